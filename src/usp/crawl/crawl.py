@@ -1,0 +1,342 @@
+"""The decisions of a crawl: work out, results in. No I/O, no clock, no threads.
+
+A crawl knows *documents* and *places*. A document is what a URL answers: it is fetched once. A place
+is where it stands in the tree: a document that two indexes declare has two places. Documents are
+fetched in any order; places are settled in the order of the tree, depth first, so that callbacks run
+and limits cut in an order that does not depend on the network.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from usp.crawl.events import (
+    Event,
+    PagesReady,
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
+from usp.crawl.fetch import Failed, Fetch, Received
+from usp.crawl.pages import StoredPages
+from usp.crawl.queue import Queue
+from usp.crawl.retry import DECLARED, PROBE, log_failure
+from usp.formats.document import Role
+from usp.helpers import is_http_url
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp.crawl.choice import Choice
+    from usp.formats.parser import ChildEntry
+
+log = logging.getLogger(__name__)
+
+MAX_LEVEL = 11
+"""How deep below its start a sitemap is followed."""
+
+MAX_SITEMAPS = 100_000
+"""How many nodes a tree may have."""
+
+
+@dataclass(slots=True, eq=False)
+class _Doc:
+    """A document: fetched once, wherever it stands in the tree."""
+
+    url: str
+    role: Role
+    position: tuple[int, ...]  # of its first place in the tree: what is fetched first
+    level: int
+    probe: bool
+    host: str
+    attempt: int = 0
+    result: Received | Failed | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A place in the tree and the document that stands there, or the reason why none does."""
+
+    url: str
+    level: int
+    parents: frozenset[str]
+    position: tuple[int, ...]
+    lastmod: str | None = None
+    doc: _Doc | None = None
+    reason: str | None = None
+    problems: list[Problem] = field(default_factory=list)
+    children: list[Place] = field(default_factory=list)
+
+    @property
+    def final_url(self) -> str:
+        """The address after redirects, as far as they are known."""
+        if self.doc and isinstance(self.doc.result, Received):
+            return self.doc.result.document.exchange.final_url
+        return self.url
+
+    @property
+    def received(self) -> Received | None:
+        """What came, if it is a sitemap."""
+        if self.reason is None and self.doc and isinstance(self.doc.result, Received):
+            return self.doc.result
+        return None
+
+
+class Crawl:
+    """Decides what is fetched next and where it stands in the tree.
+
+    A driver asks for orders (:meth:`next_fetches`), obeys them, and reports (:meth:`finished`) until
+    the crawl is :attr:`complete`.
+    """
+
+    def __init__(
+        self,
+        *,
+        choice: Choice | None = None,
+        per_host: int = 1,
+        max_sitemaps: int = MAX_SITEMAPS,
+    ) -> None:
+        self._choice = choice
+        self._max_sitemaps = max_sitemaps
+        self._docs: dict[tuple[Role, str], _Doc] = {}
+        self._roots: list[Place] = []
+        self._places = 0
+        self._events: list[Event] = []
+        self._queue = Queue[_Doc](per_host)
+        self._dead: dict[str, str] = {}
+        self._walk: Iterator[_Doc] | None = None
+        self._awaited: _Doc | None = None
+        self.complete = False
+
+    # What is wanted -------------------------------------------------------------------------------
+
+    def want(
+        self,
+        url: str,
+        *,
+        role: Role = Role.SITEMAP,
+        level: int = 0,
+        parents: frozenset[str] = frozenset(),
+        probe: bool = False,
+    ) -> Place:
+        """Put a document at the top of the tree, behind those that are wanted already."""
+        position = (len(self._roots),)
+        doc = self._document(url, role, position, level, parent_url=None, probe=probe)
+        place = Place(url, level, parents, position, doc=doc)
+        self._places += 1
+        self._roots.append(place)
+        return place
+
+    def _document(
+        self,
+        url: str,
+        role: Role,
+        position: tuple[int, ...],
+        level: int,
+        *,
+        parent_url: str | None,
+        probe: bool = False,
+    ) -> _Doc:
+        doc = self._docs.get((role, url))
+        if doc is None:
+            doc = _Doc(url, role, position, level, probe, _host(url))
+            self._docs[role, url] = doc
+            self._queue.put(doc)
+            self._events.append(SitemapFound(url, parent_url, level))
+        elif not probe:
+            doc.probe = False
+        return doc
+
+    # Work out -------------------------------------------------------------------------------------
+
+    def next_fetches(self, room: int, now: float) -> list[Fetch]:
+        """Give what is to be fetched now: ``room`` orders at most, no host asked too much at once."""
+        self._pump()
+        orders: list[Fetch] = []
+        while len(orders) < room and not self.complete:
+            doc = self._queue.get(now)
+            if doc is None:
+                break
+            if doc.host in self._dead:
+                self._queue.done(doc)
+                self._settle(doc, Failed(_given_up(self._dead[doc.host])))
+                continue
+            doc.attempt += 1
+            self._events.append(SitemapStarted(doc.url, doc.attempt))
+            orders.append(Fetch(doc.url, doc.role, doc.attempt))
+        return orders
+
+    def wake_at(self) -> float | None:
+        """Give the time at which a request that failed is due again, if one is waiting."""
+        return self._queue.next_due()
+
+    # Results in -----------------------------------------------------------------------------------
+
+    def finished(self, order: Fetch, result: Received | Failed, now: float) -> None:
+        """Take what an order has led to."""
+        doc = self._docs[order.role, order.url]
+        self._queue.done(doc)
+        if isinstance(result, Failed):
+            error = result.error
+            pause = (PROBE if doc.probe else DECLARED).delay(doc.attempt, error)
+            quiet = doc.probe or doc.role is not Role.SITEMAP
+            log_failure(doc.url, error, retry=pause is not None, quiet_404=quiet)
+            if pause is not None:
+                self._queue.put(doc, not_before=now + pause)
+                return
+            if error.unreachable:
+                self._dead.setdefault(doc.host, error.message())
+        self._settle(doc, result)
+
+    def take_events(self) -> list[Event]:
+        """Give what has happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def _settle(self, doc: _Doc, result: Received | Failed) -> None:
+        doc.result = result
+        if isinstance(result, Failed):
+            self._events.append(SitemapFailed(doc.url, result.error.message(), doc.attempt))
+        else:
+            self._tell(doc, result)
+            if not self._choice:
+                self._fetch_ahead(doc, result)
+        self._pump()
+
+    def _tell(self, doc: _Doc, result: Received) -> None:
+        exchange, look = result.document.exchange, result.look
+        self._events.append(
+            SitemapReceived(doc.url, exchange.final_url, exchange.received, exchange.seconds)
+        )
+        if look.kind is None:
+            reason = look.refusal or "it is no sitemap"
+            self._events.append(SitemapFailed(doc.url, reason, doc.attempt))
+            return
+        log.info("%s: %s, %d bytes", exchange.final_url, look.kind.__name__, exchange.received)
+        self._events.append(SitemapFinished(doc.url, look.kind.__name__))
+        if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:
+            pages = StoredPages(result.document, exchange.final_url)
+            self._events.append(PagesReady(exchange.final_url, pages))
+
+    def _fetch_ahead(self, doc: _Doc, result: Received) -> None:
+        """Queue the children of a document whose place is not settled yet: nobody will object."""
+        if doc.level >= MAX_LEVEL:
+            return
+        parent_url = result.document.exchange.final_url
+        for at, child in enumerate(_unique(result.look.children)):
+            if len(self._docs) >= self._max_sitemaps:
+                return
+            position = (*doc.position, at)
+            self._document(child.loc, Role.SITEMAP, position, doc.level + 1, parent_url=parent_url)
+
+    # The tree, place by place ---------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Settle places as far as their documents have come."""
+        if self._walk is None:
+            self._walk = self._walk_places(self._roots)
+        while not self.complete and (self._awaited is None or self._awaited.result is not None):
+            self._awaited = next(self._walk, None)
+            self.complete = self._awaited is None
+
+    def _walk_places(self, places: Iterable[Place]) -> Iterator[_Doc]:
+        """Settle places in the order of the tree; gives each document that must come first."""
+        for place in places:
+            if place.doc is not None:
+                if place.doc.result is None:
+                    yield place.doc
+                self._settle_place(place, place.doc)
+            yield from self._walk_places(place.children)
+
+    def _settle_place(self, place: Place, doc: _Doc) -> None:
+        result, final_url = doc.result, place.final_url
+        if isinstance(result, Failed):
+            place.reason = f"Unable to fetch sitemap from {place.url}: {result.error.message()}"
+            return
+        assert result is not None
+        look = result.look
+        if final_url != place.url and final_url in place.parents:
+            place.reason = (
+                f"Recursion detected when {place.url} redirected to {final_url} "
+                f"with parent URLs {_listed(place.parents)}."
+            )
+        elif look.kind is None:
+            place.reason = f"No parsers support sitemap from {final_url}: {look.refusal}"
+        elif issubclass(look.kind, AbstractIndexSitemap):
+            self._add_children(place, result)
+
+    def _add_children(self, place: Place, result: Received) -> None:
+        parents = place.parents | {place.final_url}
+        children = _unique(result.look.children)
+        homepage = place.doc is not None and place.doc.role is Role.HOMEPAGE
+        if self._choice and not homepage:
+            children = self._choice.of(children, place.level, parents)
+        for at, child in enumerate(children):
+            if self._places >= self._max_sitemaps:
+                left = len(children) - at
+                place.problems.append(
+                    Problem(
+                        f"{left} sitemaps were left out: the tree has {self._max_sitemaps} already",
+                        lost=left,
+                    )
+                )
+                return
+            self._places += 1
+            place.children.append(self._child(place, child, parents, (*place.position, at)))
+
+    def _child(
+        self, parent: Place, entry: ChildEntry, parents: frozenset[str], position: tuple[int, ...]
+    ) -> Place:
+        url, level = entry.loc, parent.level + 1
+        place = Place(url, level, parents, position, entry.lastmod)
+        refusal = refuse(url, level, parents)
+        if refusal:
+            place.reason = f"Unable to add sub-sitemap from URL {url}: {refusal}"
+        else:
+            place.doc = self._document(
+                url, Role.SITEMAP, position, level, parent_url=parent.final_url
+            )
+        return place
+
+
+def refuse(url: str, level: int, parents: Iterable[str]) -> str | None:
+    """Say why a sitemap is not even asked for, if it is not."""
+    if not is_http_url(url.replace(" ", "%20")):
+        return f"URL {url} is not a HTTP(s) URL."
+    if level > MAX_LEVEL:
+        return f"Recursion level exceeded {MAX_LEVEL} for URL {url}."
+    if url in parents:
+        return f"Recursion detected in URL {url} with parent URLs {_listed(parents)}."
+    return None
+
+
+def _listed(urls: Iterable[str]) -> str:
+    return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
+
+
+def _unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
+    """Leave out what the same index declares again."""
+    first: dict[str, ChildEntry] = {}
+    for child in children:
+        first.setdefault(child.loc, child)
+    return list(first.values())
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _given_up(reason: str) -> WebClientErrorResponse:
+    return WebClientErrorResponse(f"nobody answers at this host ({reason})", retryable=False)

@@ -1,0 +1,190 @@
+"""Reads a whole document: bytes in, entries out.
+
+The way of a document: unpack, decode, tell what it is, parse. Everything here is push and pure.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from usp.formats.decode import Decoder
+from usp.formats.homepage import HomepageLinksParser
+from usp.formats.robots import IndexRobotsTxtSitemapParser, has_directive
+from usp.formats.root import XMLSitemapParser
+from usp.formats.text import PlainTextSitemapParser, has_url
+from usp.objects.problem import Problems
+from usp.objects.sitemap import AbstractPagesSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from usp.formats.parser import AbstractSitemapParser, ChildEntry, PageEntry
+
+MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
+"""How much of a document is read after decompression: five times what the protocol allows."""
+
+_LOOK = 64 * 1024  # characters that are looked at to tell what a document is
+_MAX_BLANK = 1024 * 1024  # white space in front of a document
+_BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
+_TAIL = 4 * 1024  # characters in which the end of the root is looked for
+_ROOT = re.compile(r"<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s", re.IGNORECASE)
+_PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
+_HTML = re.compile(
+    r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
+)
+
+
+class Role(Enum):
+    """What a document was asked for as."""
+
+    SITEMAP = "sitemap"
+    ROBOTS = "robots.txt"
+    HOMEPAGE = "homepage"
+
+
+class DocumentParser:
+    """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
+
+    ``parser`` is what the document turned out to need, once that is known; if it turned out to be no
+    sitemap, ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is
+    only unpacked, to learn what it is and whether it is whole.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        role: Role = Role.SITEMAP,
+        content_type: str | None = None,
+        content_encoding: str | None = None,
+        glance: bool = False,
+        max_bytes: int | None = MAX_DOCUMENT_BYTES,
+    ) -> None:
+        self.url = url
+        self.problems = Problems()
+        self.parser: AbstractSitemapParser | None = None
+        self.refusal: str | None = None
+        self._role = role
+        self._decoder = Decoder(
+            content_type=content_type,
+            content_encoding=content_encoding,
+            max_bytes=max_bytes,
+            problems=self.problems,
+        )
+        self._glance = glance
+        self._head = ""
+        self._xml: XMLSitemapParser | None = None
+        self._tail = ""
+
+    @property
+    def encoding(self) -> str | None:
+        """The character encoding of the document, once it is known."""
+        return self._decoder.encoding
+
+    def feed(self, data: bytes) -> Iterable[ChildEntry | PageEntry]:
+        """Give the entries that are complete so far."""
+        if self.refusal:
+            return ()
+        return self._read(self._decoder.feed(data), final=False)
+
+    def close(self) -> Iterable[ChildEntry | PageEntry]:
+        """Give the rest."""
+        if self.refusal:
+            return ()
+        entries = list(self._read(self._decoder.close(), final=True))
+        parser = self.parser or self._xml
+        if parser is None:
+            return entries
+        if self._glances:
+            self._check_end()
+            return entries
+        entries.extend(parser.close())
+        self._settle_xml()
+        return entries
+
+    @property
+    def _glances(self) -> bool:
+        return (
+            self._glance
+            and self.parser is not None
+            and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+        )
+
+    def _read(self, text: str, *, final: bool) -> Iterable[ChildEntry | PageEntry]:
+        if self.parser is None and self._xml is None:
+            self._head += text
+            if not self._tell(final=final):
+                return ()
+            text, self._head = self._head, ""
+        if self._glances:
+            self._tail = (self._tail + text)[-_TAIL:]
+            return ()
+        parser = self.parser or self._xml
+        if parser is None:
+            return ()
+        entries = parser.feed(text)
+        if self.parser is None:
+            self._settle_xml()
+            self._tail = text[-_TAIL:]
+        return entries if not self._glances else ()
+
+    def _settle_xml(self) -> None:
+        if self._xml is not None:
+            self.parser = self._xml.concrete
+            self.refusal = self._xml.refusal
+
+    def _check_end(self) -> None:
+        """Note a page sitemap whose root is not closed: it breaks off."""
+        if self._xml is not None and not re.search(
+            r"</[^<>]*>[^<>]*(?:<!--.*)?$", self._tail, re.DOTALL
+        ):
+            self.problems.add("the document breaks off before its end")
+
+    # What is it? ----------------------------------------------------------------------------------
+
+    def _tell(self, *, final: bool) -> bool:
+        """Decide what the document is; False if more of it is needed."""
+        if self._role is Role.HOMEPAGE:
+            self.parser = HomepageLinksParser(self.url, self.problems)
+            return True
+        head = self._head
+        start = head.lstrip(_BLANKS)
+        if (
+            not final
+            and len(start) < _LOOK
+            and not (start[:1] == "<" and self._role is Role.SITEMAP)
+        ):
+            if len(head) - len(start) > _MAX_BLANK:
+                self.refusal = "it begins with more than a million blanks"
+                return True
+            return False
+        start = start[:_LOOK]
+        if self._role is Role.ROBOTS and self._tell_robots(start):
+            return True
+        if start.startswith("<") or _ROOT.search(start):
+            self._xml = XMLSitemapParser(self.url, self.problems)
+        elif urlsplit(self.url or "").path.endswith("/robots.txt"):
+            self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+        elif not start:
+            self.refusal = "it is empty"
+        elif has_url(start):
+            self.parser = PlainTextSitemapParser(self.url, self.problems)
+        else:
+            self.refusal = "it is neither XML nor a list of URLs"
+        return True
+
+    def _tell_robots(self, start: str) -> bool:
+        """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""
+        prolog = _PROLOG.match(start)
+        content = start[prolog.end() :] if prolog else start
+        if content.startswith("<"):
+            if _HTML.match(content):
+                self.refusal = "it is an HTML page"
+                return True
+            if _ROOT.match(content) or not has_directive(content):
+                return False
+        self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+        return True

@@ -1,0 +1,19 @@
+"""Pages for feature phones: ``<mobile:mobile/>``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.formats.xml.parser import Extension, Field
+
+if TYPE_CHECKING:
+    from usp.formats.parser import Note
+
+EXTENSION = Extension(record="mobile")
+PAGE_FIELD = "mobile"
+
+
+def read(records: list[list[Field]], note: Note) -> bool:
+    """Give True: the element says all by being there."""
+    del note
+    return bool(records)

@@ -1,0 +1,65 @@
+"""XML indexes: ``<sitemapindex>`` with its ``<sitemap>`` entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.formats import values
+from usp.formats.parser import ChildEntry, absolute_url
+from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.xml.namespaces import Space
+from usp.formats.xml.parser import AbstractXMLSitemapParser, Field, RawEntry
+from usp.objects.sitemap import IndexXMLSitemap
+
+if TYPE_CHECKING:
+    from usp.formats.parser import PageEntry
+
+
+class _SitemapEntry(RawEntry):
+    """A ``<sitemap>`` as it stands in the document; every loc in it is a child."""
+
+    own_fields = frozenset({"loc", "lastmod"})
+
+    def __init__(self, line: int, base: str | None) -> None:
+        super().__init__(line, base)
+        self._locs: list[str] = []
+        self._nested_loc: str | None = None
+        self._lastmod: str | None = None
+
+    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+        """Take a loc or the lastmod."""
+        del parser
+        text = values.text(field.text)
+        if text is None:
+            return
+        if field.name == "loc":
+            self._locs.append(text)
+        else:
+            self._lastmod = text
+
+    def add_nested_loc(self, text: str) -> None:
+        """Take a loc from inside an element that was not closed."""
+        self._nested_loc = values.text(text)
+
+    def finish(self, parser: AbstractXMLSitemapParser) -> list[ChildEntry | PageEntry]:
+        """Give the children that have a URL."""
+        children: list[ChildEntry | PageEntry] = []
+        locs = self._locs or ([self._nested_loc] if self._nested_loc else [])
+        if not locs:
+            parser.problems.add("an entry has no loc", self.line, lost=1)
+        for loc in locs:
+            url = absolute_url(loc, self.base)
+            if url is None:
+                parser.problems.add("a loc is not an HTTP URL", self.line, loc, lost=1)
+            else:
+                children.append(ChildEntry(url, self._lastmod, self.line))
+        return children
+
+
+class IndexXMLSitemapParser(AbstractXMLSitemapParser):
+    """Reads a ``<sitemapindex>``; stray ``<url>`` entries come out as pages."""
+
+    sitemap_class = IndexXMLSitemap
+    vocabulary = frozenset({Space.SITEMAP})
+    entries = {"sitemap": _SitemapEntry, "url": PagesXMLSitemapParser.Page}
+    implied_entry = _SitemapEntry

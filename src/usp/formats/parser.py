@@ -1,0 +1,90 @@
+"""What every parser is: text in, entries out, problems beside."""
+
+from __future__ import annotations
+
+import abc
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urljoin
+
+from usp.helpers import is_http_url
+from usp.objects.problem import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from usp.objects.page import SitemapPage
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+
+    Note = Callable[[str, str], None]
+    """``note(message, excerpt)``: told which field could not be read."""
+
+_INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
+_BREAK = re.compile(r"\s*[\t\r\n]\s*")  # a URL that was wrapped
+_SCHEMES = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEntry:
+    """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written."""
+
+    loc: str
+    lastmod: str | None = None
+    line: int | None = None
+
+
+class PageEntry(abc.ABC):
+    """A page as it stands in a document, before its fields are read."""
+
+    line: int | None = None
+    """The line of the document where the entry begins, where that is known."""
+
+    @abc.abstractmethod
+    def page(self, note: Note | None = None) -> SitemapPage | None:
+        """Read the fields; None if there is no page in the entry. ``note`` hears of damage."""
+
+
+class AbstractSitemapParser(abc.ABC):
+    """Reads the text of one document: ``feed`` pieces of it, then ``close``.
+
+    Cutting the text anywhere gives the same entries and the same problems. ``url`` is the address
+    that relative ones are resolved against.
+    """
+
+    sitemap_class: ClassVar[type[AbstractIndexSitemap | AbstractPagesSitemap]]
+    """The node of the tree that a document of this kind becomes."""
+
+    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
+        self.url = url
+        self.problems = problems if problems is not None else Problems()
+
+    @abc.abstractmethod
+    def feed(self, text: str) -> Iterable[ChildEntry | PageEntry]:
+        """Give the entries that are complete so far."""
+
+    @abc.abstractmethod
+    def close(self) -> Iterable[ChildEntry | PageEntry]:
+        """Give the rest, and note what is missing."""
+
+
+def absolute_url(loc: str, base: str | None) -> str | None:
+    """Give a URL as a sitemap means it, absolute; None if it is no HTTP URL.
+
+    Without a base a relative address stays as it is.
+    """
+    loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
+    if loc[:8].lower().startswith(_SCHEMES):
+        return loc if is_http_url(loc.replace(" ", "%20")) else None
+    if not loc:
+        return None
+    scheme, colon, _ = loc.partition(":")
+    if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
+        return None
+    if base is None:
+        return loc
+    try:
+        joined = urljoin(base, loc)
+    except ValueError:
+        return None
+    return joined if is_http_url(joined) else None

@@ -1,0 +1,132 @@
+"""Looks at the root of an XML document and picks the parser that reads it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
+from usp.formats.index import IndexXMLSitemapParser
+from usp.formats.parser import AbstractSitemapParser
+from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.xml.namespaces import Scope, Space
+from usp.formats.xml.references import attributes as read_attributes
+from usp.formats.xml.scanner import Scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp.formats.parser import ChildEntry, PageEntry
+    from usp.formats.xml.parser import AbstractXMLSitemapParser
+    from usp.objects.problem import Problems
+
+log = logging.getLogger(__name__)
+
+ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
+    "urlset": PagesXMLSitemapParser,
+    "sitemapindex": IndexXMLSitemapParser,
+    "rss": PagesRSSSitemapParser,
+    "rdf": PagesRSSSitemapParser,
+    "feed": PagesAtomSitemapParser,
+}
+
+# What PHP and its like write in front of a document when something went wrong.
+_STRAY = frozenset(
+    {"b", "br", "code", "div", "em", "font", "hr", "i", "p", "pre", "span", "strong"}
+    | {"table", "td", "th", "tr", "u"}
+)
+_MAX_STRAY = 64 * 1024  # characters in front of the root
+
+
+class XMLSitemapParser(AbstractSitemapParser):
+    """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
+
+    ``concrete`` is that parser, once the root is known; ``refusal`` says why there will be none.
+    """
+
+    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
+        super().__init__(url, problems)
+        self.concrete: AbstractXMLSitemapParser | None = None
+        self.refusal: str | None = None
+        self._scanner = Scanner(self, self.problems)
+        self._seen = 0
+        self._stray = False
+
+    def feed(self, text: str) -> list[ChildEntry | PageEntry]:
+        """Give the entries that are complete so far."""
+        if self.refusal:
+            return []
+        if self.concrete:
+            return self.concrete.feed(text)
+        self._seen += len(text)
+        self._scanner.feed(text)
+        if self.concrete:
+            return self.concrete.feed("")
+        if self._seen > _MAX_STRAY and self._stray:
+            self.refuse("it has no root element")
+        return []
+
+    def close(self) -> list[ChildEntry | PageEntry]:
+        """Give the rest."""
+        if self.concrete is None and not self.refusal:
+            self._scanner.close()
+        if self.concrete:
+            return self.concrete.close()
+        self.refuse("it has no root element")
+        return []
+
+    def refuse(self, reason: str) -> None:
+        """Decide that the document is no sitemap; the first reason counts."""
+        self.refusal = self.refusal or reason
+
+    # What the scanner tells until the root is known ----------------------------------------------
+
+    def start(self, name: str, attributes: str, *, empty: bool) -> None:
+        """Look at an element that may be the root."""
+        if self.refusal:
+            return
+        scope = Scope()
+        if "xmlns" in attributes:
+            scope = scope.below(attributes, read_attributes(attributes, self._ignore))
+        root = scope.name(name)
+        parser = ROOTS.get(root.local)
+        if parser is None:
+            if root.local in _STRAY:
+                self._note_stray(f"<{name}>")
+            elif root.local in ("html", "head", "body", "script", "title", "meta"):
+                self.refuse("it is an HTML page")
+            else:
+                self.refuse(f"its root element is <{name}>")
+            return
+        if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
+            log.warning("%s: <%s> is not in the sitemap namespace", self.url, name)
+        self.concrete = parser(self.url, self.problems, self._scanner)
+        self._scanner.handler = self.concrete
+        self.concrete.start(name, attributes, empty=empty)
+
+    def end(self, name: str) -> None:
+        """Pass over an end tag in front of the root."""
+        self._note_stray(f"</{name}>")
+
+    def text(self, raw: str) -> None:
+        """Pass over text in front of the root."""
+        if raw.strip().strip("\ufeff\0"):
+            self._note_stray(raw.strip())
+
+    def cdata(self, text: str) -> None:
+        """Pass over CDATA in front of the root."""
+        self._note_stray(text)
+
+    def declaration(self, kind: str) -> None:
+        """Refuse a document type: sitemaps have none, and attacks begin with one."""
+        if kind in ("DOCTYPE", "ENTITY"):
+            log.error("Sitemap contained unexpected non-standard XML DOCTYPE: %s", self.url)
+            self.refuse(f"it has a {kind} declaration")
+
+    def _note_stray(self, excerpt: str) -> None:
+        if not self._stray:
+            self._stray = True
+            self.problems.add("something stands before the document", self._scanner.line, excerpt)
+
+    def _ignore(self, message: str, excerpt: str) -> None:
+        """Leave it to the concrete parser, which reads the same attributes, to tell."""

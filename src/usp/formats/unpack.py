@@ -1,0 +1,212 @@
+"""Removes compression, told by the bytes themselves and not by names or headers."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from usp.exceptions import GunzipException
+from usp.objects.problem import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_LAYERS = 4
+"""How many compressions around each other are removed."""
+
+_MAGIC = b"\x1f\x8b\x08"
+_SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
+_GZIP, _ZLIB, _RAW = 31, 15, -15
+_DEFLATE_HEAD = 16  # so many printable bytes in a row are text, not a raw deflate stream
+_PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
+
+
+class Inflater:
+    """Unpacks one layer of gzip or deflate: ``feed`` packed bytes, get plain ones.
+
+    Everything before the first broken byte comes out, wherever the input is cut. Members that
+    follow each other are one stream; zeros behind the last one are padding, anything else is passed
+    over.
+    """
+
+    def __init__(self, window: int, problems: Problems) -> None:
+        self._window = window
+        self._problems = problems
+        self._inflate = zlib.decompressobj(window)
+        self._head = b""  # what follows a finished member and may be the head of the next
+        self._over = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Give what ``data`` unpacks to, in bounded pieces."""
+        while data and not self._over:
+            if self._inflate.eof:
+                data = self._next_member(data)
+                continue
+            piece, data = data[:_SLICE], data[_SLICE:]
+            before = self._inflate.copy()
+            try:
+                yield self._inflate.decompress(piece)
+            except zlib.error as error:
+                yield _replay(before, piece)
+                self._stop(f"the compressed data is broken ({_reason(error)})")
+            else:
+                data = self._inflate.unused_data + data
+
+    def close(self) -> None:
+        """Note whether the data broke off."""
+        if not self._over and not self._inflate.eof:
+            self._stop("the compressed data breaks off")
+        elif self._head:
+            self._junk()
+
+    def _next_member(self, data: bytes) -> bytes:
+        if self._window != _GZIP:
+            self._junk()
+            return b""
+        self._head = (self._head + data).lstrip(b"\0")
+        if len(self._head) < len(_MAGIC):
+            return b""
+        if not self._head.startswith(_MAGIC):
+            self._junk()
+            return b""
+        data, self._head = self._head, b""
+        self._inflate = zlib.decompressobj(self._window)
+        return data
+
+    def _junk(self) -> None:
+        self._stop("what follows the compressed data was passed over")
+
+    def _stop(self, message: str) -> None:
+        self._over = True
+        self._problems.add(message)
+
+
+def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
+    """Give what a failing call had unpacked before it failed: zlib throws that away."""
+    saved = bytearray()
+    for at in range(len(piece)):
+        try:
+            saved += inflate.decompress(piece[at : at + 1])
+        except zlib.error:
+            break
+    return bytes(saved)
+
+
+def _reason(error: zlib.error) -> str:
+    return str(error).rpartition(": ")[2]
+
+
+class Unpacker:
+    """Removes every layer of gzip, and deflate where HTTP announced it, from a stream of bytes."""
+
+    def __init__(
+        self,
+        problems: Problems,
+        *,
+        content_encoding: str | None = None,
+        max_bytes: int | None = None,
+        layer: int = 0,
+    ) -> None:
+        self._problems = problems
+        self._deflated = "deflate" in (content_encoding or "").lower()
+        self._max_bytes = max_bytes
+        self._room = max_bytes
+        self._layer = layer
+        self._head = b""
+        self._inflater: Inflater | None = None
+        self._inner: Unpacker | None = None
+        self._plain = False
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit was reached, so that nothing more will come."""
+        return (self._room is not None and self._room < 0) or bool(self._inner and self._inner.full)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Give the plain bytes that are complete so far."""
+        if self._inflater is None and not self._plain:
+            self._head += data
+            if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)):
+                return
+            data = self._look()
+        yield from self._pass(data)
+
+    def close(self) -> Iterator[bytes]:
+        """Give what is left, and note a stream that broke off."""
+        if self._inflater is None and not self._plain:
+            yield from self._pass(self._look())
+        if self._inflater and self._inner:
+            if not self.full:
+                self._inflater.close()
+            yield from self._inner.close()
+
+    def _look(self) -> bytes:
+        """Decide by the first bytes what this layer is, and give them back."""
+        head, self._head = self._head, b""
+        window = self._window(head)
+        if window is None or self._layer >= MAX_LAYERS:
+            self._plain = True
+        else:
+            self._inflater = Inflater(window, self._problems)
+            self._inner = Unpacker(self._problems, max_bytes=self._max_bytes, layer=self._layer + 1)
+        return head
+
+    def _window(self, head: bytes) -> int | None:
+        if head.startswith(_MAGIC):
+            return _GZIP
+        if not self._deflated or len(head) < 2:  # noqa: PLR2004 - a zlib header has two bytes
+            return None
+        if head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0:
+            return _ZLIB
+        return None if _PRINTABLE.issuperset(head[:_DEFLATE_HEAD]) else _RAW
+
+    def _pass(self, data: bytes) -> Iterator[bytes]:
+        if self._inflater is None or self._inner is None:
+            yield from self._count(data)
+            return
+        for piece in self._inflater.feed(data):
+            for counted in self._count(piece):
+                yield from self._inner.feed(counted)
+            if self.full:
+                return
+
+    def _count(self, data: bytes) -> Iterator[bytes]:
+        if self._room is None:
+            yield data
+            return
+        if self._room < 0:
+            return
+        allowed = data[: self._room]
+        self._room -= len(data)
+        if self._room < 0:
+            self._problems.add(
+                f"more than {self._max_bytes} bytes after decompression; the rest was not read"
+            )
+        if allowed:
+            yield allowed
+
+
+def gunzip_all(data: bytes, max_output_bytes: int | None = None) -> bytes:
+    """Unpack gzip data strictly: anything wrong with it raises ``GunzipException``."""
+    if data is None:
+        raise GunzipException("Data is None.")
+    if not isinstance(data, bytes):
+        raise GunzipException(f"Data is not bytes: {data!r}")
+    if not data:
+        raise GunzipException("Data is empty (no way an empty string is a valid Gzip archive).")
+    if not data.startswith(_MAGIC):
+        raise GunzipException(f"Unable to gunzip data: Not a gzipped file ({data[:2]!r})")
+    problems = Problems()
+    inflater = Inflater(_GZIP, problems)
+    result = bytearray()
+    for piece in inflater.feed(data):
+        result += piece
+        if max_output_bytes is not None and len(result) > max_output_bytes:
+            raise GunzipException(
+                "Unable to gunzip data: Gunzipped data exceeds maximum output size of "
+                f"{max_output_bytes} bytes."
+            )
+    inflater.close()
+    for problem in problems.listed():
+        raise GunzipException(f"Unable to gunzip data: {problem.message}")
+    return bytes(result)

@@ -1,0 +1,77 @@
+"""From the text of a field to its value; None where the text cannot be read."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from usp.helpers import html_unescape_strip, parse_iso8601_date
+from usp.objects.page import SitemapPageChangeFrequency
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_MAX_NUMBER = 100  # characters
+_YES = frozenset({"yes", "true", "1", "y"})
+_NO = frozenset({"no", "false", "0", "n"})
+
+
+def text(raw: str | None) -> str | None:
+    """Read text: references decoded once more, blanks stripped; empty is None."""
+    return html_unescape_strip(raw) or None
+
+
+def date(raw: str | None) -> datetime | None:
+    """Read a date."""
+    cleaned = text(raw)
+    return parse_iso8601_date(cleaned) if cleaned else None
+
+
+def number(raw: str | None) -> Decimal | None:
+    """Read a decimal number."""
+    cleaned = text(raw)
+    if not cleaned or len(cleaned) > _MAX_NUMBER:
+        return None
+    try:
+        value = Decimal(cleaned)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def priority(raw: str | None) -> Decimal | None:
+    """Read a priority: a number from 0 to 1."""
+    value = number(raw)
+    return value if value is not None and 0 <= value <= 1 else None
+
+
+def whole_number(raw: str | None) -> int | None:
+    """Read a whole number."""
+    value = number(raw)
+    if value is None or abs(value) > 10**18 or value != value.to_integral_value():
+        return None
+    return int(value)
+
+
+def change_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
+    """Read a change frequency."""
+    word = (text(raw) or "").lower()
+    return SitemapPageChangeFrequency(word) if SitemapPageChangeFrequency.has_value(word) else None
+
+
+def yes_no(raw: str | None) -> bool | None:
+    """Read a yes or a no."""
+    word = (text(raw) or "").lower()
+    if word in _YES:
+        return True
+    return False if word in _NO else None
+
+
+def comma_list(raw: str | None) -> list[str]:
+    """Read a list parted by commas, without its empty items."""
+    return [item for part in (text(raw) or "").split(",") if (item := part.strip())]
+
+
+def blank_list(raw: str | None) -> tuple[str, ...]:
+    """Read a list parted by blanks."""
+    return tuple((text(raw) or "").split())

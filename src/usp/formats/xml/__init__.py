@@ -1,0 +1,1 @@
+"""XML as websites write it: a tolerant scanner, namespaces, and what all XML parsers share."""

@@ -1,0 +1,130 @@
+"""Which vocabulary an element belongs to, in all the ways websites write it."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Space(Enum):
+    """The vocabularies that the parsers know."""
+
+    NONE = auto()
+    SITEMAP = auto()
+    NEWS = auto()
+    IMAGE = auto()
+    VIDEO = auto()
+    MOBILE = auto()
+    PAGEMAP = auto()
+    XHTML = auto()
+    RSS = auto()
+    ATOM = auto()
+    DUBLIN_CORE = auto()
+    OTHER = auto()
+
+
+class Name(NamedTuple):
+    """An element's name: its vocabulary, its local name in lower case, its namespace as written."""
+
+    space: Space
+    local: str
+    uri: str
+
+
+# Parts of namespace URIs, tried in this order on the URI in lower case. Sites vary scheme, host,
+# version and trailing slash: Google's of 2005 (0.84), sitemaps.org's, https, without www, …
+_BY_PART = (
+    ("/sitemap-news", Space.NEWS),
+    ("/sitemap-image", Space.IMAGE),
+    ("/sitemap-video", Space.VIDEO),
+    ("/sitemap-mobile", Space.MOBILE),
+    ("/sitemap-pagemap", Space.PAGEMAP),
+    ("/schemas/sitemap", Space.SITEMAP),
+    ("/sitemap/", Space.SITEMAP),
+    ("w3.org/1999/xhtml", Space.XHTML),
+    ("w3.org/tr/xhtml", Space.XHTML),
+    ("w3.org/2005/atom", Space.ATOM),
+    ("purl.org/atom/ns", Space.ATOM),
+    ("purl.org/rss/1.0/modules", Space.OTHER),
+    ("purl.org/rss/", Space.RSS),
+    ("my.netscape.com/rdf/simple", Space.RSS),
+    ("channel.netscape.com/rdf/simple", Space.RSS),
+    ("backend.userland.com/rss", Space.RSS),
+    ("blogs.law.harvard.edu/tech/rss", Space.RSS),
+    ("cyber.law.harvard.edu/rss", Space.RSS),
+    ("purl.org/dc/", Space.DUBLIN_CORE),
+)
+
+# What a prefix means that was never declared, or declared as something nobody knows.
+_BY_PREFIX = {
+    "sitemap": Space.SITEMAP,
+    "sm": Space.SITEMAP,
+    "news": Space.NEWS,
+    "n": Space.NEWS,
+    "image": Space.IMAGE,
+    "video": Space.VIDEO,
+    "mobile": Space.MOBILE,
+    "pagemap": Space.PAGEMAP,
+    "xhtml": Space.XHTML,
+    "rss": Space.RSS,
+    "atom": Space.ATOM,
+    "dc": Space.DUBLIN_CORE,
+}
+
+
+def space_of(uri: str) -> Space:
+    """Tell the vocabulary by its namespace URI."""
+    uri = uri.strip().lower()
+    if not uri:
+        return Space.NONE
+    return next((space for part, space in _BY_PART if part in uri + "/"), Space.OTHER)
+
+
+class Scope:
+    """The prefixes in force at some place of a document; names are looked up once and remembered."""
+
+    __slots__ = ("_below", "_names", "_uris")
+
+    _MAX_REMEMBERED = 1000
+
+    def __init__(self, uris: dict[str, str] | None = None) -> None:
+        self._uris = uris or {}
+        self._names: dict[str, Name] = {}
+        self._below: dict[str, Scope] = {}
+
+    def name(self, written: str) -> Name:
+        """Give the meaning of a tag's name."""
+        name = self._names.get(written)
+        if name is None:
+            name = self._look_up(written)
+            if len(self._names) < self._MAX_REMEMBERED:
+                self._names[written] = name
+        return name
+
+    def _look_up(self, written: str) -> Name:
+        prefix, _, local = written.rpartition(":")
+        local = local.lower()
+        uri = self._uris.get(prefix.lower())  # attributes are read in lower case
+        if uri is None:
+            if not prefix:
+                return Name(Space.NONE, local, "")
+            return Name(_BY_PREFIX.get(prefix.lower(), Space.OTHER), local, f"undeclared:{prefix}")
+        space = space_of(uri)
+        if space is Space.OTHER and ("sitemap" in uri or "google" in uri):
+            space = _BY_PREFIX.get(prefix.lower(), space)
+        return Name(space, local, uri)
+
+    def below(self, written: str, attributes: dict[str, str]) -> Scope:
+        """Give the scope inside a tag that declares namespaces; ``written`` are its attributes."""
+        scope = self._below.get(written)
+        if scope is None:
+            uris = dict(self._uris)
+            for name, value in attributes.items():
+                if name == "xmlns":
+                    uris[""] = value
+                elif name.startswith("xmlns:"):
+                    uris[name[6:]] = value
+            scope = Scope(uris)
+            if len(self._below) < self._MAX_REMEMBERED:
+                self._below[written] = scope
+        return scope

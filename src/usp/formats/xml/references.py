@@ -1,0 +1,83 @@
+"""Decodes character references, and attribute values with them, the way XML means it."""
+
+from __future__ import annotations
+
+import html.entities
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Note = Callable[[str, str], None]
+    """``note(message, excerpt)``: told what was wrong."""
+
+_REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
+_LINE_END = re.compile(r"\r\n?")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ATTRIBUTE = re.compile(r"""([^\s=/"'<>]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
+_BLANK = re.compile(r"[\t\n\r]")
+
+
+def decode_text(raw: str, note: Note) -> str:
+    """Give text as it is meant: references decoded, line ends made one, forbidden characters out."""
+    if "\r" in raw:
+        raw = _LINE_END.sub("\n", raw)
+    if "&" in raw:
+        raw = _decode_references(raw, note)
+    return _clean(raw, note)
+
+
+def decode_cdata(text: str, note: Note) -> str:
+    """Give the text of a CDATA section: as it stands, but for line ends and forbidden characters."""
+    return _clean(_LINE_END.sub("\n", text) if "\r" in text else text, note)
+
+
+def _clean(text: str, note: Note) -> str:
+    if text.isprintable():
+        return text
+    cleaned = _FORBIDDEN.sub("", text)
+    if len(cleaned) != len(text):
+        note("a control character was left out", cleaned)
+    return cleaned
+
+
+def _decode_references(raw: str, note: Note) -> str:
+    def decode(match: re.Match[str]) -> str:
+        number, name = match.groups()
+        if number:
+            return _character(number, match[0], note)
+        known = _XML.get(name)
+        if known is not None:
+            return known
+        note("an unknown entity was read as HTML means it or left as it is", match[0])
+        return html.entities.html5.get(f"{name};", match[0])
+
+    decoded = _REFERENCE.sub(decode, raw)
+    if raw.count("&") > len(_REFERENCE.findall(raw)):
+        note("an ampersand is not escaped", raw.strip())
+    return decoded
+
+
+def _character(number: str, written: str, note: Note) -> str:
+    code = int(number[1:], 16) if number[0] in "xX" else int(number) if len(number) < 10 else -1  # noqa: PLR2004
+    try:
+        character = chr(code)
+    except (ValueError, OverflowError):
+        character = "\0"
+    if _FORBIDDEN.match(character):
+        note("a reference to a forbidden character was left out", written)
+        return ""
+    return character
+
+
+def attributes(raw: str, note: Note) -> dict[str, str]:
+    """Give the attributes of a tag, names in lower case; of two with one name the first counts."""
+    result: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(raw):
+        value = double or single or bare
+        if "&" in value or not value.isprintable():
+            value = decode_text(_BLANK.sub(" ", value.replace("\r\n", "\n")), note)
+        result.setdefault(name.lower(), value)
+    return result

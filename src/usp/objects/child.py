@@ -1,0 +1,23 @@
+"""A child sitemap as its index declares it, before it is fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSitemap:
+    """What a ``recurse_entry_callback`` decides about.
+
+    ``recursion_level`` is the level of the declaring sitemap and ``parent_urls`` holds it and its
+    ancestors, as in the other callbacks.
+    """
+
+    url: str
+    last_modified: datetime | None
+    recursion_level: int
+    parent_urls: frozenset[str]

@@ -1,0 +1,291 @@
+"""The nodes of the sitemap tree.
+
+::
+
+    AbstractSitemap
+    ├── InvalidSitemap                what was declared but could not be read, with the reason
+    ├── AbstractIndexSitemap          lists other sitemaps
+    │   ├── IndexWebsiteSitemap       the root: the website itself
+    │   ├── IndexRobotsTxtSitemap
+    │   └── IndexXMLSitemap
+    └── AbstractPagesSitemap          lists pages
+        ├── PagesXMLSitemap
+        ├── PagesTextSitemap
+        ├── PagesRSSSitemap
+        └── PagesAtomSitemap
+
+A page node knows no parser: it is given its pages, either as a list or as a *page source* that reads
+a stored document anew each time somebody iterates.
+"""
+
+from __future__ import annotations
+
+import abc
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from usp.objects.page import SitemapPage
+    from usp.objects.problem import Problem
+
+
+@runtime_checkable
+class PageSource(Protocol):
+    """Pages that are read when they are asked for."""
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Read the pages from the start."""
+        ...
+
+    def count(self) -> int:
+        """Count the pages without keeping them."""
+        ...
+
+    def problems(self) -> list[Problem]:
+        """Read the whole document and say what was wrong with it."""
+        ...
+
+
+class AbstractSitemap(abc.ABC):
+    """A sitemap in the tree: something that lists sitemaps, or pages, or could not be read.
+
+    Two nodes are equal if they are of the same class and have the same URL and content. A node is
+    hashed by its URL and can be pickled with everything below it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        self._url = url
+        self._last_modified = last_modified
+        self._problems = tuple(problems)
+
+    @property
+    def url(self) -> str:
+        """The address of the sitemap, after redirects."""
+        return self._url
+
+    @property
+    def last_modified(self) -> datetime | None:
+        """When the sitemap changed, according to the index that declares it."""
+        return self._last_modified
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was wrong with the document, where, and how many entries it cost.
+
+        Asking a page sitemap reads its document once.
+        """
+        return list(self._problems)
+
+    @property
+    @abc.abstractmethod
+    def sub_sitemaps(self) -> list[AbstractSitemap]:
+        """The sitemaps directly below, in order of declaration; empty where there are none."""
+
+    @property
+    @abc.abstractmethod
+    def pages(self) -> list[SitemapPage]:
+        """The pages directly below, in order of declaration; empty where there are none.
+
+        A list of all of them: for large sitemaps iterate over :meth:`all_pages` instead.
+        """
+
+    def all_sitemaps(self) -> Iterator[AbstractSitemap]:
+        """Iterate over all sitemaps below this one, depth first, in order of declaration."""
+        for sitemap in self.sub_sitemaps:
+            yield sitemap
+            yield from sitemap.all_sitemaps()
+
+    def all_pages(self) -> Iterator[SitemapPage]:
+        """Iterate over all pages below, depth first, in order of declaration."""
+        for sitemap in self.sub_sitemaps:
+            yield from sitemap.all_pages()
+
+    def page_count(self) -> int:
+        """Count what :meth:`all_pages` would give, without keeping any of it."""
+        return sum(sitemap.page_count() for sitemap in self.sub_sitemaps)
+
+    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:  # noqa: ARG002 - for page nodes
+        """Give the node and everything below it as dictionaries and lists."""
+        return {"url": self.url}
+
+    @abc.abstractmethod
+    def _same_content(self, other: Any) -> bool:
+        """Compare everything but the URL with a node of the same class."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AbstractSitemap):
+            return NotImplemented
+        return type(self) is type(other) and self.url == other.url and self._same_content(other)
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+
+class InvalidSitemap(AbstractSitemap):
+    """A sitemap that was declared but could not be fetched or read."""
+
+    def __init__(
+        self,
+        url: str,
+        reason: str,
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        super().__init__(url, last_modified=last_modified, problems=problems)
+        self._reason = reason
+
+    @property
+    def reason(self) -> str:
+        """Why the sitemap could not be read."""
+        return self._reason
+
+    @property
+    def sub_sitemaps(self) -> list[AbstractSitemap]:
+        """Empty: nothing is known below an invalid sitemap."""
+        return []
+
+    @property
+    def pages(self) -> list[SitemapPage]:
+        """Empty: nothing is known below an invalid sitemap."""
+        return []
+
+    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
+        """Give URL and reason."""
+        return {**super().to_dict(with_pages), "reason": self.reason}
+
+    def _same_content(self, other: InvalidSitemap) -> bool:
+        return self.reason == other.reason
+
+    def __repr__(self) -> str:
+        """Give URL and reason."""
+        return f"{type(self).__name__}(url={self.url!r}, reason={self.reason!r})"
+
+
+class AbstractIndexSitemap(AbstractSitemap):
+    """A sitemap that lists other sitemaps."""
+
+    def __init__(
+        self,
+        url: str,
+        sub_sitemaps: list[AbstractSitemap],
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        super().__init__(url, last_modified=last_modified, problems=problems)
+        self._sub_sitemaps = list(sub_sitemaps)
+
+    @property
+    def sub_sitemaps(self) -> list[AbstractSitemap]:
+        """The sitemaps directly below, in order of declaration."""
+        return list(self._sub_sitemaps)
+
+    @property
+    def pages(self) -> list[SitemapPage]:
+        """Empty: an index has no pages of its own."""
+        return []
+
+    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
+        """Give the node and everything below it as dictionaries and lists."""
+        below = [sitemap.to_dict(with_pages=with_pages) for sitemap in self._sub_sitemaps]
+        return {**super().to_dict(with_pages), "sub_sitemaps": below}
+
+    def _same_content(self, other: AbstractIndexSitemap) -> bool:
+        return self._sub_sitemaps == other._sub_sitemaps
+
+    def __repr__(self) -> str:
+        """Give the URL and how many sitemaps stand directly below."""
+        below = len(self._sub_sitemaps)
+        return f"{type(self).__name__}(url={self.url!r}, sub_sitemaps=<{below} sitemaps>)"
+
+
+class IndexWebsiteSitemap(AbstractIndexSitemap):
+    """The root of the tree: a website, above its robots.txt and its other sitemaps."""
+
+
+class IndexXMLSitemap(AbstractIndexSitemap):
+    """An XML index (``sitemapindex``)."""
+
+
+class IndexRobotsTxtSitemap(AbstractIndexSitemap):
+    """A robots.txt, whose ``Sitemap:`` lines declare sitemaps."""
+
+
+class AbstractPagesSitemap(AbstractSitemap):
+    """A sitemap that lists pages, given as a list or as a :class:`PageSource`."""
+
+    def __init__(
+        self,
+        url: str,
+        pages: Iterable[SitemapPage],
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        super().__init__(url, last_modified=last_modified, problems=problems)
+        self._pages = pages if isinstance(pages, PageSource) else list(pages)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was wrong with the document; asking reads it once."""
+        own = super().problems
+        return own if isinstance(self._pages, list) else own + self._pages.problems()
+
+    @property
+    def sub_sitemaps(self) -> list[AbstractSitemap]:
+        """Empty: a page sitemap lists no sitemaps."""
+        return []
+
+    @property
+    def pages(self) -> list[SitemapPage]:
+        """All pages of the sitemap, as a list."""
+        return list(self._pages)
+
+    def all_pages(self) -> Iterator[SitemapPage]:
+        """Iterate over the pages of the sitemap, in order of declaration."""
+        yield from self._pages
+
+    def page_count(self) -> int:
+        """Count the pages without keeping them."""
+        return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
+
+    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
+        """Give URL and, unless told otherwise, the pages as dictionaries."""
+        result = super().to_dict(with_pages)
+        if with_pages:
+            result["pages"] = [page.to_dict() for page in self._pages]
+        return result
+
+    def _same_content(self, other: AbstractPagesSitemap) -> bool:
+        return all(ours == theirs for ours, theirs in zip_longest(self._pages, other._pages))
+
+    def __repr__(self) -> str:
+        """Give the URL, and the number of pages where that costs nothing."""
+        known = f"<{len(self._pages)} pages>" if isinstance(self._pages, list) else "<pages>"
+        return f"{type(self).__name__}(url={self.url!r}, pages={known})"
+
+
+class PagesXMLSitemap(AbstractPagesSitemap):
+    """An XML sitemap (``urlset``)."""
+
+
+class PagesTextSitemap(AbstractPagesSitemap):
+    """A plain-text sitemap: one URL a line."""
+
+
+class PagesRSSSitemap(AbstractPagesSitemap):
+    """An RSS 2.0, 1.0 or 0.9x feed."""
+
+
+class PagesAtomSitemap(AbstractPagesSitemap):
+    """An Atom 1.0 or 0.3 feed."""

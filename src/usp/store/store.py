@@ -1,0 +1,134 @@
+"""The store of one tree: small documents in memory, the rest in one temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import weakref
+from typing import IO, TYPE_CHECKING, Any
+
+from usp.store.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from usp.store.document import Exchange
+
+MEMORY = 8 * 1024 * 1024
+"""How many bytes of documents one tree keeps in memory."""
+
+SMALL = 256 * 1024
+"""Larger documents go to the spool at once."""
+
+_READ = 128 * 1024
+
+
+class Store:
+    """Keeps documents as they were received; safe to use from several threads.
+
+    The spool is an unnamed temporary file: it vanishes with the store, and with the process however
+    that ends. One file is open however many documents there are.
+    """
+
+    def __init__(self, memory: int = MEMORY, small: int = SMALL) -> None:
+        self._memory = memory
+        self._small = small
+        self._held = 0
+        self._spool: IO[bytes] | None = None
+        self._end = 0
+        self._lock = threading.Lock()
+
+    def writer(self) -> Writer:
+        """Begin a new document."""
+        return Writer(self)
+
+    def hold(self, more: int, document: int) -> bool:
+        """Ask whether a document that has ``document`` bytes by now may keep ``more`` in memory."""
+        with self._lock:
+            if document > self._small or self._held + more > self._memory:
+                return False
+            self._held += more
+            return True
+
+    def release(self, size: int) -> None:
+        """Give back memory that a document has left."""
+        with self._lock:
+            self._held -= size
+
+    def append(self, data: bytes) -> tuple[int, int]:
+        """Write to the spool; give the place as offset and length."""
+        with self._lock:
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the store
+                weakref.finalize(self, self._spool.close)
+            place = (self._end, len(data))
+            self._spool.seek(self._end)
+            view = memoryview(data)
+            while view:
+                view = view[self._spool.write(view) :]
+            self._end += len(data)
+            return place
+
+    def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        """Give the bytes at some places of the spool, in pieces."""
+        assert self._spool is not None
+        for offset, length in places:
+            end = offset + length
+            while offset < end:
+                with self._lock:
+                    self._spool.seek(offset)
+                    data = self._spool.read(min(_READ, end - offset))
+                if not data:
+                    raise OSError("the temporary file of the sitemap tree has been cut off")
+                offset += len(data)
+                yield data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Store, (self._memory, self._small)
+
+
+class Writer:
+    """Takes the chunks of one document; ``finish`` gives it, ``discard`` forgets it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._parts: list[bytes] | None = []
+        self._places: list[tuple[int, int]] = []
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Add a chunk."""
+        if not data:
+            return
+        self.size += len(data)
+        if self._parts is not None:
+            if self._store.hold(len(data), self.size):
+                self._parts.append(data)
+                return
+            self._leave_memory()
+        self._spool(data)
+
+    def _leave_memory(self) -> None:
+        parts, self._parts = self._parts or [], None
+        held = b"".join(parts)
+        if held:
+            self._spool(held)
+            self._store.release(len(held))
+
+    def _spool(self, data: bytes) -> None:
+        offset, length = self._store.append(data)
+        if self._places and sum(self._places[-1]) == offset:
+            self._places[-1] = (self._places[-1][0], self._places[-1][1] + length)
+        else:
+            self._places.append((offset, length))
+
+    def finish(self, exchange: Exchange) -> Document:
+        """Give the document."""
+        data = None if self._parts is None else b"".join(self._parts)
+        return Document(self._store, exchange, self.size, data, tuple(self._places))
+
+    def discard(self) -> None:
+        """Forget what was written; a spool does not shrink."""
+        if self._parts is not None:
+            self._store.release(sum(map(len, self._parts)))
+            self._parts = None

@@ -1,0 +1,143 @@
+"""The front door: the sitemap tree of a website."""
+
+from __future__ import annotations
+
+import logging
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from usp.crawl.choice import Choice
+from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
+from usp.crawl.website import Website
+from usp.exceptions import SitemapException
+from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
+from usp.helpers import is_http_url, strip_url_to_homepage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from usp.crawl.crawl import Crawl
+    from usp.crawl.events import Listener
+    from usp.helpers import (
+        RecurseCallbackType,
+        RecurseEntryCallbackType,
+        RecurseListCallbackType,
+    )
+    from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
+    from usp.web_client.abstract_client import AbstractWebClient
+
+__all__ = [
+    "sitemap_from_bytes",
+    "sitemap_from_file",
+    "sitemap_from_str",
+    "sitemap_tree_for_homepage",
+    "sitemap_tree_for_sitemap",
+]
+
+log = logging.getLogger(__name__)
+
+_UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
+"""Where sitemaps are looked for although nothing points there."""
+
+_CHUNK = 128 * 1024
+
+
+def sitemap_tree_for_homepage(
+    homepage_url: str,
+    web_client: AbstractWebClient | None = None,
+    use_robots: bool = True,
+    use_known_paths: bool = True,
+    extra_known_paths: Iterable[str] | None = None,
+    recurse_callback: RecurseCallbackType | None = None,
+    recurse_list_callback: RecurseListCallbackType | None = None,
+    normalize_homepage_url: bool = True,
+    *,
+    use_html_links: bool = False,
+    recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    on_event: Listener | None = None,
+) -> AbstractSitemap:
+    """Find, fetch and read the sitemaps of a website.
+
+    Looks at robots.txt, at the links of the homepage (with ``use_html_links``) and at the known
+    paths, and follows what they declare. Gives an ``IndexWebsiteSitemap``; what failed is in it as
+    ``InvalidSitemap``.
+
+    With ``normalize_homepage_url`` the URL is cut back to its scheme and host; without, everything is
+    looked for below its path. ``recurse_callback``, ``recurse_list_callback`` and
+    ``recurse_entry_callback`` decide which children of an index are followed; they and ``on_event``
+    run in the calling thread. ``web_client`` is asked for one thing at a time unless it says
+    otherwise.
+
+    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
+    """
+    if not is_http_url(homepage_url):
+        raise SitemapException(f"URL {homepage_url} is not a HTTP(s) URL.")
+    url = _homepage(homepage_url, normalize=normalize_homepage_url)
+    known = in_order(_UNPUBLISHED_SITEMAP_PATHS if use_known_paths else (), extra_known_paths or ())
+
+    def seed(crawl: Crawl) -> Callable[[], IndexWebsiteSitemap]:
+        return Website(
+            crawl, url, use_robots=use_robots, use_html_links=use_html_links, known_paths=known
+        ).tree
+
+    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
+    return crawl_with(seed, web_client, choice, on_event)
+
+
+def _homepage(url: str, *, normalize: bool) -> str:
+    if not normalize:
+        return url if url.endswith("/") else f"{url}/"
+    homepage = strip_url_to_homepage(url)
+    if homepage != url:
+        log.warning("Assuming that the homepage of %s is %s", url, homepage)
+    return homepage
+
+
+def sitemap_tree_for_sitemap(
+    url: str,
+    web_client: AbstractWebClient | None = None,
+    *,
+    recurse_callback: RecurseCallbackType | None = None,
+    recurse_list_callback: RecurseListCallbackType | None = None,
+    recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    on_event: Listener | None = None,
+) -> AbstractSitemap:
+    """Fetch and read a sitemap whose address is known, and what it declares.
+
+    The sitemap itself is the root of the tree. Raises ``SitemapException`` if the URL is not an
+    HTTP(S) URL.
+    """
+    return SitemapFetcher(
+        url,
+        0,
+        web_client,
+        recurse_callback=recurse_callback,
+        recurse_list_callback=recurse_list_callback,
+        recurse_entry_callback=recurse_entry_callback,
+        on_event=on_event,
+    ).sitemap()
+
+
+def sitemap_from_str(content: str) -> AbstractSitemap:
+    """Parse a sitemap from text; what it declares is not fetched."""
+    return SitemapStrParser(content).sitemap()
+
+
+def sitemap_from_bytes(data: bytes, url: str | None = None) -> AbstractSitemap:
+    """Parse a sitemap from bytes, compressed or not, in whatever encoding.
+
+    ``url`` is where it came from: relative addresses are resolved against it. Nothing is fetched.
+    """
+    return parse_document([data], url)
+
+
+def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
+    """Parse a sitemap from a file, compressed or not; nothing is fetched."""
+
+    def chunks() -> Iterator[bytes]:
+        with Path(path).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+    return parse_document(chunks(), None)

@@ -1,0 +1,180 @@
+"""The interface between the crawl and HTTP.
+
+A client of your own subclasses :class:`AbstractWebClient` and answers ``get`` with a subclass of
+:class:`AbstractWebClientSuccessResponse` or with a :class:`WebClientErrorResponse`. It is asked for
+one thing at a time, in the thread that called the library, unless it raises
+:attr:`AbstractWebClient.max_concurrent_requests`.
+"""
+
+from __future__ import annotations
+
+import abc
+import random
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RETRYABLE_HTTP_STATUS_CODES = frozenset(
+    {400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598}
+)
+"""Answers that may be different if the same thing is asked again."""
+
+
+class AbstractWebClientResponse(abc.ABC):  # noqa: B024 - a common name for both kinds of answers
+    """An answer, good or bad."""
+
+
+class AbstractWebClientSuccessResponse(AbstractWebClientResponse):
+    """A 2xx answer."""
+
+    @abc.abstractmethod
+    def status_code(self) -> int:
+        """Give the status, such as 200."""
+
+    @abc.abstractmethod
+    def status_message(self) -> str:
+        """Give the reason that stands beside the status, such as ``OK``."""
+
+    @abc.abstractmethod
+    def header(self, case_insensitive_name: str) -> str | None:
+        """Give the value of a header, or None."""
+
+    @abc.abstractmethod
+    def raw_data(self) -> bytes:
+        """Give the body, HTTP's own compression removed."""
+
+    @abc.abstractmethod
+    def url(self) -> str:
+        """Give the address that answered, after redirects."""
+
+    def body(self) -> Iterator[bytes]:
+        """Give the body in pieces, as they come.
+
+        A client that can stream overrides this; it may leave gzip and deflate packed, and raises
+        :class:`BrokenBody` if the body ends too early.
+        """
+        yield self.raw_data()
+
+    def redirects(self) -> tuple[str, ...]:
+        """Give the addresses that led here by redirect, first to last."""
+        return ()
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Give all headers, where the client knows them."""
+        return ()
+
+    def close(self) -> None:
+        """Let go of the connection; the body will not be read any further."""
+
+
+class BrokenBody(Exception):  # noqa: N818 - says what happened, as the other names here do
+    """A body that ended before it was complete; the message says why."""
+
+
+class WebClientErrorResponse(AbstractWebClientResponse):
+    """An answer that is no use, or no answer at all."""
+
+    status: int | None = None
+    """The HTTP status, where there was an answer."""
+
+    retry_after: float | None = None
+    """How many seconds the server asks to wait before trying again."""
+
+    unreachable: bool = False
+    """Whether nobody answers at that host, so that asking for something else there is no use."""
+
+    def __init__(self, message: str, retryable: bool) -> None:
+        super().__init__()
+        self._message = message
+        self._retryable = retryable
+
+    def message(self) -> str:
+        """Say what went wrong."""
+        return self._message
+
+    def retryable(self) -> bool:
+        """Tell whether the same request may succeed later."""
+        return self._retryable
+
+
+class AbstractWebClient(abc.ABC):
+    """What fetches documents for a crawl."""
+
+    max_concurrent_requests: int = 1
+    """How many requests to one host the client takes at a time.
+
+    With 1, ``get`` is called in the caller's thread; a client whose ``get`` may be called from
+    several threads at once raises it.
+    """
+
+    @abc.abstractmethod
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are read; None lifts the limit."""
+
+    @abc.abstractmethod
+    def get(self, url: str) -> AbstractWebClientResponse:
+        """Fetch a URL, following redirects; connection errors are returned, not raised."""
+
+
+class NoWebClientException(Exception):  # noqa: N818 - the name existing programs catch
+    """Something was to be fetched where nothing may be."""
+
+
+class LocalWebClient(AbstractWebClient):
+    """Fetches nothing: for documents that are at hand already."""
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Do nothing: there are no responses."""
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        """Refuse."""
+        raise NoWebClientException(f"{url} was not fetched: this client has no network")
+
+
+class LocalWebClientSuccessResponse(AbstractWebClientSuccessResponse):
+    """A document at hand, dressed as an answer."""
+
+    def __init__(self, url: str, data: str) -> None:
+        self._url = url
+        self._data = data
+
+    def status_code(self) -> int:
+        """Give 200."""
+        return int(HTTPStatus.OK)
+
+    def status_message(self) -> str:
+        """Give ``OK``."""
+        return HTTPStatus.OK.phrase
+
+    def header(self, case_insensitive_name: str) -> str | None:  # noqa: ARG002 - no headers
+        """Give None: there are no headers."""
+        return None
+
+    def raw_data(self) -> bytes:
+        """Give the document in UTF-8."""
+        return self._data.encode("utf-8", "surrogatepass")
+
+    def url(self) -> str:
+        """Give the URL the document was given."""
+        return self._url
+
+
+class RequestWaiter:
+    """Keeps a pause between requests."""
+
+    def __init__(self, wait: float | None = None, random_wait: bool = True) -> None:
+        self._wait = wait or 0.0
+        self._random_wait = random_wait
+        self._is_first = True
+
+    def wait(self) -> None:
+        """Sleep before every request but the first: ``wait`` seconds, give or take a half."""
+        if self._is_first:
+            self._is_first = False
+            return
+        if self._wait > 0:
+            factor = random.uniform(0.5, 1.5) if self._random_wait else 1.0  # noqa: S311
+            time.sleep(self._wait * factor)
