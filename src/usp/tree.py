@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from usp.helpers import is_http_url, strip_url_to_homepage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from os import PathLike
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener

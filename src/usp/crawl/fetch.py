@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
     from usp.store import Document, Store
     from usp.web_client.abstract_client import AbstractWebClient
+
+log = logging.getLogger(__name__)
 
 MAX_RESPONSE_BYTES = 100 * 1024 * 1024
 """How many bytes of a body are received: twice what the protocol allows, compressed or not."""
@@ -88,6 +91,8 @@ def look_at(
         for chunk in chunks:
             keep(chunk)
             sort(parser.feed(chunk))
+            if parser.refusal:
+                break
     except BrokenBody as error:
         broken = str(error)
     sort(parser.close())
@@ -117,6 +122,7 @@ def fetch_document(
     try:
         response = client.get(order.url)
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        log.exception("The web client failed on %s", order.url)
         return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
     if isinstance(response, WebClientErrorResponse):
         return Failed(response)

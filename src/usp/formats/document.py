@@ -138,10 +138,11 @@ class DocumentParser:
 
     def _check_end(self) -> None:
         """Note a page sitemap whose root is not closed: it breaks off."""
-        if self._xml is not None and not re.search(
-            r"</[^<>]*>[^<>]*(?:<!--.*)?$", self._tail, re.DOTALL
-        ):
-            self.problems.add("the document breaks off before its end")
+        concrete = self._xml.concrete if self._xml else None
+        if concrete and not concrete.root_closed:
+            ending = rf"</(?:[\w.-]+:)?{re.escape(concrete.root_name)}\s*>"
+            if not re.search(ending, self._tail, re.IGNORECASE):
+                self.problems.add("the document breaks off before its end")
 
     # What is it? ----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from usp.formats import values
 from usp.formats.parser import PageEntry, absolute_url
@@ -70,7 +70,7 @@ class _Item(_FeedEntry):
     """An ``<item>`` of RSS."""
 
     own_fields = frozenset({"title", "description", "link", "guid", "pubdate"})
-    extensions = {Space.DUBLIN_CORE: Extension("", frozenset({"date"}))}
+    extensions: ClassVar = {Space.DUBLIN_CORE: Extension("", frozenset({"date"}))}
     titles = ("title", "description")
     dates = ("pubdate", "date")
 
@@ -85,6 +85,7 @@ class _Item(_FeedEntry):
 
     def add_to_record(self, space: Space, field: Field) -> None:
         """Take Dublin Core's date, which RSS 1.0 has instead of a pubDate."""
+        del space
         text = values.text(field.text)
         if text is not None:
             self._fields.setdefault(field.name, text)
@@ -130,7 +131,7 @@ class PagesRSSSitemapParser(AbstractXMLSitemapParser):
     sitemap_class = PagesRSSSitemap
     Page = _Item
     vocabulary = frozenset({Space.RSS})
-    entries = {"item": _Item}
+    entries: ClassVar = {"item": _Item}
 
 
 class PagesAtomSitemapParser(AbstractXMLSitemapParser):
@@ -139,4 +140,4 @@ class PagesAtomSitemapParser(AbstractXMLSitemapParser):
     sitemap_class = PagesAtomSitemap
     Page = _AtomEntry
     vocabulary = frozenset({Space.ATOM})
-    entries = {"entry": _AtomEntry}
+    entries: ClassVar = {"entry": _AtomEntry}

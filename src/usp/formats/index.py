@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from usp.formats import values
 from usp.formats.parser import ChildEntry, absolute_url
@@ -61,5 +61,5 @@ class IndexXMLSitemapParser(AbstractXMLSitemapParser):
 
     sitemap_class = IndexXMLSitemap
     vocabulary = frozenset({Space.SITEMAP})
-    entries = {"sitemap": _SitemapEntry, "url": PagesXMLSitemapParser.Page}
+    entries: ClassVar = {"sitemap": _SitemapEntry, "url": PagesXMLSitemapParser.Page}
     implied_entry = _SitemapEntry

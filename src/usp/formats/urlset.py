@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from usp.formats import values
 from usp.formats.extensions import EXTENSIONS, FIELDS, MODULES
@@ -88,6 +88,6 @@ class PagesXMLSitemapParser(AbstractXMLSitemapParser):
     sitemap_class = PagesXMLSitemap
     Page = _UrlEntry
     vocabulary = frozenset({Space.SITEMAP})
-    entries = {"url": _UrlEntry}
+    entries: ClassVar = {"url": _UrlEntry}
     implied_entry = _UrlEntry
-    strays = {"sitemap": "a <sitemap> stands in a urlset and was not followed"}
+    strays: ClassVar = {"sitemap": "a <sitemap> stands in a urlset and was not followed"}

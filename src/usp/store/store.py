@@ -73,14 +73,14 @@ class Store:
         """Give the bytes at some places of the spool, in pieces."""
         assert self._spool is not None
         for offset, length in places:
-            end = offset + length
-            while offset < end:
+            at, end = offset, offset + length
+            while at < end:
                 with self._lock:
-                    self._spool.seek(offset)
-                    data = self._spool.read(min(_READ, end - offset))
+                    self._spool.seek(at)
+                    data = self._spool.read(min(_READ, end - at))
                 if not data:
                     raise OSError("the temporary file of the sitemap tree has been cut off")
-                offset += len(data)
+                at += len(data)
                 yield data
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import email.utils
 import logging
 import time
-from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 log = logging.getLogger(__name__)
 
@@ -248,9 +247,11 @@ class RequestsWebClient(AbstractWebClient):
         if agent is not None:
             headers["User-Agent"] = agent
         home = self._is_home(url)
-        for name, value in self._headers.items():
-            if home or name.lower() not in _SECRET_HEADERS:
-                headers[name] = value
+        headers.update(
+            (name, value)
+            for name, value in self._headers.items()
+            if home or name.lower() not in _SECRET_HEADERS
+        )
         return headers
 
     def _session_names_itself(self) -> bool:

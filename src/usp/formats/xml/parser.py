@@ -56,6 +56,8 @@ class RawEntry(abc.ABC):
 
     extensions: ClassVar[Mapping[Space, Extension]] = {}
 
+    line: int | None
+
     def __init__(self, line: int, base: str | None) -> None:
         self.line = line
         self.base = base
@@ -69,7 +71,7 @@ class RawEntry(abc.ABC):
     def finish(self, parser: AbstractXMLSitemapParser) -> list[ChildEntry | PageEntry]:
         """Give what the entry has become; note what it lacks."""
 
-    def add_nested_loc(self, text: str) -> None:
+    def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
         """Take a loc that stands too deep, for an entry that has no other."""
 
     def begin_record(self, space: Space, field: Field) -> None:
@@ -124,7 +126,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._stack: list[_Element] = []
         self._too_deep = 0
         self._root: Name | None = None
-        self._root_closed = False
+        self.root_closed = False
         self._entry: RawEntry | None = None
         self._entry_depth = 0
         self._implied = False
@@ -147,13 +149,18 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self._finish_entry()
         if self._entry is not None:
             self.problems.add("the document breaks off inside an entry", self._entry.line, lost=1)
-        elif not self._root_closed:
+        elif not self.root_closed:
             self.problems.add("the document breaks off before its end", self.line)
         return self._take()
 
     def _take(self) -> list[ChildEntry | PageEntry]:
         done, self._done = self._done, []
         return done
+
+    @property
+    def root_name(self) -> str:
+        """The name of the root element, in lower case and without a prefix."""
+        return self._root.local if self._root else ""
 
     @property
     def line(self) -> int:
@@ -184,7 +191,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self._bases.append((len(self._stack), base))
         if self._root is None:
             self._root = meaning
-        elif self._root_closed:
+        elif self.root_closed:
             self._reopen(meaning, attributes)
         else:
             self._begin(meaning, attributes)
@@ -196,7 +203,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """Go on behind the end of the root: two documents in one, or a root closed too early."""
         assert self._root is not None
         self.note("the document goes on behind its end", f"<{meaning.local}>")
-        self._root_closed = False
+        self.root_closed = False
         if meaning.local != self._root.local:
             self._stack.append(_Element("", self._scope))
             self._begin(meaning, attributes)
@@ -339,7 +346,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if self._bases and self._bases[-1][0] >= depth:
             self._bases.pop()
         if not depth:
-            self._root_closed = True
+            self.root_closed = True
 
     def _end_field(self, field: _OpenField) -> None:
         assert self._entry is not None
