@@ -1,0 +1,76 @@
+"""What people write where a URL is expected: a website or one of its sitemaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import rich_click as click
+
+from usp.helpers import is_http_url
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+_DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
+_PAGES = (".html", ".htm", ".xhtml")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A URL, and whether it is a sitemap's own."""
+
+    url: str
+    is_sitemap: bool
+
+
+def address(text: str) -> Address:
+    """Complete and check a URL; without a scheme, https is meant."""
+    stripped = text.strip()
+    parts = _split(stripped if "://" in stripped else _with_scheme(stripped))
+    if parts is None:
+        raise click.UsageError(
+            f"{text!r} is not the URL of a website or a sitemap; "
+            "write for example https://example.org"
+        )
+    if not parts.path and not parts.query:
+        parts = parts._replace(path="/")
+    url = parts.geturl()
+    return Address(url, looks_like_sitemap(url))
+
+
+def looks_like_sitemap(url: str) -> bool:
+    """Tell whether a URL is that of a sitemap rather than that of a website.
+
+    It is if the last part of its path ends as sitemaps, feeds and robots.txt do (``.xml``, ``.txt``,
+    ``.rss``, ``.atom``, packed or not) or has ``sitemap`` in it, or if ``sitemap`` is one of the keys
+    of its query. A path that ends in a slash is a folder, and what ends in ``.html`` is a page: both
+    stand for their website, as any other URL does.
+    """
+    parts = urlsplit(url)
+    name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")
+    if name.endswith(_PAGES):
+        return False
+    if name.endswith(_DOCUMENTS) or "sitemap" in name:
+        return True
+    return "sitemap" in parse_qs(parts.query, keep_blank_values=True)
+
+
+def _with_scheme(text: str) -> str:
+    """Give a URL for a host without a scheme; a word or the name of a file is no host."""
+    host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
+    named = "." in host or host.partition(":")[0] == "localhost"
+    return f"https://{text}" if named and not host.endswith(_DOCUMENTS) else ""
+
+
+def _split(url: str) -> SplitResult | None:
+    """Take an HTTP URL apart; None if it is none."""
+    if not is_http_url(url):
+        return None
+    parts = urlsplit(url)
+    try:
+        parts.port  # noqa: B018 - raises if it is no port
+    except ValueError:
+        return None
+    return parts

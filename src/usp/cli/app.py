@@ -1,0 +1,92 @@
+"""The command ``usp``: its subcommands, and how every one of them ends.
+
+The exit status is 0 when the work was done (also when the reader of a pipe has seen enough), 1 when
+what was asked for could not be read or written, 2 when the call was wrong, 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import rich_click as click
+
+import usp
+from usp.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+class _Group(click.RichGroup):
+    """A group of commands that end in an exit status and a line, never in a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+            ctx.exit(0)
+        except OSError as error:
+            _forget_stdout()
+            click.echo(f"usp: {error}", err=True)
+            ctx.exit(FAILED)
+        except KeyboardInterrupt:
+            click.echo("usp: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        return result
+
+
+def _forget_stdout() -> None:
+    """Let what is still in the buffer go nowhere, so that Python's own last flush succeeds."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@click.group(
+    cls=_Group,
+    commands=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Find, fetch and read the sitemaps of a website.
+
+    Robots.txt, known paths and nested indexes are followed; what is damaged is repaired.
+
+    \b
+    Examples:
+      usp demo                                  see what it does, offline
+      usp ls example.org                        sitemaps and pages as a tree
+      usp ls example.org -f pages > urls.txt    every page, one a line
+    """  # noqa: D301 - click knows the backspace
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line with these arguments, by default those of the process.
+
+    Always ends in ``SystemExit``.
+    """
+    try:
+        status = cli.main(args=argv, prog_name="usp", standalone_mode=False)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "usp"
+        click.echo(f"{command}: {error.format_message()}", err=True)
+        click.echo(f"Try '{command} --help'.", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"usp: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,35 @@
+"""``usp demo``: shows what the library does, on a small website of its own."""
+
+from __future__ import annotations
+
+import requests
+import rich_click as click
+from rich.console import Console
+
+from usp.cli.log import no_logging
+from usp.cli.treeview import summary, tree_view
+from usp.demo import demo_site
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.requests_client import DEFAULT_CONCURRENCY, RequestsWebClient
+
+_NO_WRAP = 1_000_000  # columns: a pipe has no width
+
+
+@click.command("demo")
+def command() -> None:
+    """Read the sitemaps of a small bundled website and show them.
+
+    It is served on this machine: no internet is needed. It has an index in an index, news, images,
+    videos, languages, a feed, a list of URLs, a packed sitemap, a broken one and a missing one.
+    """
+    with no_logging(), demo_site() as url, requests.Session() as session:
+        session.trust_env = False  # a proxy does not know the way to this machine
+        client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
+        tree = sitemap_tree_for_homepage(url, client)
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _NO_WRAP
+    console.print(tree_view(tree))
+    console.print()
+    console.print(summary(tree), soft_wrap=True)
+    console.print("Next, a site of the real world: usp ls example.org", soft_wrap=True)

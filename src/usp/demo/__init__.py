@@ -1,0 +1,84 @@
+"""A small website to try the library on, served on this machine: ``usp demo``.
+
+Its files are in ``site``. Where they say ``{site}``, the address is filled in that the site happens
+to have; what is listed as packed is served so, with ``.gz`` behind its name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
+
+__all__ = ["demo_site"]
+
+_PACKED = frozenset({"/sitemaps/archive.xml"})
+_TYPES = {
+    "gz": "application/gzip",
+    "rss": "application/rss+xml",
+    "txt": "text/plain",
+    "xml": "application/xml",
+}
+
+
+@contextmanager
+def demo_site() -> Iterator[str]:
+    """Serve the website while the context lasts; gives the URL of its homepage."""
+    server = _Server()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"{server.address}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64  # connections that come at once wait here, or for a second elsewhere
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        self.files: dict[str, bytes] = {}
+        for path, text in _walk(files(__name__) / "site"):
+            content = text.replace("{site}", self.address).encode()
+            if path in _PACKED:
+                self.files[f"{path}.gz"] = gzip.compress(content)
+            else:
+                self.files[path] = content
+
+
+def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{path}/{entry.name}")
+        else:
+            yield f"{path}/{entry.name}", entry.read_text(encoding="utf-8")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        body = self.server.files.get(self.path)
+        if body is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", _TYPES[self.path.rpartition(".")[2]])
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as http.server has it
+        """Say nothing: the output belongs to the command."""

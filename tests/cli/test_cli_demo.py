@@ -1,0 +1,71 @@
+import re
+
+from usp.cli.treeview import summary, tree_view
+from usp.demo import demo_site
+from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.requests_client import RequestsWebClient
+
+
+def test_the_demo_ends_by_itself_and_shows_everything(run):
+    ended = run("demo")
+    assert (ended.status, ended.err) == (0, "")
+    for part in (
+        r"/robots\.txt  robots\.txt: 3 sitemaps",
+        r"/sitemaps/pages\.xml  XML: 4 pages with 5 alternates",
+        r"/sitemaps/media/images\.xml  XML: 2 pages with 3 images",
+        r"/sitemaps/media/videos\.xml  XML: 1 page with 1 video",
+        r"/sitemaps/archive\.xml\.gz  XML: 3 pages",
+        r"/sitemaps/shop\.xml  XML: 4 pages",
+        r"problem: line 4: an ampersand",
+        r"an entry has no loc \(1 entry lost\)",
+        r"failed: Unable to fetch sitemap from /sitemaps/moved-away\.xml: 404 Not Found",
+        r"/blog/feed\.rss  RSS: 2 pages",
+        r"/places\.txt  text: 3 pages",
+        r"/sitemap-news\.xml  XML: 2 pages with 2 stories",
+        r"21 pages in 11 sitemaps; 1 sitemap failed",
+    ):
+        assert re.search(part, ended.out), part
+    assert "usp ls" in ended.lines[-1]
+
+
+def test_the_demo_in_a_pipe_is_plain_and_not_wrapped(run):
+    out = run("demo").out
+    assert "\x1b" not in out
+    assert not [line for line in out.splitlines() if line != line.rstrip()]
+    assert "404 Not Found" in out
+
+
+def test_the_demo_on_a_terminal_has_colours_and_fits_its_width(run, monkeypatch):
+    for name in ("NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = run("demo").out
+    assert "\x1b[31mfailed" in out
+    plain = re.sub(r"\x1b\[[\d;]*m", "", out)
+    assert max(map(len, plain.splitlines())) <= 80
+
+
+def test_the_demo_site_works_at_any_port_and_is_gone_afterwards():
+    client = RequestsWebClient()
+    with demo_site() as one, demo_site() as two:
+        assert one != two
+        trees = [sitemap_tree_for_homepage(url) for url in (one, two)]
+        assert "404" in client.get(f"{one}nothing.xml").message()
+    assert client.get(f"{one}robots.txt").unreachable
+    client.close()
+    for url, tree in zip((one, two), trees, strict=True):
+        assert all(page.url.startswith(url) for page in tree.all_pages())
+        assert tree.page_count() == 21
+
+
+def test_a_tree_view_lets_no_markup_and_no_escapes_through():
+    tree = IndexWebsiteSitemap(
+        "http://x/", [InvalidSitemap("http://x/[red]\x1b", "[bold]\x1b[2J it failed")]
+    )
+    view = tree_view(tree)
+    child = view.children[0]
+    assert str(child.label) == "/[red]%1B"
+    assert str(child.children[0].label) == "failed: [bold]%1B[2J it failed"
+    assert summary(tree) == "0 pages in 0 sitemaps; 1 sitemap failed, 0 problems on the way."

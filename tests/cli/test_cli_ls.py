@@ -1,0 +1,193 @@
+import logging
+import socket
+
+import pytest
+from cli_documents import index, urlset
+
+from usp.cli.output import pages, tabtree
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
+
+
+def test_tabtree_has_a_line_for_every_node_the_root_first(run, site):
+    ended = run("ls", site)
+    assert ended.status == 0
+    assert ended.out == (
+        f"{site}/\n"
+        f"\t{site}/robots.txt\n"
+        f"\t\t{site}/main.xml\n"
+        f"\t\t\t{site}/a.xml\n"
+        f"\t\t\t\t{site}/one\n"
+        "\t\t\t\thttp://other.example/two\n"
+        f"\t\t\t\t{site}/a b?x=1&y=2\n"
+        f"\t\t\t{site}/missing.xml\n"
+        f"\t{site}/sitemap.xml\n"
+        f"\t\t{site}/known\n"
+        f"\t\t{site}\n"
+        f"\t\t{site}/\n"
+    )
+    assert run("ls", "-f", "tabtree", site).out == ended.out
+
+
+def test_pages_has_one_url_a_line(run, site):
+    ended = run("ls", site, "--format", "pages")
+    assert ended.lines == [
+        f"{site}/one",
+        "http://other.example/two",
+        f"{site}/a b?x=1&y=2",
+        f"{site}/known",
+        site,
+        f"{site}/",
+    ]
+
+
+def test_strip_url_leaves_the_root_and_other_hosts_whole(run, site):
+    assert run("ls", site, "-u").lines == [
+        f"{site}/",
+        "\t/robots.txt",
+        "\t\t/main.xml",
+        "\t\t\t/a.xml",
+        "\t\t\t\t/one",
+        "\t\t\t\thttp://other.example/two",
+        "\t\t\t\t/a b?x=1&y=2",
+        "\t\t\t/missing.xml",
+        "\t/sitemap.xml",
+        "\t\t/known",
+        f"\t\t{site}",
+        "\t\t/",
+    ]
+    assert run("ls", site, "--strip-url", "-f", "pages").lines[:2] == [
+        "/one",
+        "http://other.example/two",
+    ]
+
+
+def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
+    assert run("ls", site, "-r", "-f", "pages", "-u").lines == ["/known", site, "/"]
+    assert run("ls", site, "--no-known", "-u").lines[1:3] == ["\t/robots.txt", "\t\t/main.xml"]
+    assert not [line for line in run("ls", site, "-k").lines if "sitemap.xml" in line]
+    nothing = run("ls", site, "-rk")
+    assert (nothing.status, nothing.out) == (0, f"{site}/\n")
+    assert "No sitemaps were found" in nothing.err
+
+
+def test_a_path_of_a_website_stands_for_the_website(run, site):
+    ended = run("ls", f"{site}/shop/index.html", "-u", "-f", "pages")
+    assert "/one" in ended.lines
+    assert "Assuming that the homepage" in ended.err
+
+
+@pytest.mark.parametrize("path", ["/main.xml", "/robots.txt"])
+def test_a_sitemaps_own_url_is_the_root(run, site, path):
+    ended = run("ls", site + path, "-u")
+    assert ended.lines[0] == site + path
+    assert "/one" in [line.strip() for line in ended.lines]
+    assert not [line for line in ended.lines if "known" in line]
+
+
+def test_a_sitemap_that_cannot_be_read_is_an_error(run, site, serve):
+    ended = run("ls", f"{site}/missing.xml", "-f", "pages")
+    assert (ended.status, ended.out) == (1, "")
+    assert "Unable to fetch sitemap" in ended.err
+    html = serve({"/sitemap.php": "<html><body>nothing</body></html>"})
+    ended = run("ls", f"{html}/sitemap.php", "-f", "pages")
+    assert (ended.status, ended.out) == (1, "")
+    assert "No parsers support sitemap" in ended.err
+
+
+def test_a_site_that_does_not_answer_is_said_to_have_nothing(run):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening
+        ended = run("ls", f"http://127.0.0.1:{taken.getsockname()[1]}")
+    assert ended.status == 0
+    assert len(ended.lines) == 1
+    assert "No sitemaps were found" in ended.err
+
+
+# The log ---------------------------------------------------------------------------------------
+
+
+def test_the_log_is_on_stderr_and_only_warnings_by_default(run, site):
+    ended = run("ls", site)
+    assert "WARNING:" in ended.err
+    assert f"{site}/missing.xml failed: 404 Not Found" in ended.err
+    assert "INFO:" not in ended.err
+    assert "DEBUG:" not in ended.err
+
+
+def test_verbosity_adds_information_and_details(run, site):
+    info, debug = run("ls", site, "-v"), run("ls", site, "-vv")
+    assert "INFO:" in info.err
+    assert "DEBUG:" not in info.err
+    assert "DEBUG:" in debug.err
+    assert info.out == debug.out == run("ls", site).out
+    assert run("ls", site, "-vvvv").status == 0
+
+
+def test_a_log_file_is_appended_to_and_the_console_stays_quiet(run, site, tmp_path):
+    log = tmp_path / "crawl.log"
+    for repeat in (1, 2):
+        ended = run("ls", site, "-v", "-l", str(log))
+        assert ended.err == ""
+        assert ended.lines[0] == f"{site}/"
+        assert log.read_text().count("missing.xml failed") == repeat
+    assert "INFO:" in log.read_text()
+
+
+def test_the_logging_of_the_process_is_left_as_it_was(run, site):
+    root = logging.getLogger()
+    before = (root.level, list(root.handlers))
+    run("ls", site, "-vv")
+    assert (root.level, list(root.handlers)) == before
+
+
+# What websites write ---------------------------------------------------------------------------
+
+
+def test_nothing_a_terminal_would_obey_is_printed(run, serve):
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/list.txt\nSitemap: {site}/\x1b[2Jgone.xml\n",
+            "/list.txt": "{site}/\x1b[31mred\n{site}/bell\x07\n{site}/caf\u00e9\n",
+            "/sitemap.xml": urlset("{site}/c1\u009b31m", "{site}/\u202egnp.exe"),
+        }
+    )
+    ended = run("ls", site, "-u")
+    lines = [line.strip("\t") for line in ended.lines]
+    assert "/%1B[31mred" in lines
+    assert "/bell%07" in lines
+    assert "/café" in lines
+    assert "/c1%C2%9B31m" in lines
+    assert "/%E2%80%AEgnp.exe" in lines
+    assert all(line.isprintable() for line in lines)
+    assert "\x1b" not in ended.err
+    assert "%1B[2Jgone.xml" in ended.err
+
+
+def test_pages_are_listed_while_they_are_read():
+    read = []
+
+    class Source:
+        def __iter__(self):
+            for number in range(10):
+                read.append(number)
+                yield SitemapPage(f"http://x/{number}")
+
+        def count(self):
+            return 10
+
+        def problems(self):
+            return []
+
+    tree = IndexWebsiteSitemap("http://x/", [PagesXMLSitemap("http://x/s.xml", Source())])
+    lines = tabtree.lines(tree, str)
+    assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
+    assert read == [0]
+    assert next(pages.lines(tree, str)) == "http://x/0"
+    assert read == [0, 0]
+
+
+def test_deep_trees_are_indented_level_by_level(run, serve):
+    files = {f"/{n}.xml": index(f"{{site}}/{n + 1}.xml") for n in range(5)}
+    site = serve({**files, "/5.xml": urlset("{site}/page")})
+    assert run("ls", f"{site}/0.xml", "-u").lines[-1] == "\t" * 6 + "/page"
