@@ -151,7 +151,7 @@ def parse_document(
 ) -> AbstractSitemap:
     """Parse a document that is at hand; ``url`` is where it came from, if that is known."""
     writer = Store().writer()
-    parser = parser_for(url, content_type, None, glance=True)
+    parser = parser_for(url, content_type, None, glance=True, fast=True)
     look = look_at(parser, chunks, writer.write)
     node_url = url or LOCAL_URL
     if look.kind is None:

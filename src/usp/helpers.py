@@ -96,6 +96,10 @@ _ISO = re.compile(
     """,
     re.VERBOSE,
 )
+_USUAL = re.compile(  # what datetime reads itself, and in the same way
+    r"[0-9]{4}-[01][0-9]-[0-3][0-9]"
+    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:Z|[+-][0-2][0-9]:[0-5][0-9])?)?"
+)
 _LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
 _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}")
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
@@ -145,28 +149,32 @@ def parse_iso8601_date(date_string: str) -> datetime | None:
     if not date_string:
         raise SitemapException("Date string is unset.")
     text = date_string.strip()
-    if len(text) > _MAX_DATE_LENGTH:
-        return None
-    match = _ISO.fullmatch(text)
     try:
-        if match:
-            part = match.groupdict()
-            return datetime(
-                int(part["year"]),
-                int(part["month"] or 1),
-                int(part["day"] or 1),
-                int(part["hour"] or 0),
-                int(part["minute"] or 0),
-                int(part["second"] or 0),
-                int((part["fraction"] or "").ljust(6, "0")[:6]),
-                tzinfo=_iso_zone(part["zone"]),
-            )
-        basic = _BASIC.fullmatch(text)
-        if basic:
-            day, time, zone = basic.groups("")
-            return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
+        if _USUAL.fullmatch(text):
+            return datetime.fromisoformat(text)
+        return _other_date(text) if len(text) <= _MAX_DATE_LENGTH else None
     except ValueError:
         return None
+
+
+def _other_date(text: str) -> datetime | None:
+    match = _ISO.fullmatch(text)
+    if match:
+        part = match.groupdict()
+        return datetime(
+            int(part["year"]),
+            int(part["month"] or 1),
+            int(part["day"] or 1),
+            int(part["hour"] or 0),
+            int(part["minute"] or 0),
+            int(part["second"] or 0),
+            int((part["fraction"] or "").ljust(6, "0")[:6]),
+            tzinfo=_iso_zone(part["zone"]),
+        )
+    basic = _BASIC.fullmatch(text)
+    if basic:
+        day, time, zone = basic.groups("")
+        return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
     if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
         return None
     return _free_date(text)

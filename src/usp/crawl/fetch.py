@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.pages import parser_for
 from usp.formats.document import Role
-from usp.formats.parser import ChildEntry, PageEntry
+from usp.formats.parser import ChildEntry
 from usp.objects.problem import Problem
 from usp.store import Exchange
 from usp.web_client.abstract_client import (
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from usp.formats.document import DocumentParser
+    from usp.formats.parser import Entry
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
     from usp.store import Document, Store
     from usp.web_client.abstract_client import AbstractWebClient
@@ -78,7 +79,7 @@ def look_at(
     children: list[ChildEntry] = []
     pages_at: int | None = None
 
-    def sort(entries: Iterable[ChildEntry | PageEntry]) -> None:
+    def sort(entries: Iterable[Entry]) -> None:
         nonlocal pages_at
         for entry in entries:
             if isinstance(entry, ChildEntry):
@@ -121,7 +122,7 @@ def fetch_document(
     started = time.monotonic()
     try:
         response = client.get(order.url)
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+    except Exception as error:  # a client's mistake must not end the crawl
         log.exception("The web client failed on %s", order.url)
         return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
     if isinstance(response, WebClientErrorResponse):
@@ -146,7 +147,7 @@ def _receive(
     content_type = response.header("Content-Type")
     content_encoding = response.header("Content-Encoding")
     parser = parser_for(
-        response.url(), content_type, content_encoding, role=order.role, glance=True
+        response.url(), content_type, content_encoding, role=order.role, glance=True, fast=True
     )
     writer = store.writer()
 

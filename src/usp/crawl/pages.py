@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp.formats.document import DocumentParser, Role
-from usp.formats.parser import PageEntry
+from usp.formats.parser import ChildEntry, PageBatch, PageEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from usp.objects.page import SitemapPage
     from usp.objects.problem import Problem, Problems
@@ -23,6 +24,7 @@ def parser_for(
     *,
     role: Role = Role.SITEMAP,
     glance: bool = False,
+    fast: bool = False,
 ) -> DocumentParser:
     """Give a parser for a document that was fetched so."""
     return DocumentParser(
@@ -31,6 +33,7 @@ def parser_for(
         content_type=content_type,
         content_encoding=content_encoding,
         glance=glance,
+        fast=fast,
     )
 
 
@@ -46,27 +49,42 @@ class StoredPages:
         self._document = document
         self._base = base
 
-    def _entries(self, parser: DocumentParser) -> Iterator[PageEntry]:
+    def _parser(self, *, fast: bool) -> DocumentParser:
+        exchange = self._document.exchange
+        return parser_for(self._base, exchange.content_type, exchange.content_encoding, fast=fast)
+
+    def _entries(self, parser: DocumentParser) -> Iterator[PageEntry | PageBatch]:
         for chunk in self._document.chunks():
             for entry in parser.feed(chunk):
-                if isinstance(entry, PageEntry):
+                if not isinstance(entry, ChildEntry):
                     yield entry
         for entry in parser.close():
-            if isinstance(entry, PageEntry):
+            if not isinstance(entry, ChildEntry):
                 yield entry
-
-    def _parser(self) -> DocumentParser:
-        exchange = self._document.exchange
-        return parser_for(self._base, exchange.content_type, exchange.content_encoding)
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Read the pages; the first declaration of a URL counts."""
+        return chain.from_iterable(self._first_declarations())
+
+    def _first_declarations(self) -> Iterator[Iterable[SitemapPage]]:
         seen: set[str] = set()
-        for entry in self._entries(self._parser()):
-            page = entry.page()
-            if page is not None and page.url not in seen:
-                seen.add(page.url)
-                yield page
+        for entry in self._entries(self._parser(fast=True)):
+            if isinstance(entry, PageBatch):
+                if seen.isdisjoint(entry.urls):
+                    before = len(seen)
+                    seen.update(entry.urls)
+                    if len(seen) == before + len(entry.urls):
+                        yield entry.pages()
+                        continue
+                    seen.difference_update(entry.urls)
+                pages = entry.pages()
+            else:
+                page = entry.page()
+                pages = iter((page,) if page is not None else ())
+            for page in pages:
+                if page.url not in seen:
+                    seen.add(page.url)
+                    yield (page,)
 
     def count(self) -> int:
         """Count the pages without keeping them."""
@@ -74,8 +92,9 @@ class StoredPages:
 
     def problems(self) -> list[Problem]:
         """Read the document, field by field, and say what was wrong with it."""
-        parser = self._parser()
+        parser = self._parser(fast=False)
         for entry in self._entries(parser):
+            assert isinstance(entry, PageEntry)
             entry.page(partial(self._note, parser.problems, entry.line))
         return parser.problems.listed()
 

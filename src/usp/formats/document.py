@@ -21,7 +21,7 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.formats.parser import AbstractSitemapParser, ChildEntry, PageEntry
+    from usp.formats.parser import AbstractSitemapParser, Entry
 
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 """How much of a document is read after decompression: five times what the protocol allows."""
@@ -50,7 +50,8 @@ class DocumentParser:
 
     ``parser`` is what the document turned out to need, once that is known; if it turned out to be no
     sitemap, ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is
-    only unpacked, to learn what it is and whether it is whole.
+    only unpacked, to learn what it is and whether it is whole. With ``fast`` regular stretches of it
+    come out as batches of pages.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class DocumentParser:
         content_type: str | None = None,
         content_encoding: str | None = None,
         glance: bool = False,
+        fast: bool = False,
         max_bytes: int | None = MAX_DOCUMENT_BYTES,
     ) -> None:
         self.url = url
@@ -75,6 +77,7 @@ class DocumentParser:
             problems=self.problems,
         )
         self._glance = glance
+        self._fast = fast
         self._head = ""
         self._xml: XMLSitemapParser | None = None
         self._tail = ""
@@ -84,25 +87,21 @@ class DocumentParser:
         """The character encoding of the document, once it is known."""
         return self._decoder.encoding
 
-    def feed(self, data: bytes) -> Iterable[ChildEntry | PageEntry]:
+    def feed(self, data: bytes) -> Iterable[Entry]:
         """Give the entries that are complete so far."""
         if self.refusal:
             return ()
         return self._read(self._decoder.feed(data), final=False)
 
-    def close(self) -> Iterable[ChildEntry | PageEntry]:
+    def close(self) -> Iterable[Entry]:
         """Give the rest."""
         if self.refusal:
             return ()
         entries = list(self._read(self._decoder.close(), final=True))
-        parser = self.parser or self._xml
-        if parser is None:
-            return entries
         if self._glances:
             self._check_end()
-            return entries
-        entries.extend(parser.close())
-        self._settle_xml()
+        elif self.parser is not None:
+            entries.extend(self.parser.close())
         return entries
 
     @property
@@ -113,28 +112,19 @@ class DocumentParser:
             and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         )
 
-    def _read(self, text: str, *, final: bool) -> Iterable[ChildEntry | PageEntry]:
+    def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.parser is None and self._xml is None:
             self._head += text
             if not self._tell(final=final):
                 return ()
             text, self._head = self._head, ""
+        if self.parser is None and self._xml is not None:
+            text = self._xml.look(text, final=final)
+            self.parser, self.refusal = self._xml.concrete, self._xml.refusal
         if self._glances:
-            self._tail = (self._tail + text)[-_TAIL:]
+            self._tail = text[-_TAIL:] if len(text) >= _TAIL else (self._tail + text)[-_TAIL:]
             return ()
-        parser = self.parser or self._xml
-        if parser is None:
-            return ()
-        entries = parser.feed(text)
-        if self.parser is None:
-            self._settle_xml()
-            self._tail = text[-_TAIL:]
-        return entries if not self._glances else ()
-
-    def _settle_xml(self) -> None:
-        if self._xml is not None:
-            self.parser = self._xml.concrete
-            self.refusal = self._xml.refusal
+        return self.parser.feed(text) if self.parser is not None else ()
 
     def _check_end(self) -> None:
         """Note a page sitemap whose root is not closed: it breaks off."""
@@ -166,13 +156,13 @@ class DocumentParser:
         if self._role is Role.ROBOTS and self._tell_robots(start):
             return True
         if start.startswith("<") or _ROOT.search(start):
-            self._xml = XMLSitemapParser(self.url, self.problems)
+            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
         elif urlsplit(self.url or "").path.endswith("/robots.txt"):
             self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
         elif not start:
             self.refusal = "it is empty"
         elif has_url(start):
-            self.parser = PlainTextSitemapParser(self.url, self.problems)
+            self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:
             self.refusal = "it is neither XML nor a list of URLs"
         return True

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp.formats import values
 from usp.formats.parser import PageEntry, absolute_url
+from usp.formats.xml.entries import Extension, Field, RawEntry
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import AbstractXMLSitemapParser, Extension, Field, RawEntry
+from usp.formats.xml.parser import AbstractXMLSitemapParser
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
-    from usp.formats.parser import ChildEntry, Note
+    from usp.formats.parser import Entry, Note
 
 
 class _FeedEntry(RawEntry, PageEntry):
@@ -37,7 +38,7 @@ class _FeedEntry(RawEntry, PageEntry):
         """Give the address of the page, as written."""
         raise NotImplementedError
 
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[ChildEntry | PageEntry]:
+    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
         """Give the entry itself, if it has an address and a title."""
         link = self.link()
         self._url = absolute_url(link or "", self.base)
@@ -69,15 +70,15 @@ class _FeedEntry(RawEntry, PageEntry):
 class _Item(_FeedEntry):
     """An ``<item>`` of RSS."""
 
-    own_fields = frozenset({"title", "description", "link", "guid", "pubdate"})
+    own_fields = frozenset({"title", "description", "link", "guid", "pubDate", "pubdate"})
     extensions: ClassVar = {Space.DUBLIN_CORE: Extension("", frozenset({"date"}))}
     titles = ("title", "description")
-    dates = ("pubdate", "date")
+    dates = ("pubDate", "pubdate", "date")
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
         """Take a field; a guid only if it is a permanent link."""
         if field.name == "guid":
-            permanent = values.yes_no(field.attributes.get("ispermalink", "true"))
+            permanent = values.yes_no(field.attributes(parser.note).get("ispermalink", "true"))
             url = values.text(field.text)
             if permanent is False or absolute_url(url or "", None) != url:
                 return
@@ -113,9 +114,10 @@ class _AtomEntry(_FeedEntry):
         if field.name != "link":
             super().add(field, parser)
             return
-        href = values.text(field.attributes.get("href")) or values.text(field.text)
+        given = field.attributes(parser.note)
+        href = values.text(given.get("href")) or values.text(field.text)
         if href:
-            kind = (values.text(field.attributes.get("rel")) or "alternate").lower()
+            kind = (values.text(given.get("rel")) or "alternate").lower()
             url = absolute_url(href, parser.base()) or href
             self._links.setdefault("", url)
             self._links.setdefault(kind.rpartition("/")[2], url)

@@ -45,7 +45,7 @@ class HomepageLinksParser(AbstractSitemapParser):
         found, self._found = self._found, []
         return found
 
-    def start(self, name: str, attributes: str, *, empty: bool) -> None:
+    def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at a tag."""
         del empty
         if name.lower() != "link":
@@ -57,9 +57,9 @@ class HomepageLinksParser(AbstractSitemapParser):
         if url is None:
             self.problems.add("a link to a sitemap has no HTTP URL", self._scanner.line, attributes)
         else:
-            self._found.append(ChildEntry(url, line=self._scanner.line))
+            self._found.append(ChildEntry(url))
 
     def _ignore(self, *_: object) -> None:
         """Pass over everything else."""
 
-    end = text = cdata = declaration = _ignore
+    end = text = cdata = take = declaration = _ignore

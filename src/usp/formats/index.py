@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from usp.formats import values
 from usp.formats.parser import ChildEntry, absolute_url
 from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.xml.entries import Field, RawEntry
+from usp.formats.xml.fast import URL, Tags, cut
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import AbstractXMLSitemapParser, Field, RawEntry
+from usp.formats.xml.parser import AbstractXMLSitemapParser
 from usp.objects.sitemap import IndexXMLSitemap
 
 if TYPE_CHECKING:
-    from usp.formats.parser import PageEntry
+    from usp.formats.parser import Entry
 
 
 class _SitemapEntry(RawEntry):
@@ -41,9 +45,9 @@ class _SitemapEntry(RawEntry):
         """Take a loc from inside an element that was not closed."""
         self._nested_loc = values.text(text)
 
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[ChildEntry | PageEntry]:
+    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
         """Give the children that have a URL."""
-        children: list[ChildEntry | PageEntry] = []
+        children: list[Entry] = []
         locs = self._locs or ([self._nested_loc] if self._nested_loc else [])
         if not locs:
             parser.problems.add("an entry has no loc", self.line, lost=1)
@@ -52,7 +56,7 @@ class _SitemapEntry(RawEntry):
             if url is None:
                 parser.problems.add("a loc is not an HTTP URL", self.line, loc, lost=1)
             else:
-                children.append(ChildEntry(url, self._lastmod, self.line))
+                children.append(ChildEntry(url, self._lastmod))
         return children
 
 
@@ -63,3 +67,29 @@ class IndexXMLSitemapParser(AbstractXMLSitemapParser):
     vocabulary = frozenset({Space.SITEMAP})
     entries: ClassVar = {"sitemap": _SitemapEntry, "url": PagesXMLSitemapParser.Page}
     implied_entry = _SitemapEntry
+    fast_entry = "sitemap"
+
+    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
+        """Cut a block of entries that have a loc, perhaps a lastmod, and nothing else."""
+        if cut(block, tags) is None or ("&" in block and _REFERENCE.search(block)):
+            return None
+        found = _entry(tags).findall(tags.end + block)
+        if len(found) != block.count(tags.end):
+            return None
+        return [
+            ChildEntry(loc.replace("&amp;", "&"), lastmod.strip() or None) for loc, lastmod in found
+        ]
+
+
+# What is not the one reference that URLs have to contain, once decoded.
+_REFERENCE = re.compile("&(?!amp;)|&amp;[A-Za-z0-9#]*;")
+
+
+@lru_cache(maxsize=64)
+def _entry(tags: Tags) -> re.Pattern[str]:
+    """Give the pattern of a whole entry, which follows on another."""
+    p = re.escape(tags.prefix)
+    return re.compile(
+        rf"{re.escape(tags.end)}\s*+<{p}sitemap>\s*+<{p}loc>\s*+({URL})</{p}loc>\s*+"
+        rf"(?:<{p}lastmod>([^<&\x00-\x1f]*+)</{p}lastmod>\s*+)?+(?={re.escape(tags.end)})"
+    )

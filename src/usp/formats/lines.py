@@ -25,6 +25,15 @@ class Lines:
         self._number = 0
         self._too_long = False
 
+    @property
+    def idle(self) -> bool:
+        """Whether the next character begins a line."""
+        return not self._rest and not self._too_long
+
+    def skip(self, count: int) -> None:
+        """Count lines that somebody else has read."""
+        self._number += count
+
     def feed(self, text: str) -> Iterator[tuple[int, str]]:
         """Give the lines that are complete so far, without their ends."""
         if self._rest.endswith("\r") or text.endswith("\r"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import abc
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from urllib.parse import urljoin
 
 from usp.helpers import is_http_url
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
@@ -31,7 +31,6 @@ class ChildEntry:
 
     loc: str
     lastmod: str | None = None
-    line: int | None = None
 
 
 class PageEntry(abc.ABC):
@@ -45,26 +44,44 @@ class PageEntry(abc.ABC):
         """Read the fields; None if there is no page in the entry. ``note`` hears of damage."""
 
 
+class PageBatch(abc.ABC):
+    """Many pages at once: their URLs in a column, everything else read when it is asked for."""
+
+    urls: list[str]
+
+    @abc.abstractmethod
+    def pages(self) -> Iterator[SitemapPage]:
+        """Give the pages, one for each URL and in their order."""
+
+
+Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
+"""What parsers give."""
+
+
 class AbstractSitemapParser(abc.ABC):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
     Cutting the text anywhere gives the same entries and the same problems. ``url`` is the address
-    that relative ones are resolved against.
+    that relative ones are resolved against. With ``fast`` pages may come in batches, and problems
+    inside of such a batch are not looked for.
     """
 
     sitemap_class: ClassVar[type[AbstractIndexSitemap | AbstractPagesSitemap]]
     """The node of the tree that a document of this kind becomes."""
 
-    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
+    def __init__(
+        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+    ) -> None:
         self.url = url
+        self.fast = fast
         self.problems = problems if problems is not None else Problems()
 
     @abc.abstractmethod
-    def feed(self, text: str) -> Iterable[ChildEntry | PageEntry]:
+    def feed(self, text: str) -> Iterable[Entry]:
         """Give the entries that are complete so far."""
 
     @abc.abstractmethod
-    def close(self) -> Iterable[ChildEntry | PageEntry]:
+    def close(self) -> Iterable[Entry]:
         """Give the rest, and note what is missing."""
 
 

@@ -59,7 +59,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
                 if url is None:
                     self.problems.add("a Sitemap line has no HTTP URL", number, written, lost=1)
                 else:
-                    yield ChildEntry(url, line=number)
+                    yield ChildEntry(url)
 
     @staticmethod
     def _urls(value: str) -> list[str]:

@@ -16,8 +16,9 @@ from usp.formats.xml.scanner import Scanner
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp.formats.parser import ChildEntry, PageEntry
+    from usp.formats.parser import Entry
     from usp.formats.xml.parser import AbstractXMLSitemapParser
+    from usp.formats.xml.scanner import Token
     from usp.objects.problem import Problems
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
     "urlset": PagesXMLSitemapParser,
     "sitemapindex": IndexXMLSitemapParser,
     "rss": PagesRSSSitemapParser,
-    "rdf": PagesRSSSitemapParser,
+    "RDF": PagesRSSSitemapParser,
     "feed": PagesAtomSitemapParser,
 }
 
@@ -44,36 +45,40 @@ class XMLSitemapParser(AbstractSitemapParser):
     ``concrete`` is that parser, once the root is known; ``refusal`` says why there will be none.
     """
 
-    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
-        super().__init__(url, problems)
+    def __init__(
+        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+    ) -> None:
+        super().__init__(url, problems, fast=fast)
         self.concrete: AbstractXMLSitemapParser | None = None
         self.refusal: str | None = None
         self._scanner = Scanner(self, self.problems)
         self._seen = 0
         self._stray = False
 
-    def feed(self, text: str) -> list[ChildEntry | PageEntry]:
+    def feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far."""
+        if self.concrete is None:
+            text = self.look(text)
+        return self.concrete.feed(text) if self.concrete else []
+
+    def close(self) -> list[Entry]:
+        """Give the rest."""
+        entries = self.feed(self.look("", final=True)) if self.concrete is None else []
+        return entries + self.concrete.close() if self.concrete else []
+
+    def look(self, text: str, *, final: bool = False) -> str:
+        """Look for the root; once it is found, give the text behind its tag."""
         if self.refusal:
-            return []
-        if self.concrete:
-            return self.concrete.feed(text)
+            return ""
         self._seen += len(text)
         self._scanner.feed(text)
-        if self.concrete:
-            return self.concrete.feed("")
-        if self._seen > _MAX_STRAY and self._stray:
-            self.refuse("it has no root element")
-        return []
-
-    def close(self) -> list[ChildEntry | PageEntry]:
-        """Give the rest."""
-        if self.concrete is None and not self.refusal:
+        if final and self.concrete is None:
             self._scanner.close()
-        if self.concrete:
-            return self.concrete.close()
-        self.refuse("it has no root element")
-        return []
+        if self.concrete is not None:
+            return self._scanner.rest()
+        if final or (self._seen > _MAX_STRAY and self._stray):
+            self.refuse("it has no root element")
+        return ""
 
     def refuse(self, reason: str) -> None:
         """Decide that the document is no sitemap; the first reason counts."""
@@ -81,7 +86,7 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     # What the scanner tells until the root is known ----------------------------------------------
 
-    def start(self, name: str, attributes: str, *, empty: bool) -> None:
+    def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at an element that may be the root."""
         if self.refusal:
             return
@@ -91,18 +96,18 @@ class XMLSitemapParser(AbstractSitemapParser):
         root = scope.name(name)
         parser = ROOTS.get(root.local)
         if parser is None:
-            if root.local in _STRAY:
+            if root.local.lower() in _STRAY:
                 self._note_stray(f"<{name}>")
-            elif root.local in ("html", "head", "body", "script", "title", "meta"):
+            elif root.local.lower() in ("html", "head", "body", "script", "title", "meta"):
                 self.refuse("it is an HTML page")
             else:
                 self.refuse(f"its root element is <{name}>")
             return
         if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
             log.warning("%s: <%s> is not in the sitemap namespace", self.url, name)
-        self.concrete = parser(self.url, self.problems, self._scanner)
+        self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast)
         self._scanner.handler = self.concrete
-        self.concrete.start(name, attributes, empty=empty)
+        self.concrete.start(name, attributes, empty)
 
     def end(self, name: str) -> None:
         """Pass over an end tag in front of the root."""
@@ -112,6 +117,9 @@ class XMLSitemapParser(AbstractSitemapParser):
         """Pass over text in front of the root."""
         if raw.strip().strip("\ufeff\0"):
             self._note_stray(raw.strip())
+
+    def take(self, tokens: list[Token]) -> None:
+        """Nothing: the scanner is in no hurry before the root is known."""
 
     def cdata(self, text: str) -> None:
         """Pass over CDATA in front of the root."""

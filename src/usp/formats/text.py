@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from usp.formats.lines import Lines
-from usp.formats.parser import AbstractSitemapParser, PageEntry
+from usp.formats.lines import MAX_LINE, Lines
+from usp.formats.parser import AbstractSitemapParser, PageBatch, PageEntry
+from usp.formats.xml.fast import URL
 from usp.helpers import is_http_url
-from usp.objects.page import SitemapPage
+from usp.objects.page import PageFields, SitemapPage
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp.formats.parser import Note
+    from usp.formats.parser import Entry, Note
     from usp.objects.problem import Problems
+
+
+_LINE = re.compile(rf"\n[ \t]*+({URL})[ \t]*+\r?+(?=\n)")
+_NOTHING = PageFields()
 
 
 def has_url(text: str) -> bool:
@@ -36,23 +43,53 @@ class _Line(PageEntry):
         return SitemapPage(self._url)
 
 
+class _Batch(PageBatch):
+    """Lines that are all URLs."""
+
+    __slots__ = ("urls",)
+
+    def __init__(self, urls: list[str]) -> None:
+        self.urls = urls
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Give the pages."""
+        return map(SitemapPage.of, self.urls, repeat(_NOTHING))
+
+
 class PlainTextSitemapParser(AbstractSitemapParser):
     """Reads a list of URLs."""
 
     sitemap_class = PagesTextSitemap
     Page = _Line
 
-    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
-        super().__init__(url, problems)
+    def __init__(
+        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+    ) -> None:
+        super().__init__(url, problems, fast=fast)
         self._lines = Lines(self.problems)
+        self._held = ""
 
-    def feed(self, text: str) -> list[_Line]:
+    def feed(self, text: str) -> list[Entry]:
         """Give the pages of the lines that are complete so far."""
-        return list(self._pages(self._lines.feed(text)))
+        if not self.fast:
+            return list(self._pages(self._lines.feed(text)))
+        block = self._held + text
+        end = block.rfind("\n") + 1
+        if not end and len(block) <= MAX_LINE:
+            self._held = block
+            return []
+        end = end or len(block)
+        self._held, block = block[end:], block[:end]
+        urls = _LINE.findall("\n" + block)
+        if len(urls) == block.count("\n") and self._lines.idle:
+            self._lines.skip(len(urls))
+            return [_Batch(urls)]
+        return list(self._pages(self._lines.feed(block)))
 
-    def close(self) -> list[_Line]:
+    def close(self) -> list[Entry]:
         """Give the page of the last line."""
-        return list(self._pages(self._lines.close()))
+        lines = [*self._lines.feed(self._held), *self._lines.close()]
+        return list(self._pages(lines))
 
     def _pages(self, lines: Iterable[tuple[int, str]]) -> Iterator[_Line]:
         for number, line in lines:

@@ -6,7 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, unique
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,8 @@ SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
 """The priority of a page whose sitemap gives none, or none that can be read."""
 
 _MAX_REPR = 200
+
+_set = object.__setattr__  # how a frozen value sets its fields once, in its own constructor
 
 
 @unique
@@ -90,9 +93,11 @@ class SitemapImage(Value):
         title: str | None = None,
         license_: str | None = None,
     ) -> None:
-        freeze(
-            self, loc=loc, caption=caption, geo_location=geo_location, title=title, license=license_
-        )
+        _set(self, "loc", loc)
+        _set(self, "caption", caption)
+        _set(self, "geo_location", geo_location)
+        _set(self, "title", title)
+        _set(self, "license", license_)
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -119,17 +124,14 @@ class SitemapNewsStory(Value):
         keywords: Iterable[str] | None = None,
         stock_tickers: Iterable[str] | None = None,
     ) -> None:
-        freeze(
-            self,
-            title=title,
-            publish_date=publish_date,
-            publication_name=publication_name,
-            publication_language=publication_language,
-            access=access,
-            genres=list(genres or ()),
-            keywords=list(keywords or ()),
-            stock_tickers=list(stock_tickers or ()),
-        )
+        _set(self, "title", title)
+        _set(self, "publish_date", publish_date)
+        _set(self, "publication_name", publication_name)
+        _set(self, "publication_language", publication_language)
+        _set(self, "access", access)
+        _set(self, "genres", list(genres) if genres else [])
+        _set(self, "keywords", list(keywords) if keywords else [])
+        _set(self, "stock_tickers", list(stock_tickers) if stock_tickers else [])
 
     def __hash__(self) -> int:
         return hash((self.title, self.publication_name))
@@ -144,10 +146,22 @@ class SitemapPageMapObject(Value):
     attributes: tuple[tuple[str, str], ...]
 
 
-def freeze(value: object, **fields: object) -> None:
-    """Set the fields of a frozen value once, from its own constructor."""
-    for name, field in fields.items():
-        object.__setattr__(value, name, field)
+class PageFields(NamedTuple):
+    """Everything a page has beside its URL."""
+
+    priority: Decimal = SITEMAP_PAGE_DEFAULT_PRIORITY
+    last_modified: datetime | None = None
+    change_frequency: SitemapPageChangeFrequency | None = None
+    news_story: SitemapNewsStory | None = None
+    images: list[SitemapImage] | None = None
+    alternates: list[tuple[str, str]] | None = None
+    videos: list[SitemapVideo] | None = None
+    mobile: bool = False
+    page_map: list[SitemapPageMapObject] | None = None
+
+
+_OwnFields: TypeAlias = tuple[Decimal, "datetime | None", SitemapPageChangeFrequency | None]
+"""What the protocol itself has: the first three of the fields. Most pages have no others."""
 
 
 class SitemapPage:
@@ -156,18 +170,10 @@ class SitemapPage:
     A plain value: read-only attributes, equality over all of them, hash over the URL.
     """
 
-    __slots__ = (
-        "_alternates",
-        "_change_frequency",
-        "_images",
-        "_last_modified",
-        "_mobile",
-        "_news_story",
-        "_page_map",
-        "_priority",
-        "_url",
-        "_videos",
-    )
+    __slots__ = ("_fields", "_url")
+
+    _fields: PageFields | _OwnFields | None
+    url: str = property(attrgetter("_url"), doc="The address of the page, absolute.")  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -184,65 +190,80 @@ class SitemapPage:
         page_map: list[SitemapPageMapObject] | None = None,
     ) -> None:
         self._url = url
-        self._priority = priority
-        self._last_modified = last_modified
-        self._change_frequency = change_frequency
-        self._news_story = news_story
-        self._images = images
-        self._alternates = alternates
-        self._videos = videos
-        self._mobile = mobile
-        self._page_map = page_map
+        self._fields = PageFields(
+            priority,
+            last_modified,
+            change_frequency,
+            news_story,
+            images,
+            alternates,
+            videos,
+            mobile,
+            page_map,
+        )
 
-    @property
-    def url(self) -> str:
-        """The address of the page, absolute."""
-        return self._url
+    @classmethod
+    def of(cls, url: str, fields: PageFields) -> SitemapPage:
+        """Make a page from its fields."""
+        page = cls.__new__(cls)
+        page._url = url  # noqa: SLF001 - a constructor
+        page._fields = fields
+        return page
+
+    def fields(self) -> PageFields:
+        """Give everything but the URL, as a tuple."""
+        fields = self._fields or self._read()
+        if not isinstance(fields, PageFields):
+            fields = self._fields = PageFields(*fields)
+        return fields
+
+    def _read(self) -> PageFields | _OwnFields:
+        raise NotImplementedError  # for pages that are not read when they are made
 
     @property
     def priority(self) -> Decimal:
         """The priority among the pages of the site, 0 to 1; 0.5 unless the sitemap says more."""
-        return self._priority
+        return (self._fields or self._read())[0]
 
     @property
     def last_modified(self) -> datetime | None:
         """When the page last changed; naive if the sitemap gave no offset."""
-        return self._last_modified
+        return (self._fields or self._read())[1]
 
     @property
     def change_frequency(self) -> SitemapPageChangeFrequency | None:
         """How often the page is said to change; an unknown word reads as ``ALWAYS``."""
-        return self._change_frequency
+        return (self._fields or self._read())[2]
 
     @property
     def news_story(self) -> SitemapNewsStory | None:
         """The news story on the page, from the news extension or from a feed."""
-        return self._news_story
+        return self.fields()[3]
 
     @property
     def images(self) -> list[SitemapImage] | None:
         """The images on the page, or None if the sitemap names none."""
-        return self._images
+        return self.fields()[4]
 
     @property
     def alternates(self) -> list[tuple[str, str]] | None:
         """The page in other languages, as ``(hreflang, href)``, or None if there are none."""
-        return self._alternates
+        return self.fields()[5]
 
     @property
     def videos(self) -> list[SitemapVideo] | None:
         """The videos on the page, or None if the sitemap names none."""
-        return self._videos
+        return self.fields()[6]
 
     @property
     def mobile(self) -> bool:
         """Whether the page is marked as made for feature phones (``mobile:mobile``)."""
-        return self._mobile
+        return self.fields()[7]
 
     @property
     def page_map(self) -> list[SitemapPageMapObject] | None:
         """The objects of the page's PageMap, or None if it has none."""
-        return self._page_map
+        return self.fields()[8]
 
     def to_dict(self) -> dict[str, Any]:
         """Give the page as a dictionary; rarer fields have a key only when they are set."""
@@ -265,24 +286,13 @@ class SitemapPage:
             result["page_map"] = plain(self.page_map)
         return result
 
-    def _key(self) -> tuple[object, ...]:
-        return (
-            self.url,
-            self.priority,
-            self.last_modified,
-            self.change_frequency,
-            self.news_story,
-            self.images,
-            self.alternates,
-            self.videos,
-            self.mobile,
-            self.page_map,
-        )
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SitemapPage):
             return NotImplemented
-        return self._key() == other._key()
+        return self.url == other.url and self.fields() == other.fields()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, (self.url, self.fields())
 
     def __hash__(self) -> int:
         return hash(self.url)
@@ -299,3 +309,35 @@ class SitemapPage:
             f"images={bounded(self.images)}",
         ]
         return f"SitemapPage({', '.join(fields)})"
+
+
+class EntryBlock(Protocol):
+    """A stretch of a document that pages are read from when they are asked."""
+
+    def fields(self, at: int) -> PageFields | _OwnFields:
+        """Read what the entry with that number says."""
+        ...
+
+
+class DeferredPage(SitemapPage):
+    """A page whose fields are read from its document when they are asked for, and then kept."""
+
+    __slots__ = ("_at", "_block")
+
+    def __init__(self, url: str, block: EntryBlock, at: int) -> None:
+        self._url = url
+        self._fields = None
+        self._block: EntryBlock | None = block
+        self._at = at
+
+    def _read(self) -> PageFields | _OwnFields:
+        block = self._block
+        if block is not None:
+            self._fields = block.fields(self._at)
+            self._block = None
+        # If another thread was faster, it has set the fields before it let go of the block.
+        assert self._fields is not None
+        return self._fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SitemapPage.of, (self.url, self.fields())

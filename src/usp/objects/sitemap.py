@@ -21,7 +21,7 @@ a stored document anew each time somebody iterates.
 from __future__ import annotations
 
 import abc
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        for sitemap in self.sub_sitemaps:
-            yield from sitemap.all_pages()
+        return chain.from_iterable(sitemap.all_pages() for sitemap in self.sub_sitemaps)
 
     def page_count(self) -> int:
         """Count what :meth:`all_pages` would give, without keeping any of it."""
@@ -253,7 +252,7 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over the pages of the sitemap, in order of declaration."""
-        yield from self._pages
+        return iter(self._pages)
 
     def page_count(self) -> int:
         """Count the pages without keeping them."""

@@ -14,7 +14,7 @@ from usp.formats.xml.namespaces import Space
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp.formats.xml.parser import Extension
+    from usp.formats.xml.entries import Extension
 
 MODULES = {
     Space.NEWS: news,

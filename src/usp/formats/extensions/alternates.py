@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from usp.formats.xml.parser import Extension, Field
+from usp.formats.xml.entries import Extension, Field
 
 if TYPE_CHECKING:
     from usp.formats.parser import Note
@@ -12,13 +13,22 @@ if TYPE_CHECKING:
 EXTENSION = Extension(record="link")
 PAGE_FIELD = "alternates"
 
+# How nearly every generator writes a link; anything else is read with more care.
+_USUAL = re.compile(
+    r' rel="alternate" hreflang="([\w-]++)" href="([^"&\s]++)"[ \t]*+(?=\n)', re.ASCII
+)
+
 
 def read(records: list[list[Field]], note: Note) -> list[tuple[str, str]] | None:
     """Give language and address of each alternate; links of other kinds are none."""
+    usual = _USUAL.findall("\n".join([record[0].written for record in records]) + "\n")
+    if len(usual) == len(records):
+        return usual
     found = []
     for record in records:
-        link = record[0].attributes
-        if "alternate" not in link.get("rel", "").lower().split():
+        link = record[0].attributes(note)
+        rel = link.get("rel", "")
+        if rel != "alternate" and "alternate" not in rel.lower().split():
             continue
         language, href = link.get("hreflang", "").strip(), link.get("href", "").strip()
         if language and href:

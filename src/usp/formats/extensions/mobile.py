@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.formats.xml.parser import Extension, Field
+from usp.formats.xml.entries import Extension, Field
 
 if TYPE_CHECKING:
     from usp.formats.parser import Note

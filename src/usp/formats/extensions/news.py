@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.formats import values
-from usp.formats.xml.parser import Extension, Field
+from usp.formats.xml.entries import Extension, Field
 from usp.objects.page import SitemapNewsStory
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.formats import values
-from usp.formats.xml.parser import Extension, Field
+from usp.formats.xml.entries import Extension, Field
 from usp.objects.page import SitemapPageMapObject
 
 if TYPE_CHECKING:
     from usp.formats.parser import Note
 
-EXTENSION = Extension(record="dataobject", fields=frozenset({"attribute"}))
+EXTENSION = Extension(record="DataObject", fields=frozenset({"Attribute"}))
 PAGE_FIELD = "page_map"
 
 
@@ -19,16 +19,16 @@ def read(records: list[list[Field]], note: Note) -> list[SitemapPageMapObject] |
     """Give the data objects, each with its attributes in order."""
     objects = []
     for head, *fields in records:
-        if head.name == "attribute":
+        if head.name == "Attribute":
             note("a PageMap attribute stands outside of a data object", head.text)
             continue
-        attributes = tuple(
-            # The value may also stand in an attribute of the element.
-            (name, values.text(field.text) or field.attributes.get("value", ""))
-            for field in fields
-            if (name := field.attributes.get("name"))
-        )
-        objects.append(
-            SitemapPageMapObject(head.attributes.get("type"), head.attributes.get("id"), attributes)
-        )
+        attributes = []
+        for field in fields:
+            given = field.attributes(note)
+            if "name" in given:
+                # The value may also stand in an attribute of the element.
+                value = values.text(field.text) or given.get("value", "")
+                attributes.append((given["name"], value))
+        given = head.attributes(note)
+        objects.append(SitemapPageMapObject(given.get("type"), given.get("id"), tuple(attributes)))
     return objects or None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from usp.formats import values
-from usp.formats.xml.parser import Extension, Field
+from usp.formats.xml.entries import Extension, Field
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 
 if TYPE_CHECKING:
@@ -77,15 +77,17 @@ def _video(record: list[Field], note: Note) -> SitemapVideo:
     tags: list[str] = []
     prices: list[SitemapVideoPrice] = []
     segments: list[tuple[str, int | None]] = []
-    for name, raw, attributes in record:
+    for field in record:
+        name, raw = field.name, field.text
+        attributes = field.attributes(note)
         text = values.text(raw)
         if name in _SINGLE:
-            field, how = _SINGLE[name]
-            fields[field] = value = how(raw)
+            key, how = _SINGLE[name]
+            fields[key] = value = how(raw)
             if value is None and text:
                 note(f"video:{name} cannot be read", text)
-            for attribute, (key, how_read) in _ATTRIBUTES.get(name, {}).items():
-                fields[key] = how_read(attributes.get(attribute))
+            for attribute, (other, how_read) in _ATTRIBUTES.get(name, {}).items():
+                fields[other] = how_read(attributes.get(attribute))
         elif name in _TV_SHOW:
             show[name] = _TV_SHOW[name](raw)
         elif name == "tag" and text:

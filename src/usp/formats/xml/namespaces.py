@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import NamedTuple
+from enum import IntEnum, auto
+from typing import Any, NamedTuple
 
 
-class Space(Enum):
+class Space(IntEnum):
     """The vocabularies that the parsers know."""
 
     NONE = auto()
@@ -24,7 +24,7 @@ class Space(Enum):
 
 
 class Name(NamedTuple):
-    """An element's name: its vocabulary, its local name in lower case, its namespace as written."""
+    """An element's name: its vocabulary, its local name and its namespace as written."""
 
     space: Space
     local: str
@@ -57,8 +57,6 @@ _BY_PART = (
 
 # What a prefix means that was never declared, or declared as something nobody knows.
 _BY_PREFIX = {
-    "sitemap": Space.SITEMAP,
-    "sm": Space.SITEMAP,
     "news": Space.NEWS,
     "n": Space.NEWS,
     "image": Space.IMAGE,
@@ -83,7 +81,7 @@ def space_of(uri: str) -> Space:
 class Scope:
     """The prefixes in force at some place of a document; names are looked up once and remembered."""
 
-    __slots__ = ("_below", "_names", "_uris")
+    __slots__ = ("_below", "_meanings", "_names", "_uris")
 
     _MAX_REMEMBERED = 1000
 
@@ -91,6 +89,11 @@ class Scope:
         self._uris = uris or {}
         self._names: dict[str, Name] = {}
         self._below: dict[str, Scope] = {}
+        self._meanings: dict[type, dict[str, Any]] = {}
+
+    def prefixes(self) -> list[str]:
+        """Give the declared prefixes; the default namespace is ``""``."""
+        return list(self._uris)
 
     def name(self, written: str) -> Name:
         """Give the meaning of a tag's name."""
@@ -101,9 +104,15 @@ class Scope:
                 self._names[written] = name
         return name
 
+    def meanings(self, inside: type) -> dict[str, Any]:
+        """Give the place where a parser remembers what tags mean to it, in some entries."""
+        meanings = self._meanings.get(inside)
+        if meanings is None:
+            meanings = self._meanings[inside] = {}
+        return meanings
+
     def _look_up(self, written: str) -> Name:
         prefix, _, local = written.rpartition(":")
-        local = local.lower()
         uri = self._uris.get(prefix.lower())  # attributes are read in lower case
         if uri is None:
             if not prefix:

@@ -10,91 +10,58 @@ The scanner gives tags one by one. Here they become entries (``<url>``, ``<sitem
 
 from __future__ import annotations
 
-import abc
+from enum import Enum, auto
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
 
 from usp.formats.parser import AbstractSitemapParser
+from usp.formats.xml.entries import Field
+from usp.formats.xml.fast import MAX_ENTRY, Tags, tags
 from usp.formats.xml.namespaces import Name, Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
 from usp.formats.xml.references import decode_cdata, decode_text
-from usp.formats.xml.scanner import Scanner
+from usp.formats.xml.scanner import Scanner, proper_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp.formats.parser import ChildEntry, PageEntry
+    from usp.formats.parser import Entry
+    from usp.formats.xml.entries import RawEntry
+    from usp.formats.xml.scanner import Token
     from usp.objects.problem import Problems
 
 MAX_DEPTH = 200
 """Elements nested deeper are counted, not looked at."""
 
+MAX_NAMES = 1000
+"""So many names are looked up once and remembered."""
+
 MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
 
-class Extension(NamedTuple):
-    """What is read of an extension: the element that begins a record, and the fields inside."""
+class _Sort(Enum):
+    """What an element means to a parser."""
 
-    record: str
-    fields: frozenset[str] = frozenset()
-
-
-class Field(NamedTuple):
-    """A field of an extension's record as it stands in the document."""
-
-    name: str
-    text: str
-    attributes: dict[str, str]
+    OTHER = auto()
+    ENTRY = auto()
+    FIELD = auto()  # of the document's own vocabulary
+    RECORD = auto()  # begins a record of an extension
+    RECORD_FIELD = auto()
 
 
-class RawEntry(abc.ABC):
-    """An entry while its tags come in."""
+class _Meaning(NamedTuple):
+    """What an element means where it stands: outside of entries, or in one of some class."""
 
-    own_fields: ClassVar[frozenset[str]]
-    """The elements that are read, of the document's own vocabulary, directly below the entry."""
-
-    extensions: ClassVar[Mapping[Space, Extension]] = {}
-
-    line: int | None
-
-    def __init__(self, line: int, base: str | None) -> None:
-        self.line = line
-        self.base = base
-        self.records: dict[Space, list[list[Field]]] = {}
-
-    @abc.abstractmethod
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
-        """Take a field of the document's own vocabulary."""
-
-    @abc.abstractmethod
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[ChildEntry | PageEntry]:
-        """Give what the entry has become; note what it lacks."""
-
-    def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
-        """Take a loc that stands too deep, for an entry that has no other."""
-
-    def begin_record(self, space: Space, field: Field) -> None:
-        """Begin a record of an extension; ``field`` is its element."""
-        self.records.setdefault(space, []).append([field])
-
-    def add_to_record(self, space: Space, field: Field) -> None:
-        """Add a field to the record that was begun last, or to one that was never begun."""
-        records = self.records.setdefault(space, [])
-        if not records:
-            records.append([])
-        records[-1].append(field)
-
-
-class _Element(NamedTuple):
-    written: str
-    scope: Scope  # in force outside of the element
+    sort: _Sort
+    local: str
+    own: bool
+    space: Space
 
 
 class _OpenField(NamedTuple):
-    name: str
-    attributes: dict[str, str]
-    space: Space | None  # None: the document's own vocabulary
+    meaning: _Meaning
+    attributes: str
     depth: int  # of the element itself
     nested: bool
 
@@ -114,18 +81,25 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     implied_entry: ClassVar[type[RawEntry] | None] = None
     """What a ``<loc>`` directly below the root belongs to, its entry's tag being lost."""
 
+    fast_entry: ClassVar[str | None] = None
+    """The entry that the fast lane cuts, if it can be taken for such documents."""
+
     def __init__(
         self,
         url: str | None = None,
         problems: Problems | None = None,
         scanner: Scanner | None = None,
+        *,
+        fast: bool = False,
     ) -> None:
-        super().__init__(url, problems)
-        self._scanner = scanner or Scanner(self, self.problems)
+        super().__init__(url, problems, fast=fast)
+        self.scanner = scanner or Scanner(self, self.problems)
+        self.scanner.hurry = fast
         self._scope = Scope()
-        self._stack: list[_Element] = []
+        self._stack: list[tuple[str, Scope]] = []  # names, and the scope outside of each
         self._too_deep = 0
         self._root: Name | None = None
+        self._root_tag = ("", "")
         self.root_closed = False
         self._entry: RawEntry | None = None
         self._entry_depth = 0
@@ -134,158 +108,175 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._raw: list[str] = []
         self._decoded: list[str] = []
         self._room = MAX_FIELD
-        self._done: list[ChildEntry | PageEntry] = []
+        self._done: list[Entry] = []
         self._bases: list[tuple[int, str]] = []
+        self._tags: Tags | None = None  # None: no fast lane
+        self._held = ""  # text that the fast lane waits to see the end of
 
-    def feed(self, text: str) -> list[ChildEntry | PageEntry]:
-        """Give the entries that are complete so far."""
-        self._scanner.feed(text)
-        return self._take()
+    # Two lanes ------------------------------------------------------------------------------------
 
-    def close(self) -> list[ChildEntry | PageEntry]:
+    def feed(self, text: str) -> list[Entry]:
+        """Give the entries that are complete so far: by the fast lane where it can be taken."""
+        if self._tags is None or not self._at_rest():
+            return self._scan(text)
+        block = self._held + text
+        end = block.rfind(self._tags.end) + len(self._tags.end)
+        if end < len(self._tags.end):
+            self._held = block if len(block) <= MAX_ENTRY else ""
+            return [] if self._held else self._scan(block)
+        self._held, block = block[end:], block[:end]
+        entries = self._cut_block(block, self._tags)
+        if entries is not None:
+            self.scanner.skip(block)
+        else:
+            entries = self._cut_entries(block, self._tags)
+        if self._held and not self._at_rest():
+            held, self._held = self._held, ""
+            entries += self._scan(held)
+        return entries
+
+    def _at_rest(self) -> bool:
+        """Whether the scanner stands directly below the root, with nothing begun."""
+        return (
+            len(self._stack) == 1
+            and self._entry is None
+            and not self.root_closed
+            and self.scanner.idle
+        )
+
+    def _scan(self, text: str) -> list[Entry]:
+        self.scanner.feed(text)
+        done, self._done = self._done, []
+        return done
+
+    def read(self, text: str) -> list[Entry]:
+        """Give the entries of a stretch of text that begins and ends directly below the root."""
+        if "<!" in text or "<?" in text:
+            return self._scan(text)
+        tokens = proper_tags(text, 0, len(text))
+        if tokens is None:
+            return self._scan(text)
+        self.take(tokens)
+        done, self._done = self._done, []
+        return done
+
+    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
+        """Cut a block by the fast lane; None if that cannot be done."""
+        raise NotImplementedError
+
+    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
+        """Cut a block that is not regular, entry by entry where that is possible."""
+        del tags
+        return self._scan(block)
+
+    def _choose_tags(self) -> Tags | None:
+        """Give the tags of entries that are written with the same prefix as the root."""
+        if self.fast_entry is None:
+            return None
+        prefix = self._root_tag[0].rpartition(":")[0]
+        own = {
+            other
+            for other in {"", *self._scope.prefixes()}
+            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
+        }
+        others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
+        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others)
+
+    def close(self) -> list[Entry]:
         """Give the rest; an entry that was not closed before the document broke off is lost."""
-        self._scanner.close()
+        entries = self._scan(self._held)
+        self.scanner.close()
         if self._entry is not None and self._implied:
             self._finish_entry()
         if self._entry is not None:
             self.problems.add("the document breaks off inside an entry", self._entry.line, lost=1)
         elif not self.root_closed:
             self.problems.add("the document breaks off before its end", self.line)
-        return self._take()
-
-    def _take(self) -> list[ChildEntry | PageEntry]:
-        done, self._done = self._done, []
-        return done
-
-    @property
-    def root_name(self) -> str:
-        """The name of the root element, in lower case and without a prefix."""
-        return self._root.local if self._root else ""
-
-    @property
-    def line(self) -> int:
-        """The line of the tag at hand."""
-        return self._scanner.line
-
-    def note(self, message: str, excerpt: str | None = None, *, lost: int = 0) -> None:
-        """Note a problem at the tag at hand."""
-        self.problems.add(message, self.line, excerpt, lost)
-
-    def attributes(self, raw: str) -> dict[str, str]:
-        """Give the attributes of the tag at hand."""
-        return read_attributes(raw, self.note) if raw and not raw.isspace() else {}
+        return entries + self._done
 
     # Tokens ---------------------------------------------------------------------------------------
 
-    def start(self, name: str, attributes: str, *, empty: bool) -> None:
+    def start(self, name: str, attributes: str, empty: bool) -> None:
         """Begin an element."""
-        if len(self._stack) >= MAX_DEPTH:
+        depth = len(self._stack)
+        if depth >= MAX_DEPTH:
             self._too_deep += not empty
             return
         outside = self._scope
-        if "xmlns" in attributes:
-            self._scope = outside.below(attributes, self.attributes(attributes))
-        meaning = self._scope.name(name)
-        if "xml:base" in attributes:
-            base = self.attributes(attributes).get("xml:base", "")
-            self._bases.append((len(self._stack), base))
+        if "xml" in attributes:
+            self._declare(attributes, depth)
         if self._root is None:
-            self._root = meaning
+            self._begin_root(name, attributes)
         elif self.root_closed:
-            self._reopen(meaning, attributes)
+            self._reopen(name, attributes)
         else:
-            self._begin(meaning, attributes)
-        self._stack.append(_Element(name, outside))
+            self._begin(name, attributes)
+            if empty and not self._begins_at(depth):
+                self._scope = outside
+                return
+        self._stack.append((name, outside))
         if empty:
             self._pop()
 
-    def _reopen(self, meaning: Name, attributes: str) -> None:
-        """Go on behind the end of the root: two documents in one, or a root closed too early."""
-        assert self._root is not None
-        self.note("the document goes on behind its end", f"<{meaning.local}>")
-        self.root_closed = False
-        if meaning.local != self._root.local:
-            self._stack.append(_Element("", self._scope))
-            self._begin(meaning, attributes)
-
-    def _begin(self, meaning: Name, attributes: str) -> None:
-        own = self._is_own(meaning)
-        if own and meaning.local in self.entries:
-            if self._entry is not None:
-                self.note("an entry is not closed")
-                self._cut(self._entry_depth)
-            self._begin_entry(self.entries[meaning.local])
-        elif self._entry is not None:
-            self._begin_inside(self._entry, meaning, attributes, own=own)
-        elif own:
-            self._begin_outside(meaning, attributes)
-
-    def _begin_entry(self, entry: type[RawEntry], *, implied: bool = False) -> None:
-        self._entry = entry(self.line, self.base())
-        self._entry_depth = len(self._stack)
-        self._implied = implied
-
-    def _begin_outside(self, meaning: Name, attributes: str) -> None:
-        if meaning.local in self.strays:
-            self.note(self.strays[meaning.local], lost=1)
-        elif meaning.local == "loc" and self.implied_entry and len(self._stack) == 1:
-            self.note("a <loc> stands outside of an entry")
-            self._begin_entry(self.implied_entry, implied=True)
-            self._begin_field(meaning.local, attributes, None)
-
-    def _begin_inside(self, entry: RawEntry, meaning: Name, attributes: str, *, own: bool) -> None:
-        space, local = meaning.space, meaning.local
-        if own and local == "link" and Space.XHTML in entry.extensions:
-            own, space = False, Space.XHTML
-        if own:
-            if local in entry.own_fields:
-                self._end_unclosed_field()
-                if self._implied and local == "loc":
-                    self._finish_entry()
-                    self._begin_outside(meaning, attributes)
-                else:
-                    self._begin_field(local, attributes, None)
-            return
-        extension = entry.extensions.get(space)
-        if extension is None:
-            return
-        if local == extension.record:
-            self._end_unclosed_field()
-            entry.begin_record(space, Field(local, "", self.attributes(attributes)))
-        elif local in extension.fields:
-            self._end_unclosed_field()
-            self._begin_field(local, attributes, space)
-
-    def _begin_field(self, local: str, attributes: str, space: Space | None) -> None:
-        depth = len(self._stack)
-        direct = depth == self._entry_depth + (not self._implied)
-        if space is None and not direct and local != "loc":
-            return
-        self._field = _OpenField(
-            local, self.attributes(attributes), space, depth, nested=space is None and not direct
-        )
-        self._raw.clear()
-        self._decoded.clear()
-        self._room = MAX_FIELD
-
     def end(self, name: str) -> None:
         """End an element, and all unclosed ones inside."""
+        stack = self._stack
         if self._too_deep:
             self._too_deep -= 1
-            return
-        stack = self._stack
-        if stack and stack[-1].written == name:
+        elif stack and stack[-1][0] == name:
             self._pop()
-            return
-        for at in range(len(stack) - 1, -1, -1):
-            if stack[at].written == name:
-                self.note("an element is not closed", f"<{stack[-1].written}>")
-                self._cut(at)
-                return
-        if self._implied and self._scope.name(name).local in self.entries:
-            self._finish_entry()
-            return
-        self.note("an end tag has no start tag", f"</{name}>")
+        else:
+            self._end_another(name)
+
+    def take(self, tokens: list[Token]) -> None:  # noqa: C901 - the loop that speed depends on
+        """Take many tags at once: the same as one by one, but elements without others at a blow."""
+        known: dict[str, _Meaning] | None = None
+        for slash, name, attributes, inside, closing, after in tokens:
+            empty = attributes[-1:] == "/"
+            if (empty or closing) and not slash:
+                entry = self._entry
+                if entry is not None and self._field is None and "xml" not in attributes:
+                    if known is None:
+                        known = self._scope.meanings(type(entry))
+                    meaning = known.get(name) or self._known(name)
+                    sort = meaning.sort
+                    if sort is _Sort.OTHER or self._add_leaf(entry, meaning, attributes, inside):
+                        if empty and closing:
+                            self.end(name)
+                        continue
+                self.start(name, attributes.removesuffix("/"), empty)
+            elif slash:
+                self.end(name)
+            else:
+                self.start(name, attributes, False)
+            known = None
+            if inside and (self._field is not None or self._entry is None):
+                self.text(inside)
+            if closing:
+                self.end(name)
+            if after and (self._field is not None or self._entry is None):
+                self.text(after)
+
+    def _add_leaf(self, entry: RawEntry, meaning: _Meaning, attributes: str, text: str) -> bool:
+        """Add an element without others inside to its entry; False if that needs more care."""
+        sort = meaning.sort
+        if attributes[-1:] == "/":
+            attributes, text = attributes[:-1], ""
+        elif len(text) >= MAX_FIELD:
+            return False
+        elif "&" in text or not text.isprintable():
+            text = decode_text(text, self.note)
+        if sort is _Sort.RECORD_FIELD:
+            entry.add_to_record(meaning.space, Field(meaning.local, text, attributes))
+        elif sort is _Sort.RECORD:
+            entry.begin_record(meaning.space, Field(meaning.local, "", attributes))
+        elif (
+            sort is _Sort.FIELD and not self._implied and len(self._stack) == self._entry_depth + 1
+        ):
+            entry.add(Field(meaning.local, text, attributes), self)
+        else:
+            return False
+        return True
 
     def text(self, raw: str) -> None:
         """Take text, references not decoded."""
@@ -293,7 +284,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if self._room > 0:
                 self._raw.append(raw[: self._room])
             self._spend(len(raw))
-        elif self._entry is None and self._root is not None and not raw.isspace():
+        elif self._entry is None and len(self._stack) == 1 and not raw.isspace():
             self.note("text stands between the entries", raw.strip())
 
     def cdata(self, text: str) -> None:
@@ -308,12 +299,211 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """Pass over a declaration that stands inside the document."""
         self.note(f"a {kind} stands inside the document")
 
-    # Elements and fields --------------------------------------------------------------------------
+    # Beginnings -----------------------------------------------------------------------------------
 
-    def _is_own(self, meaning: Name) -> bool:
+    def _declare(self, attributes: str, depth: int) -> None:
+        """Take what a tag says about namespaces and about the base of addresses."""
+        read = read_attributes(attributes, self.note)
+        if "xmlns" in attributes:
+            self._scope = self._scope.below(attributes, read)
+        if "xml:base" in read:
+            self._bases.append((depth, read["xml:base"]))
+
+    def _begin_root(self, name: str, attributes: str) -> None:
+        self._root = self._scope.name(name)
+        self._root_tag = (name, attributes)
+        if self.fast:
+            self._tags = self._choose_tags()
+
+    def _begins_at(self, depth: int) -> bool:
+        """Tell whether the element at that depth began anything that its end will end."""
+        return (
+            (self._field is not None and self._field.depth == depth)
+            or (self._entry is not None and self._entry_depth == depth)
+            or bool(self._bases)
+        )
+
+    def _reopen(self, name: str, attributes: str) -> None:
+        """Go on behind the end of the root: two documents in one, or a root closed too early."""
+        self.note("the document goes on behind its end", f"<{name}>")
+        self.root_closed = False
+        if self._scope.name(name).local != self.root_name:
+            self._stack.append(("", self._scope))
+            self._begin(name, attributes)
+
+    def _begin(self, name: str, attributes: str) -> None:
+        entry = self._entry
+        meaning = self._known(name)
+        sort = meaning.sort
+        if sort is _Sort.OTHER:
+            return
+        if sort is _Sort.ENTRY:
+            if entry is not None:
+                self.note("an entry is not closed")
+                self._close_to(self._entry_depth)
+            self._begin_entry(self.entries[meaning.local])
+        elif entry is None:
+            self._begin_outside(meaning, attributes)
+        else:
+            if self._field is not None:
+                self._end_unclosed_field(self._field)
+            if self._implied and sort is _Sort.FIELD and meaning.local == "loc":
+                self._finish_entry()
+                self._begin_outside(meaning, attributes)
+            elif sort is _Sort.RECORD:
+                self._add(meaning, Field(meaning.local, "", attributes))
+            else:
+                self._begin_field(meaning, attributes)
+
+    def _known(self, name: str) -> _Meaning:
+        """Give what an element means where it stands; looked up once."""
+        known = self._scope.meanings(type(self._entry))
+        meaning: _Meaning | None = known.get(name)
+        if meaning is None:
+            meaning = self._meaning(name)
+            if len(known) < MAX_NAMES:
+                known[name] = meaning
+        return meaning
+
+    def _meaning(self, written: str) -> _Meaning:
+        name = self._scope.name(written)
+        space, local = name.space, name.local
+        own = self._is_own(name)
+        sort = _Sort.OTHER
+        if own and local in self.entries:
+            sort = _Sort.ENTRY
+        elif self._entry is None:
+            if own and (local in self.strays or (local == "loc" and self.implied_entry)):
+                sort = _Sort.FIELD
+        elif own and local in self._entry.own_fields:
+            sort = _Sort.FIELD
+        else:
+            if own and local == "link":  # the prefix of xhtml:link was forgotten
+                space = Space.XHTML
+            extension = self._entry.extensions.get(space)
+            if extension is not None and local == extension.record:
+                sort = _Sort.RECORD
+            elif extension is not None and local in extension.fields:
+                sort = _Sort.RECORD_FIELD
+        return _Meaning(sort, local, own, space)
+
+    def _is_own(self, name: Name) -> bool:
         assert self._root is not None
-        space = meaning.space
-        return space in self.vocabulary or space is Space.NONE or meaning.uri == self._root.uri
+        space = name.space
+        return space in self.vocabulary or space is Space.NONE or name.uri == self._root.uri
+
+    def _begin_entry(self, entry: type[RawEntry], *, implied: bool = False) -> None:
+        self._entry = entry(self.line, self.base() if self._bases else self.url)
+        self._entry_depth = len(self._stack)
+        self._implied = implied
+
+    def _begin_outside(self, meaning: _Meaning, attributes: str) -> None:
+        if meaning.local in self.strays:
+            self.note(self.strays[meaning.local], lost=1)
+        elif self.implied_entry and len(self._stack) == 1:
+            self.note("a <loc> stands outside of an entry")
+            self._begin_entry(self.implied_entry, implied=True)
+            self._begin_field(meaning, attributes)
+
+    def _begin_field(self, meaning: _Meaning, attributes: str) -> None:
+        depth = len(self._stack)
+        nested = False
+        if meaning.sort is _Sort.FIELD:
+            nested = depth != self._entry_depth + (not self._implied)
+            if nested and meaning.local != "loc":
+                return
+        self._field = _OpenField(meaning, attributes, depth, nested)
+        self._raw.clear()
+        self._decoded.clear()
+        self._room = MAX_FIELD
+
+    # Ends -----------------------------------------------------------------------------------------
+
+    def _end_another(self, name: str) -> None:
+        """End an element that is not the innermost one, or that is none."""
+        stack = self._stack
+        for at in range(len(stack) - 1, -1, -1):
+            if stack[at][0] == name:
+                self.note("an element is not closed", f"<{stack[-1][0]}>")
+                self._close_to(at)
+                return
+        if self._implied and self._scope.name(name).local in self.entries:
+            self._finish_entry()
+        else:
+            self.note("an end tag has no start tag", f"</{name}>")
+
+    def _end_unclosed_field(self, field: _OpenField) -> None:
+        self.note("an element is not closed", f"<{field.meaning.local}>")
+        self._close_to(field.depth)
+
+    def _close_to(self, depth: int) -> None:
+        while len(self._stack) > depth:
+            self._pop()
+
+    def _pop(self) -> None:
+        _, self._scope = self._stack.pop()
+        depth = len(self._stack)
+        field = self._field
+        if field is not None and field.depth == depth:
+            self._end_field(field)
+        if self._entry is not None and self._entry_depth >= depth + self._implied:
+            self._finish_entry()
+        if self._bases and self._bases[-1][0] >= depth:
+            self._bases.pop()
+        if not depth:
+            self.root_closed = True
+
+    def _end_field(self, field: _OpenField) -> None:
+        assert self._entry is not None
+        self._field = None
+        self._decode_raw()
+        text = "".join(self._decoded)
+        if field.nested:
+            self._entry.add_nested_loc(text)
+        else:
+            self._add(field.meaning, Field(field.meaning.local, text, field.attributes))
+
+    def _add(self, meaning: _Meaning, field: Field) -> None:
+        assert self._entry is not None
+        if meaning.sort is _Sort.FIELD:
+            self._entry.add(field, self)
+        elif meaning.sort is _Sort.RECORD:
+            self._entry.begin_record(meaning.space, field)
+        else:
+            self._entry.add_to_record(meaning.space, field)
+
+    def _finish_entry(self) -> None:
+        assert self._entry is not None
+        entry, self._entry = self._entry, None
+        self._implied = False
+        self._done.extend(entry.finish(self))
+
+    # What entries and fields need -----------------------------------------------------------------
+
+    def means(self, name: str, space: Space) -> bool:
+        """Tell whether a tag is of some vocabulary, where the parser stands."""
+        return self._scope.name(name).space is space
+
+    @property
+    def root_name(self) -> str:
+        """The name of the root element, without a prefix."""
+        return self._root.local if self._root else ""
+
+    @property
+    def line(self) -> int:
+        """The line of the tag at hand."""
+        return self.scanner.line
+
+    def note(self, message: str, excerpt: str | None = None, *, lost: int = 0) -> None:
+        """Note a problem at the tag at hand."""
+        self.problems.add(message, self.line, excerpt, lost)
+
+    def base(self) -> str | None:
+        """Give the address that relative ones are resolved against, ``xml:base`` considered."""
+        base = self.url
+        for _, step in self._bases:
+            base = urljoin(base or "", step) or None
+        return base
 
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:
@@ -324,51 +514,3 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if self._raw:
             self._decoded.append(decode_text("".join(self._raw), self.note))
             self._raw.clear()
-
-    def _end_unclosed_field(self) -> None:
-        field = self._field
-        if field is not None:
-            self.note("an element is not closed", f"<{field.name}>")
-            self._cut(field.depth)
-
-    def _cut(self, depth: int) -> None:
-        while len(self._stack) > depth:
-            self._pop()
-
-    def _pop(self) -> None:
-        element = self._stack.pop()
-        self._scope = element.scope
-        depth = len(self._stack)
-        if self._field is not None and self._field.depth == depth:
-            self._end_field(self._field)
-        if self._entry is not None and self._entry_depth >= depth + self._implied:
-            self._finish_entry()
-        if self._bases and self._bases[-1][0] >= depth:
-            self._bases.pop()
-        if not depth:
-            self.root_closed = True
-
-    def _end_field(self, field: _OpenField) -> None:
-        assert self._entry is not None
-        self._decode_raw()
-        text = "".join(self._decoded)
-        self._field = None
-        if field.nested:
-            self._entry.add_nested_loc(text)
-        elif field.space is None:
-            self._entry.add(Field(field.name, text, field.attributes), self)
-        else:
-            self._entry.add_to_record(field.space, Field(field.name, text, field.attributes))
-
-    def _finish_entry(self) -> None:
-        assert self._entry is not None
-        entry, self._entry = self._entry, None
-        self._implied = False
-        self._done.extend(entry.finish(self))
-
-    def base(self) -> str | None:
-        """Give the address that relative ones are resolved against, ``xml:base`` considered."""
-        base = self.url
-        for _, step in self._bases:
-            base = urljoin(base or "", step) or None
-        return base

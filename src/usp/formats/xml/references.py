@@ -17,6 +17,7 @@ _LINE_END = re.compile(r"\r\n?")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ATTRIBUTE = re.compile(r"""([^\s=/"'<>]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
+_SIMPLE_ATTRIBUTE = re.compile(r"""\s([\w.:-]++)="([^"]*+)\"""")
 _BLANK = re.compile(r"[\t\n\r]")
 
 
@@ -74,6 +75,10 @@ def _character(number: str, written: str, note: Note) -> str:
 
 def attributes(raw: str, note: Note) -> dict[str, str]:
     """Give the attributes of a tag, names in lower case; of two with one name the first counts."""
+    if "&" not in raw:
+        pairs = _SIMPLE_ATTRIBUTE.findall(raw)
+        if raw.count("=") == len(pairs) and raw.isprintable():
+            return {name.lower(): value for name, value in reversed(pairs)}
     result: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(raw):
         value = double or single or bare

@@ -15,7 +15,8 @@ Three rules make it tolerant, and every one of them is impossible in well-formed
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from usp.objects.problem import Problems
@@ -26,8 +27,13 @@ MAX_TAG = 1024 * 1024
 MAX_HELD = 4 * 1024 * 1024
 """How much of an unfinished section is kept, to be read again if it never ends."""
 
-_NAME = r"(?:[^\W\d]|:)[\w.:\-\u00b7\u200c\u200d\u203f\u2040]*+"
+# More than XML allows beyond ASCII: what is no name there is damage anyway.
+_NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
 _TAG = re.compile(rf"""<(/?)({_NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
+_TOKEN = re.compile(_TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")
+_SIMPLE_TOKEN = re.compile(rf"<(/?)({_NAME})([^<>]*+)>([^<]*+)(?:(</\2>)([^<]*+))?+")
+_CLOSING = itemgetter(4)
+_UNUSUAL = re.compile(r"<[!?]")
 _LOOSE_TAG = re.compile(rf"<(/?)({_NAME})([^<>]*+)>")
 _MAYBE_TAG = re.compile(rf"</?{_NAME}")
 _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
@@ -46,10 +52,28 @@ _SECTIONS = (_COMMENT, _CDATA, _INSTRUCTION)
 _LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sections
 
 
+Token: TypeAlias = tuple[str, str, str, str, str, str]
+"""A tag and what follows: slash, name, attributes, text; the element's end, if that is next; text."""
+
+
+def proper_tags(text: str, at: int, end: int) -> list[Token] | None:
+    """Cut a stretch without comments, sections and instructions; None if a tag in it is not proper.
+
+    If there are as many ``<`` as tags, then every ``<`` begins one. If there are as many ``>``, then
+    none stands in a quote, and a simpler pattern does.
+    """
+    opening = text.count("<", at, end)
+    simple = opening == text.count(">", at, end)
+    tokens: list[Token] = (_SIMPLE_TOKEN if simple else _TOKEN).findall(text, at, end)
+    if not tokens or len(tokens) + sum(map(bool, map(_CLOSING, tokens))) != opening:
+        return None
+    return tokens
+
+
 class Handler(Protocol):
     """What the scanner tells about a document, in its order."""
 
-    def start(self, name: str, attributes: str, *, empty: bool) -> None:
+    def start(self, name: str, attributes: str, empty: bool) -> None:
         """Begin an element; ``attributes`` is what stands in the tag behind the name."""
         ...
 
@@ -63,6 +87,10 @@ class Handler(Protocol):
 
     def cdata(self, text: str) -> None:
         """Add the text of a CDATA section."""
+        ...
+
+    def take(self, tokens: list[Token]) -> None:
+        """Take many proper tags at once."""
         ...
 
     def declaration(self, kind: str) -> None:
@@ -83,6 +111,8 @@ class Scanner:
         self._line = 1  # the number of the line up to which line ends are counted,
         self._counted = 0  # and where that is in the buffer
         self._section: _Section | None = None  # a section that is longer than what is kept
+        self.hurry = False  # whether lines matter less than speed
+        self._unusual = -1  # where the next comment, section or instruction is, if not before
         self._searched = 0  # how far the end of an unfinished section was searched for
 
     @property
@@ -108,19 +138,63 @@ class Scanner:
         self._advance()
         self._scan(final=True)
 
+    def rest(self) -> str:
+        """Give what is not read yet, and forget it."""
+        self._advance()
+        rest, self._buffer = self._buffer, ""
+        self._missing = 0
+        return rest
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was fed is read."""
+        return self._at == len(self._buffer) and not self._waiting and self._section is None
+
+    def skip(self, text: str) -> None:
+        """Count the lines of text that somebody else has read."""
+        self._line = self.line + text.count("\n")
+
     def _advance(self) -> None:
         self._line = self.line
         self._buffer = self._buffer[self._at :] + "".join(self._waiting)
         self._at = self._counted = 0
+        self._unusual = -1
         self._waiting.clear()
 
-    def _scan(self, *, final: bool) -> None:
+    def _hurry(self) -> None:
+        """Read a stretch of proper tags at once, without counting lines.
+
+        It ends before the next comment, CDATA section or instruction, and before a tag that is not
+        complete.
+        """
+        buffer, handler, at = self._buffer, self.handler, self._at
+        if self._unusual < at:
+            found = _UNUSUAL.search(buffer, at)
+            self._unusual = found.start() if found else len(buffer)
+        end = self._unusual
+        last = buffer.rfind("<", at, end)
+        if last > buffer.rfind(">", at, end):
+            end = last
+        if not 0 < end - at <= MAX_TAG:
+            return
+        tokens = proper_tags(buffer, at, end)
+        if tokens is None:
+            return
+        opening = buffer.find("<", at)
+        if opening > at:
+            handler.text(buffer[at:opening])
+        handler.take(tokens)
+        self._at = end
+
+    def _scan(self, *, final: bool) -> None:  # noqa: C901 - the loop that speed depends on
         buffer, handler = self._buffer, self.handler
         find, tag = buffer.find, _TAG.match
         length = len(buffer)
         if self._section and not self._finish_long_section(final=final):
             return
         while self._at < length:
+            if self.hurry:
+                self._hurry()
             at = self._at
             opening = find("<", at)
             if opening < 0:
@@ -137,11 +211,12 @@ class Scanner:
                 if slash:
                     handler.end(name)
                 elif attributes[-1:] == "/":
-                    handler.start(name, attributes[:-1], empty=True)
+                    handler.start(name, attributes[:-1], True)
                 else:
-                    handler.start(name, attributes, empty=False)
+                    handler.start(name, attributes, False)
                 self._at = match.end()
-                handler = self.handler
+                if self.handler is not handler:
+                    return  # the root is found: its parser takes the rest
             elif not self._other(at, final=final):
                 return
 
@@ -244,7 +319,7 @@ class Scanner:
                 self.handler.end(name)
             else:
                 empty = attributes.endswith("/")
-                self.handler.start(name, attributes.removesuffix("/"), empty=empty)
+                self.handler.start(name, attributes.removesuffix("/"), empty)
             self._at = loose.end()
             return True
         self._problems.add("a '<' begins no tag", self.line, buffer[at : at + 40])

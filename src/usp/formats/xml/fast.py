@@ -1,0 +1,107 @@
+"""The fast lane: cuts regular stretches of a document into entries in a few C calls.
+
+Most sitemaps are written by programs, entry after entry in one shape:
+
+    <url> <loc>https://…</loc> …anything but another loc… </url> <url> <loc>…
+
+The lane takes a *block*: text that begins directly below the root and ends with ``</url>``. One
+``findall`` gives all locs that stand where they should. The block is regular if their number is also
+the number of ``</url>`` and of ``<loc`` in it, and if nothing stands in it that can hide a tag
+(comment, CDATA, processing instruction). Then every entry that has a loc has exactly one, right at
+its beginning, and ends at the next ``</url>``: just what the scanner would find.
+
+In a block that is not regular the entries may still be: they are then tried one by one, comments and
+CDATA sections allowed, and only those that are not regular either go through the scanner.
+
+What else an entry says is read when its page is asked for it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_ENTRY = 64 * 1024
+"""A longer stretch without the end of an entry goes through the scanner."""
+
+URL = r"https?://[A-Za-z0-9][^<]*+"
+"""A URL as it stands between tags: it begins well, and :func:`plain` tells about the rest."""
+
+_COMMENT = r"<!--(?:[^-]|-(?!-))*+-->"
+_CDATA = r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+\]\]>"
+
+
+class Tags(NamedTuple):
+    """How the entries of a document are written, with the prefix of its own vocabulary."""
+
+    prefix: str  # "", or "x:"
+    end: str  # "</url>"
+    loc: str  # "<loc", however it goes on
+    others: tuple[str, ...]  # tags of the same meaning with another prefix: they must not occur
+    locs: re.Pattern[str]
+    entry: re.Pattern[str]
+
+
+@lru_cache(maxsize=64)
+def tags(name: str, prefix: str, other_prefixes: tuple[str, ...] = ()) -> Tags:
+    """Give the tags of a document whose own vocabulary has the prefix ``prefix`` (``""`` or ``x:``)."""
+    p = re.escape(prefix)
+    head = rf"<{p}{name}>\s*+<{p}loc>\s*+"
+    own = "|".join(re.escape(other) for other in (prefix, *other_prefixes))
+    body = rf"(?:[^<]++|{_COMMENT}|{_CDATA}|<(?!/?(?:{own}){name}[\s/>]|(?:{own})loc[\s/>]|[!?]))*+"
+    return Tags(
+        prefix=prefix,
+        end=f"</{prefix}{name}>",
+        loc=f"<{prefix}loc",
+        others=tuple(f"<{other}{tag}" for other in other_prefixes for tag in (name, "loc")),
+        locs=re.compile(rf"</{p}{name}>\s*+{head}({URL})</{p}loc>"),
+        entry=re.compile(
+            rf"(?:\s++|{_COMMENT})*+({head}(?:<!\[CDATA\[\s*+({URL[:-6]}[^<\]]*+)\]\]>|({URL}))\s*+"
+            rf"</{p}loc>{body})</{p}{name}>"
+        ),
+    )
+
+
+def cut(block: str, tag: Tags) -> list[str] | None:
+    """Give the locs of a block as they are written, or None if it is not regular."""
+    if ("!" in block and "<!" in block) or ("?" in block and "<?" in block):
+        return None
+    locs = tag.locs.findall(tag.end + block)
+    count = len(locs)
+    regular = (
+        block.count(tag.end) == count
+        and block.count(tag.loc) == count
+        and not any(other in block for other in tag.others)
+        and plain(locs)
+    )
+    return locs if regular else None
+
+
+def plain(urls: list[str]) -> bool:
+    """Tell whether URLs that begin well go on so: nothing in them needs a second look.
+
+    That leaves out blanks, control and invisible characters (none of them printable), users and
+    passwords, IPv6 addresses, and hosts that are not written in ASCII.
+    """
+    joined = "".join(urls)
+    return (
+        " " not in joined
+        and "@" not in joined
+        and "[" not in joined
+        and "]" not in joined
+        and joined.isprintable()
+        and (joined.isascii() or all(map(_ASCII_HOST.match, urls)))
+    )
+
+
+_ASCII_HOST = re.compile(r"https?://[A-Za-z0-9._~:%-]++(?:[/?#]|\Z)")
+
+
+def is_plain(url: str, *, references: bool = False) -> bool:
+    """Tell the same of a single URL; one with an ampersand is plain only with ``references``."""
+    begins_well = _BEGINS_WELL.match(url) is not None
+    return begins_well and (references or "&" not in url) and plain([url])
+
+
+_BEGINS_WELL = re.compile("https?://[A-Za-z0-9]")
