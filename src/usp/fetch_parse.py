@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl, refuse
+from usp.crawl.crawl import Crawl, refuse, unique
 from usp.crawl.fetch import MAX_RESPONSE_BYTES, Received, look_at
 from usp.crawl.pages import parser_for
 from usp.crawl.threads import run
@@ -23,6 +23,7 @@ from usp.formats.robots import IndexRobotsTxtSitemapParser
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser
 from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.values import date
 from usp.formats.xml.parser import AbstractXMLSitemapParser
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.store import Exchange, Store
@@ -104,7 +105,7 @@ class SitemapFetcher:
                 role=role,
                 level=self._level,
                 parents=self._parents,
-                probe=self._quiet_404,
+                quiet=self._quiet_404,
             )
             return lambda: node_for(place)
 
@@ -147,11 +148,15 @@ class SitemapStrParser:
 
 
 def parse_document(
-    chunks: Iterable[bytes], url: str | None, *, content_type: str | None = None
+    chunks: Iterable[bytes],
+    url: str | None,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
 ) -> AbstractSitemap:
     """Parse a document that is at hand; ``url`` is where it came from, if that is known."""
     writer = Store().writer()
-    parser = parser_for(url, content_type, None, glance=True, fast=True)
+    parser = parser_for(url, content_type, None, role=role, glance=True, fast=True)
     look = look_at(parser, chunks, writer.write)
     node_url = url or LOCAL_URL
     if look.kind is None:
@@ -159,7 +164,7 @@ def parse_document(
         return InvalidSitemap(node_url, reason, problems=look.problems)
     exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
     children: list[AbstractSitemap] = [
-        InvalidSitemap(child, "Un-fetched child sitemap")
-        for child in dict.fromkeys(entry.loc for entry in look.children)
+        InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
+        for child in unique(look.children)
     ]
     return document_node(Received(writer.finish(exchange), look), children, url=node_url, base=url)

@@ -11,6 +11,7 @@ from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
 from usp.crawl.website import Website
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
+from usp.formats.document import Role
 from usp.helpers import is_http_url, strip_url_to_homepage
 
 if TYPE_CHECKING:
@@ -140,4 +141,5 @@ def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
             while chunk := file.read(_CHUNK):
                 yield chunk
 
-    return parse_document(chunks(), None)
+    role = Role.ROBOTS if Path(path).name == "robots.txt" else Role.SITEMAP
+    return parse_document(chunks(), None, role=role)

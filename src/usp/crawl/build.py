@@ -26,7 +26,9 @@ def node_for(place: Place) -> AbstractSitemap:
     received = place.received
     if received is None:
         reason = place.reason or "it was not fetched"
-        return InvalidSitemap(place.url, reason, last_modified=date(place.lastmod))
+        return InvalidSitemap(
+            place.node_url, reason, last_modified=date(place.lastmod), problems=place.problems
+        )
     return document_node(
         received,
         [node_for(child) for child in place.children],

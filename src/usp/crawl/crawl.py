@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
 from usp.crawl.events import (
     Event,
@@ -43,6 +43,9 @@ log = logging.getLogger(__name__)
 MAX_LEVEL = 11
 """How deep below its start a sitemap is followed."""
 
+MAX_SILENT = 2
+"""A host that has never answered is given up after so many requests without an answer in time."""
+
 MAX_SITEMAPS = 100_000
 """How many nodes a tree may have."""
 
@@ -56,6 +59,7 @@ class _Doc:
     position: tuple[int, ...]  # of its first place in the tree: what is fetched first
     level: int
     probe: bool
+    quiet: bool
     host: str
     attempt: int = 0
     result: Received | Failed | None = None
@@ -72,8 +76,14 @@ class Place:
     lastmod: str | None = None
     doc: _Doc | None = None
     reason: str | None = None
+    astray: bool = False  # redirected to one of its own parents
     problems: list[Problem] = field(default_factory=list)
     children: list[Place] = field(default_factory=list)
+
+    @property
+    def node_url(self) -> str:
+        """The address of the node: after redirects, unless these led astray."""
+        return self.url if self.astray else self.final_url
 
     @property
     def final_url(self) -> str:
@@ -112,6 +122,7 @@ class Crawl:
         self._events: list[Event] = []
         self._queue = Queue[_Doc](per_host)
         self._dead: dict[str, str] = {}
+        self._silent: dict[str, int] = {}
         self._walk: Iterator[_Doc] | None = None
         self._awaited: _Doc | None = None
         self.complete = False
@@ -126,10 +137,16 @@ class Crawl:
         level: int = 0,
         parents: frozenset[str] = frozenset(),
         probe: bool = False,
+        quiet: bool = False,
     ) -> Place:
-        """Put a document at the top of the tree, behind those that are wanted already."""
+        """Put a document at the top of the tree, behind those that are wanted already.
+
+        A ``probe`` may well not be there: it is asked for less often, and ``quiet`` about it.
+        """
         position = (len(self._roots),)
-        doc = self._document(url, role, position, level, parent_url=None, probe=probe)
+        doc = self._document(
+            url, role, position, level, parent_url=None, probe=probe, quiet=probe or quiet
+        )
         place = Place(url, level, parents, position, doc=doc)
         self._places += 1
         self._roots.append(place)
@@ -144,16 +161,27 @@ class Crawl:
         *,
         parent_url: str | None,
         probe: bool = False,
+        quiet: bool = False,
     ) -> _Doc:
-        doc = self._docs.get((role, url))
+        key = (role, urldefrag(url)[0])
+        doc = self._docs.get(key)
         if doc is None:
-            doc = _Doc(url, role, position, level, probe, _host(url))
-            self._docs[role, url] = doc
+            doc = _Doc(key[1], role, position, level, probe, quiet, _host(url))
+            self._docs[key] = doc
             self._queue.put(doc)
             self._events.append(SitemapFound(url, parent_url, level))
-        elif not probe:
-            doc.probe = False
+        elif doc.probe and not probe:
+            self._take_seriously(doc)
         return doc
+
+    def _take_seriously(self, doc: _Doc) -> None:
+        """Ask again for what was given up as a probe, now that somebody has declared it."""
+        doc.probe = doc.quiet = False
+        if isinstance(doc.result, Failed):
+            pause = DECLARED.delay(doc.attempt, doc.result.error)
+            if pause is not None:
+                doc.result = None
+                self._queue.put(doc)
 
     # Work out -------------------------------------------------------------------------------------
 
@@ -184,17 +212,28 @@ class Crawl:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
         self._queue.done(doc)
+        self._judge_host(doc.host, result)
         if isinstance(result, Failed):
             error = result.error
             pause = (PROBE if doc.probe else DECLARED).delay(doc.attempt, error)
-            quiet = doc.probe or doc.role is not Role.SITEMAP
-            log_failure(doc.url, error, retry=pause is not None, quiet_404=quiet)
-            if pause is not None:
+            quiet = doc.quiet or doc.role is not Role.SITEMAP
+            again = pause is not None and doc.host not in self._dead
+            log_failure(doc.url, error, retry=again, quiet_404=quiet)
+            if pause is not None and again:
                 self._queue.put(doc, not_before=now + pause)
                 return
-            if error.unreachable:
-                self._dead.setdefault(doc.host, error.message())
         self._settle(doc, result)
+
+    def _judge_host(self, host: str, result: Received | Failed) -> None:
+        """Give up a host where nobody is, or that has never answered."""
+        if isinstance(result, Received) or result.error.status is not None:
+            self._silent[host] = -1  # it answers: silence is about single documents now
+        elif result.error.unreachable:
+            self._dead.setdefault(host, result.error.message())
+        elif result.error.silent and self._silent.get(host, 0) >= 0:
+            self._silent[host] = self._silent.get(host, 0) + 1
+            if self._silent[host] >= MAX_SILENT:
+                self._dead.setdefault(host, result.error.message())
 
     def take_events(self) -> list[Event]:
         """Give what has happened since the last call."""
@@ -231,7 +270,7 @@ class Crawl:
         if doc.level >= MAX_LEVEL:
             return
         parent_url = result.document.exchange.final_url
-        for at, child in enumerate(_unique(result.look.children)):
+        for at, child in enumerate(unique(result.look.children)):
             if len(self._docs) >= self._max_sitemaps:
                 return
             position = (*doc.position, at)
@@ -264,18 +303,20 @@ class Crawl:
         assert result is not None
         look = result.look
         if final_url != place.url and final_url in place.parents:
+            place.astray = True
             place.reason = (
                 f"Recursion detected when {place.url} redirected to {final_url} "
                 f"with parent URLs {_listed(place.parents)}."
             )
         elif look.kind is None:
             place.reason = f"No parsers support sitemap from {final_url}: {look.refusal}"
+            place.problems.extend(look.problems)
         elif issubclass(look.kind, AbstractIndexSitemap):
             self._add_children(place, result)
 
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}
-        children = _unique(result.look.children)
+        children = unique(result.look.children)
         homepage = place.doc is not None and place.doc.role is Role.HOMEPAGE
         if self._choice and not homepage:
             children = self._choice.of(children, place.level, parents)
@@ -313,7 +354,7 @@ def refuse(url: str, level: int, parents: Iterable[str]) -> str | None:
         return f"URL {url} is not a HTTP(s) URL."
     if level > MAX_LEVEL:
         return f"Recursion level exceeded {MAX_LEVEL} for URL {url}."
-    if url in parents:
+    if urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}:
         return f"Recursion detected in URL {url} with parent URLs {_listed(parents)}."
     return None
 
@@ -322,7 +363,7 @@ def _listed(urls: Iterable[str]) -> str:
     return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
 
 
-def _unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
+def unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
     """Leave out what the same index declares again."""
     first: dict[str, ChildEntry] = {}
     for child in children:

@@ -47,7 +47,8 @@ class Look:
     """What the first look at a document showed.
 
     ``kind`` is the class of its node, None if it is no sitemap; ``refusal`` then says why.
-    ``pages_at`` is where among the children of an index the first stray page stands.
+    ``pages_at`` is where among the children of an index the first stray page stands; ``broken`` says
+    why the transfer ended too early, if it did.
     """
 
     kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
@@ -55,6 +56,7 @@ class Look:
     children: tuple[ChildEntry, ...] = ()
     pages_at: int | None = None
     problems: tuple[Problem, ...] = ()
+    broken: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ def look_at(
         children=tuple(children),
         pages_at=pages_at,
         problems=tuple(problems),
+        broken=broken,
     )
 
 
@@ -143,7 +146,7 @@ def _receive(
     store: Store,
     started: float,
     given_up: Callable[[], bool],
-) -> Received:
+) -> Received | Failed:
     content_type = response.header("Content-Type")
     content_encoding = response.header("Content-Encoding")
     parser = parser_for(
@@ -156,7 +159,13 @@ def _receive(
             raise BrokenBody("the crawl was given up")
         writer.write(chunk)
 
-    look = look_at(parser, response.body(), keep)
+    try:
+        look = look_at(parser, response.body(), keep)
+    except BaseException:
+        writer.discard()
+        raise
+    if look.broken is not None and not writer.size:
+        return Failed(WebClientErrorResponse(f"no data came: {look.broken}", retryable=True))
     exchange = Exchange(
         url=order.url,
         final_url=response.url(),
@@ -169,5 +178,6 @@ def _receive(
         content_type=content_type,
         content_encoding=content_encoding,
         charset=parser.encoding,
+        broken=look.broken,
     )
     return Received(writer.finish(exchange), look)

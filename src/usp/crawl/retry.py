@@ -35,9 +35,9 @@ class RetryPolicy:
         if not error.retryable() or attempt >= self.attempts:
             return None
         pause = self.first_delay * self.growth ** (attempt - 1)
-        if error.retry_after is not None:
-            pause = max(pause, error.retry_after)
-        return pause if pause <= self.longest_delay else None
+        if error.retry_after is None:
+            return pause
+        return None if error.retry_after > self.longest_delay else max(pause, error.retry_after)
 
 
 DECLARED = RetryPolicy()

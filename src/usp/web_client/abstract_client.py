@@ -84,7 +84,10 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     """How many seconds the server asks to wait before trying again."""
 
     unreachable: bool = False
-    """Whether nobody answers at that host, so that asking for something else there is no use."""
+    """Whether nobody is at that host, so that asking for something else there is no use."""
+
+    silent: bool = False
+    """Whether somebody may be at that host, but did not answer in time."""
 
     def __init__(self, message: str, retryable: bool) -> None:
         super().__init__()

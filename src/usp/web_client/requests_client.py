@@ -143,8 +143,10 @@ class RequestsWebClientErrorResponse(WebClientErrorResponse):
         status: int | None = None,
         retry_after: float | None = None,
         unreachable: bool = False,
+        silent: bool = False,
     ) -> None:
         super().__init__(message, retryable)
+        self.silent = silent
         self.status = status
         self.retry_after = retry_after
         self.unreachable = unreachable
@@ -217,7 +219,7 @@ class RequestsWebClient(AbstractWebClient):
                 auth=self._auth if self._is_home(url) else None,
             )
         except requests.RequestException as error:
-            return _connection_error(error)
+            return _connection_error(error, url)
         except (urllib3.exceptions.HTTPError, ValueError, HTTPException, OSError) as error:
             return RequestsWebClientErrorResponse(_message(error), retryable=False)
         if 200 <= response.status_code < 300:  # noqa: PLR2004
@@ -231,9 +233,8 @@ class RequestsWebClient(AbstractWebClient):
         )
 
     def _is_home(self, url: str) -> bool:
-        try:
-            host = urlsplit(url).netloc.lower()
-        except ValueError:
+        host = _host(url)
+        if host is None:
             return False
         if self._home is None:
             self._home = host
@@ -280,21 +281,32 @@ def _message(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _connection_error(error: requests.RequestException) -> RequestsWebClientErrorResponse:
+def _connection_error(
+    error: requests.RequestException, url: str
+) -> RequestsWebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time."""
-    if isinstance(error, requests.ConnectTimeout):
-        return RequestsWebClientErrorResponse(_message(error), retryable=False, unreachable=True)
+    message = _message(error)
+    # A redirect may have led to another host: then nothing is said about the one that was asked.
+    asked = error.request is None or _host(error.request.url or "") == _host(url)
+    cause = _cause(error)
+    nobody = isinstance(error, requests.ConnectTimeout) or isinstance(
+        cause, urllib3.exceptions.NewConnectionError
+    )
+    if nobody:
+        return RequestsWebClientErrorResponse(message, retryable=False, unreachable=asked)
     if isinstance(error, requests.Timeout):
-        return RequestsWebClientErrorResponse(_message(error), retryable=True)
-    if isinstance(error, requests.ConnectionError):
-        cause = _cause(error)
-        if isinstance(cause, urllib3.exceptions.NewConnectionError):
-            return RequestsWebClientErrorResponse(
-                _message(error), retryable=False, unreachable=True
-            )
-        aborted = isinstance(cause, urllib3.exceptions.ProtocolError)
-        return RequestsWebClientErrorResponse(_message(error), retryable=aborted)
-    return RequestsWebClientErrorResponse(_message(error), retryable=False)
+        return RequestsWebClientErrorResponse(message, retryable=True, silent=asked)
+    aborted = isinstance(error, requests.ConnectionError) and isinstance(
+        cause, urllib3.exceptions.ProtocolError
+    )
+    return RequestsWebClientErrorResponse(message, retryable=aborted)
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _cause(error: Exception) -> object:

@@ -195,6 +195,8 @@ class Scanner:
         while self._at < length:
             if self.hurry:
                 self._hurry()
+                if self._at == length:
+                    return
             at = self._at
             opening = find("<", at)
             if opening < 0:

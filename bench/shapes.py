@@ -1,0 +1,141 @@
+"""What is measured: the sites, the jobs done on them, and who does them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bench.environments import CONTENDERS, OURS, PEER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BOTH = (OURS, PEER)
+EVERYONE = tuple(CONTENDERS)
+LATENCY = 0.2
+_DRIP = 2_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A site to serve: files of a shape, URLs made while sent, or a host that is dead."""
+
+    data: str = ""
+    sitemaps: int = 0
+    urls: int = 0
+    generated: bool = False
+    dead: str = ""
+    latency: float = 0.0
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row of the table for each contender: a job on a site, ``turns`` times a round."""
+
+    shape: str
+    label: str
+    site: Site
+    job: str
+    contenders: tuple[str, ...] = BOTH
+    expected: int = 0
+    limit: float = 1800.0
+    script: str | None = None
+    turns: int = 1
+    options: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Give the name under which results are kept."""
+        return f"{self.shape}: {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The sizes of a run."""
+
+    plain: tuple[int, int] = (75, 2_600_000)
+    rich: tuple[int, int] = (18, 180_000)
+    latency: tuple[int, int] = (100, 2_000)
+    many_small: tuple[int, int] = (5_000, 100_000)
+    growth: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
+    growth_peer: int = 1_000_000
+    stream: tuple[int, int] = (50_000, 5_000_000)
+    limit: float = 1800.0
+    dead_timeout: float = 1.0
+    dead_limit: float = 600.0
+
+
+FULL = Scale()
+QUICK = Scale(
+    plain=(20, 130_000),
+    rich=(4, 8_000),
+    latency=(40, 800),
+    many_small=(400, 8_000),
+    growth=(10_000, 100_000, 400_000),
+    growth_peer=10_000,
+    stream=(10_000, 1_000_000),
+    limit=30.0,
+    dead_timeout=0.5,
+    dead_limit=15.0,
+)
+
+SHAPES = (
+    "plain", "rich", "gzip", "commented", "latency", "many-small",
+    "growth", "dead-host", "stream", "same",
+)  # fmt: skip
+
+
+def cases(scale: Scale) -> Iterator[Case]:
+    """Give everything that can be measured, in the order of the table."""
+    yield from _files(scale)
+    yield from _growth(scale)
+    yield from _dead(scale)
+    yield from _stream(scale)
+    for data, sitemaps, urls in (("plain", *QUICK.plain), ("rich", *QUICK.rich)):
+        yield Case("same", data, Site(data, sitemaps, urls), "digest", BOTH, urls, scale.limit)
+
+
+def _files(scale: Scale) -> Iterator[Case]:
+    limit = scale.limit
+    plain, rich = Site("plain", *scale.plain), Site("rich", *scale.rich)
+    yield Case("plain", "every url", plain, "urls", EVERYONE, plain.urls, limit)
+    yield Case("plain", "url and three fields", plain, "fields", BOTH, plain.urls, limit)
+    yield Case("rich", "every url", rich, "urls", BOTH, rich.urls, limit)
+    yield Case("rich", "every field", rich, "everything", BOTH, rich.urls, limit)
+    for shape in ("gzip", "commented"):
+        site = Site(shape, *scale.plain)
+        yield Case(shape, "every url", site, "urls", BOTH, site.urls, limit)
+    slow = Site("small", *scale.latency, latency=LATENCY)
+    yield Case("latency", "every url", slow, "urls", BOTH, slow.urls, limit)
+    small = Site("small", *scale.many_small)
+    yield Case("many-small", "every url", small, "urls", BOTH, small.urls, limit)
+
+
+def _growth(scale: Scale) -> Iterator[Case]:
+    for urls in scale.growth:
+        contenders = BOTH if urls <= scale.growth_peer else (OURS,)
+        site = Site(urls=urls, generated=True)
+        yield Case("growth", f"{urls:,} URLs", site, "urls", contenders, urls, scale.limit)
+
+
+def _dead(scale: Scale) -> Iterator[Case]:
+    timeout = {"timeout": scale.dead_timeout}
+    for dead in ("never answers", "refuses"):
+        site = Site(dead=dead)
+        turns = 9 if dead == "refuses" else 1  # a matter of milliseconds
+        limit = scale.dead_limit
+        yield Case("dead-host", dead, site, "urls", limit=limit, turns=turns, options=timeout)
+
+
+def _stream(scale: Scale) -> Iterator[Case]:
+    script = "run_stream.py"
+    for urls in scale.stream:
+        slow = Site(urls=urls, generated=True, rate=_DRIP)
+        swift = Site(urls=urls, generated=True)
+        size = f"{urls:,} URLs"
+        only = (OURS,)
+        limit = scale.limit
+        yield Case("stream", f"first page of {size}", slow, "first", only, 1, limit, script)
+        yield Case("stream", f"stop after 10 of {size}", slow, "stop", only, 10, limit, script)
+        yield Case("stream", f"all of {size}", swift, "urls", only, urls, limit, script)

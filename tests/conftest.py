@@ -1,0 +1,60 @@
+"""What all tests above the pure layer share: a web server on loopback, and quick retries."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from usp.crawl import crawl as crawl_module
+from usp.crawl.retry import RetryPolicy
+from website import Site
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's proxies have no business on loopback."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Mapping[str, Any]], Site]]:
+    """Serve a table of answers on loopback until the test ends."""
+    sites: list[Site] = []
+
+    def start(answers: Mapping[str, Any]) -> Site:
+        sites.append(Site(answers))
+        return sites[-1]
+
+    yield start
+    for site in sites:
+        site.close()
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat failed requests as often as ever, but without long pauses."""
+    monkeypatch.setattr(crawl_module, "DECLARED", RetryPolicy(first_delay=0.001))
+    monkeypatch.setattr(crawl_module, "PROBE", RetryPolicy(attempts=2, first_delay=0.001))
+
+
+def fetching_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "usp-fetch"]
+
+
+@pytest.fixture
+def threads_end() -> Callable[[], bool]:
+    """Tell whether all fetching threads end, given a moment."""
+
+    def wait(seconds: float = 5.0) -> bool:
+        end = time.monotonic() + seconds
+        while fetching_threads() and time.monotonic() < end:
+            time.sleep(0.01)
+        return not fetching_threads()
+
+    return wait

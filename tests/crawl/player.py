@@ -1,0 +1,137 @@
+"""Plays the world to a crawl: answers its orders without any I/O, in whatever order a test likes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from usp.crawl.build import node_for
+from usp.crawl.crawl import Crawl, Place
+from usp.crawl.events import Event
+from usp.crawl.fetch import Failed, Fetch, Look, Received
+from usp.formats.parser import ChildEntry
+from usp.objects.sitemap import (
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexXMLSitemap,
+    PagesTextSitemap,
+)
+from usp.store import Exchange, Store
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+H = "http://h"
+_STORE = Store()
+
+
+def url(name: str) -> str:
+    """Give the address of a document; a name with ``//`` is one already."""
+    return name if "//" in name else f"{H}/{name}"
+
+
+def received(order_url: str, look: Look, data: bytes = b"", final: str | None = None) -> Received:
+    writer = _STORE.writer()
+    writer.write(data)
+    exchange = Exchange(order_url, final or order_url, received=len(data))
+    return Received(writer.finish(exchange), look)
+
+
+def index(*names: str, kind: Any = IndexXMLSitemap, final: str | None = None) -> Callable:
+    """Answer with an index of sitemaps."""
+    look = Look(kind, children=tuple(ChildEntry(url(name)) for name in names))
+    return lambda order: received(order.url, look, final=final and url(final))
+
+
+def robots(*names: str) -> Callable:
+    """Answer with a robots.txt."""
+    return index(*names, kind=IndexRobotsTxtSitemap)
+
+
+def pages(text: str = "http://h/page", final: str | None = None) -> Callable:
+    """Answer with a list of pages."""
+    return lambda order: received(
+        order.url, Look(PagesTextSitemap), text.encode(), final and url(final)
+    )
+
+
+def junk(refusal: str = "it is an HTML page") -> Callable:
+    """Answer with something that is no sitemap."""
+    return lambda order: received(order.url, Look(None, refusal))
+
+
+def error(
+    message: str = "404 Not Found",
+    *,
+    retryable: bool = False,
+    retry_after: float | None = None,
+    unreachable: bool = False,
+) -> Callable:
+    """Answer with an error."""
+    response = WebClientErrorResponse(message, retryable)
+    response.retry_after = retry_after
+    response.unreachable = unreachable
+    return lambda _: Failed(response)
+
+
+@dataclass
+class World:
+    """What every URL answers: one answer, or a list of answers to successive requests."""
+
+    answers: Mapping[str, Any]
+    asked: list[str] = field(default_factory=list)
+    now: float = 0.0
+
+    def answer(self, order: Fetch) -> Received | Failed:
+        """Obey an order."""
+        turn = self.asked.count(order.url)
+        self.asked.append(order.url)
+        answer = self.answers.get(order.url.removeprefix(H + "/"), error())
+        if isinstance(answer, list):
+            answer = answer[min(turn, len(answer) - 1)]
+        return answer(order)
+
+
+def play(
+    crawl: Crawl,
+    world: World,
+    *,
+    room: int = 1,
+    choose: Callable[[int], int] = lambda _: 0,
+    most: int = 10_000,
+) -> list[Event]:
+    """Drive a crawl to its end; ``choose`` says which of n orders under way is answered next.
+
+    Time passes only when nothing else can be done: then it jumps to when the crawl wakes up.
+    """
+    under_way: list[Fetch] = []
+    events: list[Event] = []
+    for _ in range(most):
+        under_way += crawl.next_fetches(room - len(under_way), world.now)
+        assert len(under_way) <= room
+        events += crawl.take_events()
+        if crawl.complete:
+            return events
+        if under_way:
+            order = under_way.pop(choose(len(under_way)))
+            crawl.finished(order, world.answer(order), world.now)
+            events += crawl.take_events()
+        else:
+            wake_at = crawl.wake_at()
+            assert wake_at is not None, "the crawl waits for nothing"
+            assert wake_at > world.now
+            world.now = wake_at
+    raise AssertionError("the crawl does not end")
+
+
+def outline(node: AbstractSitemap) -> Any:
+    """Give a tree as nested names."""
+    name = node.url.removeprefix(H + "/")
+    if hasattr(node, "reason"):
+        return f"!{name}"
+    below = [outline(child) for child in node.sub_sitemaps]
+    return {name: below} if below else name
+
+
+def tree(place: Place) -> Any:
+    """Give what stands at a place and below, as nested names."""
+    return outline(node_for(place))

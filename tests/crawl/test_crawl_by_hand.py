@@ -1,0 +1,191 @@
+"""The crawl as a pure object: orders out, results in, no I/O."""
+
+from __future__ import annotations
+
+import pytest
+from player import World, error, index, junk, pages, play, robots, tree, url
+
+from usp.crawl.build import node_for
+from usp.crawl.choice import Choice
+from usp.crawl.crawl import Crawl, refuse
+from usp.crawl.fetch import Fetch
+from usp.formats.document import Role
+from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
+
+
+def test_a_crawl_that_nothing_is_wanted_of_is_complete_at_once():
+    crawl = Crawl()
+    assert crawl.next_fetches(8, 0.0) == []
+    assert crawl.complete
+    assert crawl.wake_at() is None
+
+
+def test_orders_are_given_once_and_not_more_than_there_is_room_for():
+    crawl = Crawl(per_host=8)
+    for name in "abc":
+        crawl.want(url(name))
+    assert crawl.next_fetches(2, 0.0) == [Fetch(url("a")), Fetch(url("b"))]
+    assert crawl.next_fetches(0, 0.0) == []
+    assert crawl.next_fetches(8, 0.0) == [Fetch(url("c"))]
+    assert crawl.next_fetches(8, 0.0) == []
+    assert not crawl.complete
+
+
+def test_a_host_is_not_asked_too_much_at_once_while_others_are_asked():
+    crawl = Crawl(per_host=2)
+    for name in ("http://a/1", "http://a/2", "http://a/3", "http://A/4", "http://b/1"):
+        crawl.want(name)
+    orders = crawl.next_fetches(16, 0.0)
+    assert [order.url for order in orders] == ["http://a/1", "http://a/2", "http://b/1"]
+    crawl.finished(orders[1], pages()(orders[1]), 0.0)
+    assert [order.url for order in crawl.next_fetches(16, 0.0)] == ["http://a/3"]
+    crawl.finished(orders[2], pages()(orders[2]), 0.0)
+    assert crawl.next_fetches(16, 0.0) == []
+    crawl.finished(orders[0], pages()(orders[0]), 0.0)
+    assert [order.url for order in crawl.next_fetches(16, 0.0)] == ["http://A/4"]
+
+
+def test_a_port_of_its_own_is_a_host_of_its_own():
+    crawl = Crawl(per_host=1)
+    for name in ("http://a/1", "http://a:81/1", "https://a/1"):
+        crawl.want(name)
+    assert len(crawl.next_fetches(16, 0.0)) == 3
+
+
+def test_children_are_fetched_before_what_stands_behind_their_parent():
+    crawl = Crawl(per_host=1)
+    crawl.want(url("i"))
+    crawl.want(url("z"))
+    world = World({"i": index("a", "j"), "j": index("b"), "a": pages(), "b": pages()})
+    play(crawl, world)
+    assert world.asked == [url(name) for name in ("i", "a", "j", "b", "z")]
+
+
+def test_without_callbacks_children_are_fetched_although_their_place_is_not_settled():
+    """The first document hangs; what the second declares is fetched meanwhile."""
+    crawl = Crawl(per_host=8)
+    crawl.want(url("slow"))
+    crawl.want(url("i"))
+    slow, order = crawl.next_fetches(8, 0.0)
+    crawl.finished(order, index("a", "b", "a")(order), 0.0)
+    ahead = crawl.next_fetches(8, 0.0)
+    assert [order.url for order in ahead] == [url("a"), url("b")]
+    for order in ahead:
+        crawl.finished(order, pages()(order), 0.0)
+    assert not crawl.complete
+    crawl.finished(slow, pages()(slow), 0.0)
+    assert crawl.complete
+
+
+def test_with_callbacks_nothing_is_fetched_that_nobody_has_agreed_to():
+    asked = []
+    choice = Choice(recurse_callback=lambda child, *_: bool(asked.append(child)))
+    crawl = Crawl(choice=choice, per_host=8)
+    crawl.want(url("slow"))
+    crawl.want(url("i"))
+    slow, order = crawl.next_fetches(8, 0.0)
+    crawl.finished(order, index("a")(order), 0.0)
+    assert crawl.next_fetches(8, 0.0) == []
+    assert asked == []
+    crawl.finished(slow, pages()(slow), 0.0)
+    assert asked == [url("a")]
+    assert crawl.complete
+
+
+def test_a_document_with_two_places_is_ordered_once():
+    crawl = Crawl(per_host=8)
+    top = [crawl.want(url(name)) for name in ("i", "j", "a")]
+    world = World({"i": index("a", "b"), "j": index("b", "a"), "a": pages(), "b": pages()})
+    play(crawl, world, room=4)
+    assert sorted(world.asked) == [url(name) for name in ("a", "b", "i", "j")]
+    assert [tree(place) for place in top] == [{"i": ["a", "b"]}, {"j": ["b", "a"]}, "a"]
+
+
+def test_what_is_asked_for_in_another_role_is_another_document():
+    crawl = Crawl(per_host=8)
+    crawl.want(url("x"), role=Role.HOMEPAGE)
+    crawl.want(url("x"))
+    orders = crawl.next_fetches(8, 0.0)
+    assert [order.role for order in orders] == [Role.HOMEPAGE, Role.SITEMAP]
+
+
+def test_reasons_say_what_failed():
+    crawl = Crawl()
+    places = [crawl.want(url(name)) for name in ("gone", "html", "i")]
+    world = World({"html": junk(), "i": index("i", "ftp://x/s.xml", "r"), "r": pages(final="i")})
+    play(crawl, world)
+    nodes = [node_for(place) for place in places]
+    reasons = [getattr(node, "reason", None) for node in (*nodes, *nodes[2].sub_sitemaps)]
+    top = f"with parent URLs {{{url('i')!r}}}."
+    assert reasons == [
+        f"Unable to fetch sitemap from {url('gone')}: 404 Not Found",
+        f"No parsers support sitemap from {url('html')}: it is an HTML page",
+        None,
+        f"Unable to add sub-sitemap from URL {url('i')}: Recursion detected in URL {url('i')} {top}",
+        "Unable to add sub-sitemap from URL ftp://x/s.xml: URL ftp://x/s.xml is not a HTTP(s) URL.",
+        f"Recursion detected when {url('r')} redirected to {url('i')} {top}",
+    ]
+
+
+def test_a_redirect_to_a_page_sitemap_that_is_no_parent_is_fine():
+    crawl = Crawl()
+    place = crawl.want(url("i"))
+    play(crawl, World({"i": index("a", "b"), "a": pages(final="c"), "b": pages(final="c")}))
+    nodes = node_for(place).sub_sitemaps
+    assert [(type(node), node.url) for node in nodes] == [(PagesTextSitemap, url("c"))] * 2
+
+
+def test_a_place_that_was_never_fetched_is_invalid():
+    crawl = Crawl()
+    node = node_for(crawl.want(url("a")))
+    assert node == InvalidSitemap(url("a"), "it was not fetched")
+
+
+@pytest.mark.parametrize("broken", ["http://[h/s.xml", "http://", "x"])
+def test_a_url_that_cannot_be_taken_apart_does_not_stop_the_crawl(broken):
+    crawl = Crawl()
+    crawl.want(broken)
+    crawl.want(url("a"))
+    world = World({"a": pages()})
+    play(crawl, world)
+    assert world.asked == [broken, url("a")]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("ftp://h/", 0, ()), "not a HTTP(s) URL"),
+        (("http://h/", 12, ()), "Recursion level exceeded 11"),
+        (("http://h/", 1, {"http://h/"}), "Recursion detected in URL"),
+        (("http://h/a b.xml", 11, {"http://h/"}), None),
+    ],
+)
+def test_refuse_says_why_something_is_not_even_asked_for(args, words):
+    refusal = refuse(*args)
+    assert (refusal is None) if words is None else (words in refusal)
+
+
+def test_robots_txt_and_an_index_may_declare_the_same_document_at_different_levels():
+    crawl = Crawl(per_host=4)
+    place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
+    world = World({"robots.txt": robots("i", "a"), "i": index("j"), "j": index("a"), "a": pages()})
+    play(crawl, world, room=4)
+    assert tree(place) == {"robots.txt": [{"i": [{"j": ["a"]}]}, "a"]}
+
+
+def test_errors_are_asked_about_once_however_many_places_they_have():
+    crawl = Crawl(per_host=4)
+    place = crawl.want(url("i"))
+    world = World({"i": index("j", "x"), "j": index("x"), "x": error("410 Gone")})
+    play(crawl, world, room=4)
+    assert world.asked.count(url("x")) == 1
+    assert tree(place) == {"i": [{"j": ["!x"]}, "!x"]}
+
+
+def test_a_known_path_may_be_wanted_twice():
+    crawl = Crawl(per_host=4)
+    places = [crawl.want(url("a"), probe=True) for _ in range(2)]
+    world = World({"a": pages()})
+    play(crawl, world)
+    assert [tree(place) for place in places] == ["a", "a"]
+    assert world.asked == [url("a")]

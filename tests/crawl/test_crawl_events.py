@@ -1,0 +1,128 @@
+"""Events: what happens is told, in the order in which it happens, in the caller's thread."""
+
+from __future__ import annotations
+
+import threading
+
+from player import World, error, index, junk, pages, play, url
+
+from usp.crawl.crawl import Crawl
+from usp.crawl.events import (
+    PagesReady,
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from website import Answer, robots, urlset
+from website import index as xml_index
+
+
+def told(events):
+    return [(type(event).__name__.removeprefix("Sitemap"), event.url[-1]) for event in events]
+
+
+def test_a_document_is_found_started_received_finished_and_its_pages_are_ready():
+    crawl = Crawl()
+    crawl.want(url("a"))
+    events = play(crawl, World({"a": pages("http://h/1\nhttp://h/2", final="b")}))
+    ready = events.pop()
+    assert events == [
+        SitemapFound(url("a"), None, 0),
+        SitemapStarted(url("a"), 1),
+        SitemapReceived(url("a"), url("b"), 21, 0.0),
+        SitemapFinished(url("a"), "PagesTextSitemap"),
+    ]
+    assert isinstance(ready, PagesReady)
+    assert ready.url == url("b")
+    assert [page.url for page in ready.pages] == ["http://h/1", "http://h/2"]
+
+
+def test_children_are_found_below_their_parent():
+    crawl = Crawl()
+    crawl.want(url("i"))
+    events = play(crawl, World({"i": index("a", "b", "a", final="j"), "a": pages(), "b": pages()}))
+    assert [event for event in events if isinstance(event, SitemapFound)] == [
+        SitemapFound(url("i"), None, 0),
+        SitemapFound(url("a"), url("j"), 1),
+        SitemapFound(url("b"), url("j"), 1),
+    ]
+
+
+def test_what_fails_is_told_once_with_the_number_of_tries():
+    crawl = Crawl()
+    for name in "xyz":
+        crawl.want(url(name))
+    busy = error("503 Busy", retryable=True)
+    events = play(crawl, World({"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}))
+    assert {event for event in events if isinstance(event, SitemapFailed)} == {
+        SitemapFailed(url("x"), "503 Busy", 5),
+        SitemapFailed(url("y"), "it is a cat", 1),
+        SitemapFailed(url("z"), "410 Gone", 1),
+    }
+
+
+def test_every_document_that_is_found_ends_in_exactly_one_way():
+    crawl = Crawl(per_host=4)
+    crawl.want(url("i"))
+    answers = {"i": index("a", "b", "c"), "a": pages(), "b": junk(), "c": error()}
+    events = play(crawl, World(answers), room=4)
+    ends = [e.url for e in events if isinstance(e, SitemapFinished | SitemapFailed)]
+    assert sorted(ends) == sorted(e.url for e in events if isinstance(e, SitemapFound))
+
+
+def test_a_document_at_a_dead_host_is_told_as_failed_without_a_start():
+    crawl = Crawl()
+    crawl.want(url("a"))
+    crawl.want(url("b"))
+    events = play(crawl, World({"a": error("refused", unreachable=True)}))
+    assert told(events) == [
+        ("Found", "a"), ("Found", "b"), ("Started", "a"), ("Failed", "a"), ("Failed", "b"),
+    ]  # fmt: skip
+    assert events[-1].attempts == 0
+
+
+def test_events_are_taken_once():
+    crawl = Crawl()
+    crawl.want(url("a"))
+    assert len(crawl.take_events()) == 1
+    assert crawl.take_events() == []
+
+
+def test_a_listener_hears_everything_in_the_callers_thread(serve):
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml", "/x.xml"),
+            "/i.xml": Answer(xml_index("/a.xml", "/b.xml"), delay=0.05),
+            "/a.xml": urlset("/1", "/2"),
+            "/b.xml": Answer(redirect="/c.xml"),
+            "/c.xml": urlset("/3"),
+        }
+    )
+    heard, threads = [], set()
+
+    def listen(event):
+        heard.append(event)
+        threads.add(threading.get_ident())
+
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False, on_event=listen)
+    assert threads == {threading.get_ident()}
+    assert {event.url.removeprefix(site.base) for event in heard if isinstance(event, SitemapFound)} == {
+        "/robots.txt", "/i.xml", "/x.xml", "/a.xml", "/b.xml",
+    }  # fmt: skip
+    pages_heard = {e.url: list(e.pages) for e in heard if isinstance(e, PagesReady)}
+    assert pages_heard == {n.url: n.pages for n in tree.all_sitemaps() if n.pages}
+    for name in ("/a.xml", "/b.xml"):
+        kinds = [type(event) for event in heard if event.url == site.url(name)]
+        order = [SitemapFound, SitemapStarted, SitemapReceived, SitemapFinished]
+        assert [kind for kind in kinds if kind is not PagesReady] == order
+
+
+def test_stray_pages_of_an_index_are_told_too(serve):
+    site = serve({"/i.xml": xml_index("<url><loc>{base}/stray</loc></url>")})
+    heard = []
+    sitemap_tree_for_sitemap(site.url("/i.xml"), on_event=heard.append)
+    (ready,) = [event for event in heard if isinstance(event, PagesReady)]
+    assert [page.url for page in ready.pages] == [site.url("/stray")]

@@ -1,0 +1,76 @@
+"""Limits: nodes of a tree, depth, and work that must not grow like a factorial."""
+
+from __future__ import annotations
+
+import pytest
+from player import World, index, pages, play, tree, url
+
+from usp.crawl.build import node_for
+from usp.crawl.choice import Choice
+from usp.crawl.crawl import MAX_LEVEL, MAX_SITEMAPS, Crawl
+
+
+def nodes(place):
+    top = node_for(place)
+    return [top, *top.all_sitemaps()]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50, 1000])
+@pytest.mark.parametrize("callbacks", [False, True])
+def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(limit, callbacks):
+    names = [f"i{n}" for n in range(11)]
+    choice = Choice(recurse_callback=lambda *_: True) if callbacks else None
+    crawl = Crawl(per_host=8, max_sitemaps=limit, choice=choice)
+    place = crawl.want(url("i0"))
+    world = World({name: index(*names) for name in names})
+    play(crawl, world, room=8)
+    tree_nodes = nodes(place)
+    assert len(tree_nodes) <= limit
+    assert len(world.asked) <= 11
+    assert len(set(world.asked)) == len(world.asked)
+    lost = [problem for node in tree_nodes for problem in node.problems]
+    assert lost
+    assert all(problem.lost > 0 and str(limit) in problem.message for problem in lost)
+
+
+def test_what_the_limit_cuts_off_is_counted():
+    crawl = Crawl(max_sitemaps=4)
+    place = crawl.want(url("i"))
+    names = [f"a{n}" for n in range(10)]
+    world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
+    play(crawl, world)
+    assert tree(place) == {"i": ["a0", "a1", "a2"]}
+    (problem,) = node_for(place).problems
+    assert problem.lost == 7
+    assert world.asked == [url(name) for name in ("i", "a0", "a1", "a2")]
+
+
+def test_a_tree_as_large_as_the_limit_has_no_problem():
+    crawl = Crawl(max_sitemaps=4)
+    place = crawl.want(url("i"))
+    play(crawl, World({"i": index("a", "b", "c")}))
+    assert len(nodes(place)) == 4
+    assert not node_for(place).problems
+
+
+def test_there_is_a_limit_from_the_start():
+    assert 10_000 <= MAX_SITEMAPS <= 1_000_000
+
+
+@pytest.mark.parametrize("callbacks", [False, True])
+def test_nothing_deeper_than_level_eleven_is_asked_for(callbacks):
+    choice = Choice(recurse_callback=lambda *_: True) if callbacks else None
+    crawl = Crawl(per_host=8, choice=choice)
+    crawl.want(url("0"))
+    world = World({str(n): index(str(n + 1)) for n in range(40)})
+    play(crawl, world, room=8)
+    assert world.asked == [url(str(n)) for n in range(MAX_LEVEL + 1)]
+
+
+def test_a_wide_index_is_crawled_in_reasonable_work():
+    names = [f"s{n}" for n in range(3000)]
+    crawl = Crawl(per_host=8)
+    place = crawl.want(url("i"))
+    world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
+    play(crawl, world, room=16)
+    assert len(node_for(place).sub_sitemaps) == 3000

@@ -1,0 +1,190 @@
+"""When the crawl asks again, when it gives up, and on whom."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from player import World, error, index, pages, play, robots, tree, url
+
+from usp.crawl.build import node_for
+from usp.crawl.crawl import Crawl
+from usp.crawl.events import SitemapFailed, SitemapStarted
+from usp.crawl.retry import DECLARED, PROBE, RetryPolicy
+from usp.formats.document import Role
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+BUSY = error("503 Service Unavailable", retryable=True)
+DEAD = error("connection refused", unreachable=True)
+
+
+def failure(*, retryable: bool = True, retry_after: float | None = None) -> WebClientErrorResponse:
+    response = WebClientErrorResponse("503 Service Unavailable", retryable)
+    response.retry_after = retry_after
+    return response
+
+
+def test_the_pause_grows_from_try_to_try_until_the_tries_are_used_up():
+    policy = RetryPolicy(attempts=4, first_delay=1, growth=3, longest_delay=100)
+    pauses = [policy.delay(attempt, failure()) for attempt in range(1, 6)]
+    assert pauses == [1, 3, 9, None, None]
+
+
+def test_an_error_that_will_not_pass_is_not_repeated():
+    assert RetryPolicy().delay(1, failure(retryable=False)) is None
+
+
+@pytest.mark.parametrize(("asked", "pause"), [(0, 0.5), (0.1, 0.5), (7, 7), (10, 10), (11, None)])
+def test_a_server_that_names_a_pause_is_obeyed_up_to_a_limit(asked, pause):
+    assert RetryPolicy().delay(1, failure(retry_after=asked)) == pause
+
+
+def test_the_policies_in_use_are_bounded():
+    for policy in (DECLARED, PROBE):
+        pauses = [policy.delay(n, failure(retry_after=10)) for n in range(1, policy.attempts)]
+        assert all(pause is not None and pause <= 10 for pause in pauses)
+        assert policy.delay(policy.attempts, failure()) is None
+    assert PROBE.attempts < DECLARED.attempts
+
+
+def test_a_busy_server_is_asked_again_later_and_only_then():
+    crawl = Crawl()
+    place = crawl.want(url("a"))
+    (order,) = crawl.next_fetches(1, 100.0)
+    crawl.finished(order, BUSY(order), 100.0)
+    assert crawl.wake_at() == 100.5
+    assert crawl.next_fetches(1, 100.4) == []
+    (again,) = crawl.next_fetches(1, 100.5)
+    assert (again.url, again.attempt) == (url("a"), 2)
+    assert crawl.wake_at() is None
+    crawl.finished(again, pages()(again), 101.0)
+    assert crawl.complete
+    assert tree(place) == "a"
+
+
+def test_others_are_fetched_while_one_waits():
+    crawl = Crawl()
+    crawl.want(url("a"))
+    crawl.want(url("b"))
+    world = World({"a": [BUSY, pages()], "b": pages()})
+    play(crawl, world)
+    assert world.asked == [url("a"), url("b"), url("a")]
+
+
+def test_a_declared_document_is_asked_five_times_and_then_given_up():
+    crawl = Crawl()
+    place = crawl.want(url("a"))
+    world = World({"a": BUSY})
+    events = play(crawl, world)
+    assert len(world.asked) == 5
+    assert world.now == 0.5 + 1 + 2 + 4
+    starts = [event.attempt for event in events if isinstance(event, SitemapStarted)]
+    assert starts == [1, 2, 3, 4, 5]
+    (failed,) = [event for event in events if isinstance(event, SitemapFailed)]
+    assert failed.attempts == 5
+    reason = f"Unable to fetch sitemap from {url('a')}: 503 Service Unavailable"
+    assert node_for(place).reason == reason
+
+
+def test_a_known_path_is_asked_twice():
+    crawl = Crawl()
+    crawl.want(url("a"), probe=True)
+    world = World({"a": BUSY})
+    play(crawl, world)
+    assert len(world.asked) == 2
+
+
+def test_a_server_that_asks_for_too_long_a_pause_is_not_asked_again():
+    crawl = Crawl()
+    crawl.want(url("a"))
+    world = World({"a": error("429 Too Many Requests", retryable=True, retry_after=3600)})
+    play(crawl, world)
+    assert len(world.asked) == 1
+
+
+def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
+    crawl = Crawl(per_host=2)
+    crawl.want(url("robots.txt"), role=Role.ROBOTS)
+    crawl.want(url("a"), probe=True)
+    world = World({"robots.txt": robots("a"), "a": BUSY})
+    play(crawl, world, room=2)
+    assert world.asked.count(url("a")) == 5
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares(late):
+    """The document answers at the fourth try: it is in the tree however late robots.txt came."""
+    crawl = Crawl(per_host=2)
+    place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
+    crawl.want(url("a"), probe=True)
+    slow, order = crawl.next_fetches(2, 0.0)
+    now = 0.0
+    for _ in range(late):
+        crawl.finished(order, BUSY(order), now)
+        now += 10
+        order = next(iter(crawl.next_fetches(2, now)), None)
+    crawl.finished(slow, robots("a")(slow), now)
+    tries = 0
+    while not crawl.complete and tries < 10:
+        if order is not None:
+            tries += 1
+            answer = BUSY if late + tries < 4 else pages()
+            crawl.finished(order, answer(order), now)
+        now += 20
+        order = next(iter(crawl.next_fetches(2, now)), None)
+    assert tree(place) == {"robots.txt": ["a"]}
+
+
+def test_a_dead_host_is_asked_once_and_others_go_on():
+    crawl = Crawl(per_host=1)
+    places = [crawl.want(f"http://dead/{n}") for n in range(20)]
+    alive = crawl.want("http://alive/a")
+    world = World({f"http://dead/{n}": DEAD for n in range(20)} | {"http://alive/a": pages()})
+    play(crawl, world)
+    assert world.asked == ["http://dead/0", "http://alive/a"]
+    reasons = [node_for(place).reason for place in places]
+    assert all("connection refused" in reason for reason in reasons)
+    assert tree(alive) == "http://alive/a"
+
+
+def test_what_waits_to_be_repeated_at_a_host_that_died_is_given_up():
+    crawl = Crawl(per_host=2)
+    crawl.want(url("a"))
+    crawl.want(url("b"))
+    world = World({"a": BUSY, "b": DEAD})
+    play(crawl, world, room=2)
+    assert world.asked == [url("a"), url("b")]
+
+
+def test_children_at_a_dead_host_are_not_asked_for():
+    crawl = Crawl(per_host=1)
+    place = crawl.want(url("i"))
+    dead = [f"http://dead/{n}" for n in range(5)]
+    world = World({"i": index(*dead)} | dict.fromkeys(dead, DEAD))
+    play(crawl, world, room=4)
+    assert len(world.asked) == 2
+    assert tree(place) == {"i": [f"!{name}" for name in dead]}
+
+
+@pytest.mark.parametrize(
+    ("message", "quiet", "level"),
+    [
+        ("404 Not Found", True, "DEBUG"),
+        ("404 Not Found", False, "WARNING"),
+        ("403 Forbidden", True, "WARNING"),
+    ],
+)
+def test_expected_404s_are_quiet(caplog, message, quiet, level):
+    crawl = Crawl()
+    crawl.want(url("a"), probe=quiet)
+    with caplog.at_level(logging.DEBUG, "usp.crawl"):
+        play(crawl, World({"a": error(message)}))
+    assert [(r.levelname, message in r.getMessage()) for r in caplog.records] == [(level, True)]
+
+
+def test_a_repeat_is_no_warning(caplog):
+    crawl = Crawl()
+    crawl.want(url("a"))
+    with caplog.at_level(logging.WARNING, "usp.crawl"):
+        play(crawl, World({"a": [BUSY, pages()]}))
+    assert not caplog.records

@@ -1,0 +1,168 @@
+"""Fetching one document: stored as it came, looked at once, every failure returned."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from usp.crawl.fetch import Failed, Fetch, Received, fetch_document
+from usp.formats.document import Role
+from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
+from usp.store import Store
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    LocalWebClient,
+    LocalWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer, index, urlset
+
+
+@pytest.fixture
+def client():
+    client = RequestsWebClient()
+    yield client
+    client.close()
+
+
+def fetch(client, url, **order):
+    return fetch_document(Fetch(url, **order), client, Store())
+
+
+def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(serve, client):
+    site = serve({"/r.xml": Answer(redirect="/a.xml.gz")})
+    packed = gzip.compress(site.fill(urlset("/p")))
+    site.answers["/a.xml.gz"] = Answer(packed, headers={"Content-Type": "application/gzip"})
+    result = fetch(client, site.url("/r.xml"), attempt=3)
+    assert isinstance(result, Received)
+    assert b"".join(result.document.chunks()) == packed
+    exchange = result.document.exchange
+    assert exchange.url == site.url("/r.xml")
+    assert exchange.final_url == site.url("/a.xml.gz")
+    assert exchange.redirects == (site.url("/r.xml"),)
+    assert (exchange.status, exchange.attempts) == (200, 3)
+    assert exchange.received == len(packed) == result.document.size
+    assert exchange.content_type == "application/gzip"
+    assert dict(exchange.headers)["Content-Type"] == "application/gzip"
+    assert exchange.charset
+    assert exchange.seconds > 0
+    assert exchange.broken is None
+    assert result.look.kind is PagesXMLSitemap
+
+
+def test_bytes_that_http_has_packed_are_kept_packed(serve, client):
+    site = serve({})
+    packed = gzip.compress(site.fill(urlset("/p")))
+    site.answers["/a.xml"] = Answer(packed, headers={"Content-Encoding": "gzip"})
+    result = fetch(client, site.url("/a.xml"))
+    assert b"".join(result.document.chunks()) == packed
+    assert result.document.exchange.content_encoding == "gzip"
+    assert result.look.kind is PagesXMLSitemap
+
+
+def test_a_body_that_breaks_off_is_kept_as_far_as_it_came_and_the_exchange_says_so(serve, client):
+    site = serve({"/i.xml": Answer(index("/a.xml", "/b.xml"), cut=150)})
+    result = fetch(client, site.url("/i.xml"))
+    assert isinstance(result, Received)
+    assert result.document.size == 150
+    assert result.look.kind is IndexXMLSitemap
+    assert "broke off" in result.look.problems[0].message
+    assert result.document.exchange.broken
+
+
+def test_a_look_at_an_index_gives_its_children_and_where_stray_pages_stand(serve, client):
+    stray = "<url><loc>{base}/p</loc></url>"
+    site = serve({"/i.xml": index("/a.xml", stray, "/b.xml", stray)})
+    look = fetch(client, site.url("/i.xml")).look
+    assert [child.loc for child in look.children] == [site.url("/a.xml"), site.url("/b.xml")]
+    assert look.pages_at == 1
+
+
+def test_a_role_decides_how_a_document_is_read(serve, client):
+    site = serve({"/x": "Sitemap: {base}/a.xml\n"})
+    assert fetch(client, site.url("/x"), role=Role.ROBOTS).look.kind is IndexRobotsTxtSitemap
+    assert fetch(client, site.url("/x")).look.kind is not IndexRobotsTxtSitemap
+
+
+class Mistaken(AbstractWebClient):
+    """A client that answers with whatever it is told to."""
+
+    def __init__(self, answer) -> None:
+        self._answer = answer
+
+    def set_max_response_data_length(self, max_response_data_length) -> None:
+        pass
+
+    def get(self, url):
+        return self._answer(url)
+
+
+class BadBody(LocalWebClientSuccessResponse):
+    def raw_data(self):
+        raise RuntimeError("no body today")
+
+
+def raises(url):
+    raise RuntimeError("out of order")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (raises, "out of order"),
+        (lambda _: None, "no response"),
+        (lambda _: "text", "no response"),
+        (lambda url: BadBody(url, ""), "no body today"),
+        (lambda _: WebClientErrorResponse("404 Not Found", retryable=False), "404 Not Found"),
+    ],
+)
+def test_a_clients_mistake_is_a_failure_of_that_document(answer, words):
+    result = fetch(Mistaken(answer), "http://h/a.xml")
+    assert isinstance(result, Failed)
+    assert words in result.error.message()
+    assert not result.error.retryable()
+
+
+def test_a_document_that_failed_half_way_gives_its_memory_back():
+    class Half(LocalWebClientSuccessResponse):
+        def body(self):
+            yield b"<urlset>" * 100
+            raise RuntimeError("no more")
+
+    store = Store(memory=1000, small=1000)
+    for _ in range(3):
+        result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Half(url, "")), store)
+        assert isinstance(result, Failed)
+    assert store.hold(1000, 1000)
+
+
+def test_a_client_without_network_fetches_nothing():
+    result = fetch(LocalWebClient(), "http://h/a.xml")
+    assert isinstance(result, Failed)
+    assert "NoWebClientException" in result.error.message()
+
+
+def test_the_connection_is_let_go_whatever_happens():
+    closed = []
+
+    class Closing(LocalWebClientSuccessResponse):
+        def close(self):
+            closed.append(True)
+
+    class ClosingBad(Closing):
+        def raw_data(self):
+            raise RuntimeError
+
+    fetch(Mistaken(lambda url: Closing(url, "http://h/p")), "http://h/a.txt")
+    fetch(Mistaken(lambda url: ClosingBad(url, "")), "http://h/a.txt")
+    assert closed == [True, True]
+
+
+def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):
+    site = serve({"/a.xml": Answer("<urlset>", endless=b"<url><loc>http://h/p</loc></url>" * 100)})
+    asked = iter([False, False, True])
+    result = fetch_document(Fetch(site.url("/a.xml")), client, Store(), lambda: next(asked))
+    assert isinstance(result, Received)
+    assert result.document.exchange.broken == "the crawl was given up"

@@ -1,0 +1,87 @@
+"""Every case of the corpus gives what its expectation says, wherever its bytes are cut."""
+
+from __future__ import annotations
+
+import pytest
+from formats_support import brief_child, brief_page, chunks, corpus, halves, read_text
+
+from usp.formats.document import DocumentParser
+
+SMALL = 1000  # so many bytes are cut at every place
+CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+SMALL_CASES = pytest.mark.parametrize(
+    "case", [case for case in corpus() if 1 < len(case.data) <= SMALL], ids=lambda case: case.name
+)
+READABLE_CASES = pytest.mark.parametrize(
+    "case",
+    [case for case in corpus() if "kind" in case.expected and len(case.data) <= SMALL],
+    ids=lambda case: case.name,
+)
+KEYS = {"why", "url", "role", "content_type", "content_encoding", "encoding", "kind", "refusal"}
+KEYS |= {"pages", "children", "problems", "lost"}
+
+
+def test_the_corpus_is_there():
+    assert len(corpus()) >= 300
+
+
+@CASES
+def test_an_expectation_says_what_becomes_of_the_document(case):
+    assert set(case.expected) <= KEYS
+    assert case.expected["why"]
+    assert ("kind" in case.expected) != ("refusal" in case.expected)
+
+
+@CASES
+def test_a_case_gives_what_is_expected(case):
+    reading, expected = case.read([case.data]), case.expected
+    if "refusal" in expected:
+        assert reading.kind is None
+        assert expected["refusal"] in reading.refusal
+        assert not reading.pages
+        assert not reading.children
+        return
+    assert (reading.kind, reading.refusal) == (expected["kind"], None)
+    assert [brief_page(page) for page in reading.pages] == expected.get("pages", [])
+    assert [brief_child(child) for child in reading.children] == expected.get("children", [])
+    assert reading.messages == expected["problems"]
+    assert reading.lost == expected["lost"]
+    assert reading.encoding == expected.get("encoding", reading.encoding)
+
+
+@CASES
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_a_case_in_pieces_gives_the_same(case, size):
+    assert case.read(chunks(case.data, size)) == case.read([case.data])
+
+
+@SMALL_CASES
+def test_a_case_cut_in_two_anywhere_gives_the_same(case):
+    whole = case.read([case.data])
+    for at in range(1, len(case.data)):
+        assert case.read(halves(case.data, at)) == whole, f"cut at {at}: {case.data[:at]!r}"
+
+
+def _parser_of(case):
+    """Give a parser for the text of a case: what the document parser found, at its beginning."""
+    document = DocumentParser(**case.options)
+    list(document.feed(case.data))
+    document.close()
+    parser = document.parser if document._xml is None else document._xml
+    return type(parser)(case.options["url"])
+
+
+@READABLE_CASES
+def test_the_text_of_a_case_cut_in_two_anywhere_gives_the_same(case):
+    """The decoder holds back the first bytes; here the parsers themselves see every cut."""
+    text = case.text
+    whole = read_text([text], _parser_of(case))
+    for at in range(1, len(text)):
+        assert read_text(halves(text, at), _parser_of(case)) == whole, f"cut at {at}: {text[:at]!r}"
+
+
+@READABLE_CASES
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_text_of_a_case_in_pieces_gives_the_same(case, size):
+    text = case.text
+    assert read_text(chunks(text, size), _parser_of(case)) == read_text([text], _parser_of(case))

@@ -1,0 +1,133 @@
+"""Cutting a document anywhere gives the same entries and the same problems, in every format."""
+
+from __future__ import annotations
+
+import pytest
+from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
+from formats_support import chunks, halves, read, read_text
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from usp.formats.decode import Decoder
+from usp.formats.document import Role
+from usp.formats.homepage import HomepageLinksParser
+from usp.formats.lines import MAX_LINE, Lines
+from usp.formats.robots import IndexRobotsTxtSitemapParser
+from usp.formats.root import XMLSitemapParser
+from usp.formats.text import PlainTextSitemapParser
+from usp.objects.problem import Problems
+
+LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+FORMATS = pytest.mark.parametrize("format_", [name for name in SOUPS if name != "lines"])
+LINE_PARSERS = pytest.mark.parametrize(
+    "parser", [PlainTextSitemapParser, IndexRobotsTxtSitemapParser]
+)
+
+
+@FORMATS
+@LAW
+@given(data=st.data())
+def test_cutting_xml_anywhere_gives_the_same_entries(format_, data):
+    text = data.draw(SOUPS[format_])
+    whole = read_text([text], XMLSitemapParser("https://www.example.org/s.xml"))
+    cut = read_text(data.draw(pieces(text)), XMLSitemapParser("https://www.example.org/s.xml"))
+    assert (cut.refusal, cut.pages, cut.children) == (whole.refusal, whole.pages, whole.children)
+
+
+@FORMATS
+@LAW
+@given(data=st.data())
+def test_cutting_xml_anywhere_gives_the_same_problems(format_, data):
+    text = data.draw(SOUPS[format_])
+    whole = read_text([text], XMLSitemapParser())
+    assert read_text(data.draw(pieces(text)), XMLSitemapParser()).problems == whole.problems
+
+
+@LINE_PARSERS
+@LAW
+@given(data=st.data())
+def test_cutting_lines_anywhere_gives_the_same(parser, data):
+    text = data.draw(SOUPS["lines"])
+    whole = read_text([text], parser("https://www.example.org/robots.txt"))
+    cut = read_text(data.draw(pieces(text)), parser("https://www.example.org/robots.txt"))
+    assert cut == whole
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", ""])
+def test_cutting_near_the_end_of_a_line_of_the_greatest_length_gives_the_same(beyond, end):
+    text = "x" * (MAX_LINE + beyond) + end + ("next" if end else "")
+
+    def lines(parts):
+        problems = Problems()
+        reader = Lines(problems)
+        found = [line for part in parts for line in reader.feed(part)]
+        return [*found, *reader.close()], problems.listed()
+
+    for at in range(MAX_LINE - 2, len(text)):
+        assert lines(halves(text, at)) == lines([text]), f"cut {len(text) - at} before the end"
+
+
+@LAW
+@given(data=st.data())
+def test_cutting_a_homepage_anywhere_gives_the_same_links(data):
+    text = data.draw(
+        st.lists(
+            st.sampled_from(
+                [
+                    '<link rel="sitemap" href="/s.xml">',
+                    "<LINK rel=sitemap href=/t.xml>",
+                    "<!--",
+                    "-->",
+                    "<p>",
+                    "a < b",
+                    "<script>if (a<b) {}</script>",
+                    '<a b="',
+                    "'>",
+                    "\n",
+                    "<link",
+                ]
+            ),
+            max_size=15,
+        ).map("".join)
+    )
+    whole = read_text([text], HomepageLinksParser("https://www.example.org/"))
+    parts = data.draw(pieces(text))
+    assert read_text(parts, HomepageLinksParser("https://www.example.org/")) == whole
+
+
+@LAW
+@given(data=st.data(), content_type=CONTENT_TYPES)
+def test_cutting_bytes_anywhere_gives_the_same_text(data, content_type):
+    document = data.draw(encoded(SOUPS["urlset"]) | st.binary(max_size=600))
+
+    def decode(parts):
+        decoder = Decoder(content_type=content_type)
+        text = "".join([decoder.feed(part) for part in parts]) + decoder.close()
+        return text, decoder.encoding, decoder.problems.listed()
+
+    assert decode(data.draw(pieces(document))) == decode([document])
+
+
+@LAW
+@given(data=st.data(), role=st.sampled_from(Role), limit=st.sampled_from([None, 50, 300]))
+def test_cutting_any_document_anywhere_gives_the_same_entries(data, role, limit):
+    document = data.draw(st.sampled_from(list(SOUPS)).flatmap(lambda name: encoded(SOUPS[name])))
+    whole = read([document], role=role, max_bytes=limit)
+    cut = read(data.draw(pieces(document)), role=role, max_bytes=limit)
+    assert (cut.kind, cut.refusal, cut.encoding) == (whole.kind, whole.refusal, whole.encoding)
+    assert (cut.pages, cut.children) == (whole.pages, whole.children)
+
+
+@pytest.mark.parametrize("blanks", [1024 * 1024, 1024 * 1024 + 1])
+@pytest.mark.parametrize("size", [1 << 16, (1 << 20) + 1])
+def test_cutting_a_million_blanks_anywhere_gives_the_same(blanks, size):
+    document = b" " * blanks + b"<urlset><url><loc>https://www.example.org/</loc></url></urlset>"
+    assert read(chunks(document, size)) == read([document])
+
+
+@pytest.mark.parametrize("stray", [60_000, 70_000])
+@pytest.mark.parametrize("size", [5000, 1 << 16])
+def test_cutting_much_stray_text_before_the_root_gives_the_same(stray, size):
+    document = b"<br>" + b"x" * stray + b"<urlset></urlset>"
+    assert read(chunks(document, size)) == read([document])

@@ -1,0 +1,92 @@
+"""Encodings, in their order of trust: mark, header, declaration, UTF-8."""
+
+from __future__ import annotations
+
+import pytest
+from formats_support import chunks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from usp.formats.decode import Decoder
+
+
+def decode(data, content_type=None, size=None):
+    decoder = Decoder(content_type=content_type)
+    parts = [data] if size is None else chunks(data, size)
+    text = "".join(decoder.feed(part) for part in parts) + decoder.close()
+    return text, decoder.encoding, [problem.message for problem in decoder.problems.listed()]
+
+
+TEXTS = st.text(
+    alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff\0\ufffd")
+)
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]), st.integers(1, 9))
+def test_a_byte_order_mark_is_always_right(text, codec, size):
+    got, _, problems = decode(text.encode(codec), "text/xml; charset=windows-1251", size)
+    assert (got, problems) == (text, [])
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from([None, "windows-1251", "iso-8859-1", "utf-8", "x-none"]))
+def test_valid_utf_8_beats_every_single_byte_label(text, label):
+    text = "<a>" + text
+    assert decode(text.encode(), f"text/xml; charset={label}") == (text, "utf-8", [])
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from(["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]))
+def test_wide_encodings_are_told_by_their_zeros(text, codec):
+    text = "<a>" + text
+    assert decode(text.encode(codec)) == (text, codec, [])
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="абвгджзклмнпрстуфхц", min_size=2), st.integers(1, 5))
+def test_a_single_byte_label_is_used_where_the_bytes_are_not_utf_8(text, size):
+    assert decode(text.encode("cp1251"), "text/xml; charset=cp1251", size)[0] == text
+
+
+def test_the_order_of_trust():
+    data = "é".encode("cp1252")
+    declared = b"<?xml version='1.0' encoding='windows-1251'?>" + data
+    assert decode(declared, "text/xml; charset=windows-1252")[1] == "cp1252"
+    assert decode(declared)[1] == "cp1251"
+    assert decode(data) == ("\ufffd", "utf-8", ["some bytes are not valid UTF-8 and were replaced"])
+
+
+def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
+    data = "éééééééé".encode() + b"\xff" + "é".encode()
+    text, encoding, problems = decode(data, "text/xml; charset=iso-8859-1")
+    assert (text, encoding) == ("éééééééé\ufffdé", "utf-8")
+    assert len(problems) == 1
+
+
+def test_a_character_cut_off_at_the_end_is_replaced_and_named():
+    assert decode("é".encode()[:1]) == (
+        "\ufffd",
+        "utf-8",
+        ["some bytes are not valid UTF-8 and were replaced"],
+    )
+    assert decode("<aé".encode("utf-16-le")[:-1])[0] == "<a\ufffd"
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "gb18030"])
+def test_a_replacement_character_that_the_document_itself_has_is_no_damage(codec):
+    text, _, problems = decode("<a>\ufffd".encode(codec), f"text/xml; charset={codec}")
+    assert (text, problems) == ("<a>\ufffd", [])
+
+
+@pytest.mark.parametrize("label", ["x-none", "", "rot13", "base64", "idna", "hex"])
+def test_a_label_that_is_no_encoding_is_passed_over(label):
+    assert decode("é".encode(), f"text/xml; charset={label}") == ("é", "utf-8", [])
+
+
+def test_an_encoding_is_unknown_until_it_is_decided():
+    decoder = Decoder()
+    assert decoder.encoding is None
+    decoder.feed(b"<")
+    decoder.close()
+    assert decoder.encoding == "utf-8"

@@ -1,0 +1,69 @@
+"""A glance tells what a document is, and whether it is whole, without giving its pages."""
+
+from __future__ import annotations
+
+import pytest
+from formats_support import chunks, corpus, read, urlset
+
+from usp.formats.document import DocumentParser
+
+CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+
+
+@CASES
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_a_glance_tells_the_same_as_reading(case, size):
+    whole = case.read([case.data])
+    glance = read(chunks(case.data, size), glance=True, **case.options)
+    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
+    if whole.kind and whole.kind.startswith("Index"):
+        assert (glance.children, glance.pages) == (whole.children, whole.pages)
+    else:
+        assert glance.pages == ()
+
+
+def breaks_off(reading):
+    return any("breaks off" in problem.message for problem in reading.problems)
+
+
+@pytest.mark.parametrize("size", [7, 1 << 20])
+def test_a_glance_notes_a_document_that_breaks_off_anywhere_behind_its_root_tag(size):
+    document = urlset("https://www.example.org/1", "https://www.example.org/2").encode()
+    for at in range(document.index(b">") + 1, len(document) + 1):
+        part = document[:at]
+        whole = read([part])
+        assert breaks_off(read(chunks(part, size), glance=True)) == breaks_off(whole), part
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "<urlset/>",
+        "<urlset></urlset>",
+        "<urlset></urlset >\n\n",
+        "<sm:urlset></sm:urlset><!-- done -->",
+        "<urlset></urlset><!-- " + "x" * 10_000 + " -->",
+        "<urlset></urlset>" + "\n" * 10_000,
+    ],
+    ids=["self-closed", "closed", "blanks", "prefix", "long comment", "many line ends"],
+)
+@pytest.mark.parametrize("size", [1, 1000, 1 << 20])
+def test_a_glance_at_a_whole_document_notes_nothing(end, size):
+    assert read(chunks(end.encode(), size), glance=True).problems == ()
+
+
+def test_a_glance_notes_compressed_data_that_breaks_off():
+    case = next(c for c in corpus() if c.name == "compression/gzip-truncated.xml.gz")
+    assert "the compressed data breaks off" in str(
+        read([case.data], glance=True, **case.options).problems[0]
+    )
+
+
+def test_after_a_refusal_nothing_more_is_read():
+    parser = DocumentParser("https://www.example.org/")
+    page = b"<html><body>" + b"x" * 1000
+    assert list(parser.feed(page)) == []
+    assert "HTML" in parser.refusal
+    assert list(parser.feed(b"</body></html>" + urlset("https://www.example.org/1").encode())) == []
+    assert list(parser.close()) == []
+    assert "HTML" in parser.refusal

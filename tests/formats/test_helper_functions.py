@@ -1,0 +1,194 @@
+"""The small functions that programs use beside the tree."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from usp.exceptions import GunzipException, StripURLToHomepageException
+from usp.helpers import (
+    gunzip,
+    html_unescape_strip,
+    is_http_url,
+    strip_url_to_homepage,
+    ungzipped_response_content,
+)
+from usp.web_client.abstract_client import AbstractWebClientSuccessResponse
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org",
+        "https://example.org/a?b#c",
+        "HTTPS://EXAMPLE.ORG/",
+        "http://h:80/",
+        "http://[::1]/",
+        "http://пример.example/é",
+        "http://user:pw@host/",
+        "http://127.0.0.1",
+        "http://a/*?x=http://b",
+    ],
+)
+def test_an_http_url_is_one(url):
+    assert is_http_url(url) is True
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://",
+        "https:///path",
+        "ftp://example.org",
+        "example.org",
+        "//example.org",
+        "/path",
+        "mailto:a@b",
+        "http:example.org",
+        "http://[broken",
+        "https://a b",
+        " http://a",
+        "http://a\n",
+        "http://?x",
+        "javascript:x",
+    ],
+)
+def test_anything_else_is_no_http_url(url):
+    assert is_http_url(url) is False
+
+
+@given(st.text())
+def test_no_text_breaks_is_http_url(text):
+    assert is_http_url("http://" + text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, None),
+        ("", ""),
+        (" \n a b \t", "a b"),
+        ("\u00a0a\u2003", "a"),
+        ("a &amp; b &lt;&#33;&#x21;&eacute;", "a & b <!!é"),
+        ("?a=1&section=2&copy=3", "?a=1&section=2&copy=3"),
+        ("&amp;amp;", "&amp;"),
+        ("&unknown; &;", "&unknown; &;"),
+        ("&nbsp;x&nbsp;", "x"),
+    ],
+)
+def test_references_that_end_in_a_semicolon_are_decoded_once_and_blanks_stripped(text, expected):
+    assert html_unescape_strip(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "homepage"),
+    [
+        ("https://example.org", "https://example.org/"),
+        ("https://example.org/a/b?c=d#e", "https://example.org/"),
+        ("http://example.org:8080/a", "http://example.org:8080/"),
+        (" http://example.org/ ", "http://example.org/"),
+        ("http://[::1]:80/x", "http://[::1]:80/"),
+    ],
+)
+def test_a_url_is_cut_back_to_scheme_and_host(url, homepage):
+    assert strip_url_to_homepage(url) == homepage
+
+
+@pytest.mark.parametrize(
+    "url", ["", "example.org", "ftp://example.org/", "http://", "http:///x", "http://[broken/"]
+)
+def test_a_url_without_http_or_host_has_no_homepage(url):
+    with pytest.raises(StripURLToHomepageException):
+        strip_url_to_homepage(url)
+
+
+@given(st.binary(max_size=300), st.integers(0, 9))
+def test_gunzip_gives_back_what_was_packed(data, level):
+    assert gunzip(gzip.compress(data, level)) == data
+    assert gunzip(gzip.compress(data) + gzip.compress(data) + b"\0\0") == data + data
+    assert gunzip(gzip.compress(data), max_output_bytes=len(data)) == data
+
+
+PACKED = gzip.compress(b"x" * 1000)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        b"",
+        "text",
+        b"plain",
+        b"\x1f\x8b",
+        b"\x1f\x8b\x08",
+        PACKED[:-3],
+        PACKED[:12],
+        PACKED + b"junk",
+        PACKED[:-8] + b"\x00" * 8,
+    ],
+    ids=["none", "empty", "str", "plain", "magic", "head", "cut", "cut early", "junk", "checksum"],
+)
+def test_gunzip_refuses_what_is_not_gzip_or_not_whole(data):
+    with pytest.raises(GunzipException):
+        gunzip(data)
+
+
+def test_gunzip_stops_at_its_limit():
+    with pytest.raises(GunzipException, match="999"):
+        gunzip(PACKED, max_output_bytes=999)
+    with pytest.raises(GunzipException):
+        gunzip(gzip.compress(bytes(50_000_000)), max_output_bytes=1000)
+
+
+class Answer(AbstractWebClientSuccessResponse):
+    def __init__(self, data, content_type=None):
+        self._data = data
+        self._content_type = content_type
+
+    def status_code(self):
+        return 200
+
+    def status_message(self):
+        return "OK"
+
+    def header(self, case_insensitive_name):
+        return self._content_type if case_insensitive_name.lower() == "content-type" else None
+
+    def raw_data(self):
+        return self._data
+
+    def url(self):
+        return "https://www.example.org/s"
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type", "text"),
+    [
+        (b"plain", None, "plain"),
+        (b"", None, ""),
+        (gzip.compress("é".encode()), None, "é"),
+        (gzip.compress(gzip.compress(b"twice")), "text/plain", "twice"),
+        ("é".encode("cp1251", "replace") + b"\xe9", "text/plain; charset=windows-1251", "?й"),
+        ("\ufeffé".encode("utf-16-le"), "text/plain; charset=utf-8", "é"),
+    ],
+)
+def test_the_content_of_an_answer_is_unpacked_and_decoded(data, content_type, text):
+    answer = Answer(data, content_type)
+    assert ungzipped_response_content(answer.url(), answer) == text
+
+
+def test_the_content_of_an_answer_that_is_damaged_or_too_long_is_what_came(caplog):
+    caplog.set_level(logging.WARNING)
+    answer = Answer(gzip.compress(b"x" * 100, 0)[:50])
+    text = ungzipped_response_content(answer.url(), answer)
+    assert text
+    assert set(text) == {"x"}
+    assert "breaks off" in caplog.text
+    answer = Answer(gzip.compress(b"x" * 100))
+    assert ungzipped_response_content(answer.url(), answer, max_uncompressed_bytes=10) == "x" * 10
+    assert "more than 10 bytes" in caplog.text

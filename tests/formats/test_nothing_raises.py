@@ -1,0 +1,128 @@
+"""Nothing that a website sends raises out of the parsers."""
+
+from __future__ import annotations
+
+from encodings.aliases import aliases
+
+import pytest
+from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
+from formats_support import chunks, corpus, read
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from usp.formats.document import Role
+from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+
+LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+PYTHONS_OWN = ("undefined", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "palmos")
+NODES = {c.__name__ for c in AbstractIndexSitemap.__subclasses__()}
+NODES |= {c.__name__ for c in AbstractPagesSitemap.__subclasses__()}
+OPTIONS = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(Role),
+        "content_type": CONTENT_TYPES,
+        "content_encoding": st.sampled_from([None, "gzip", "deflate", "br", "gzip, deflate"]),
+        "max_bytes": st.sampled_from([None, 0, 1, 200]),
+        "url": st.sampled_from([None, "https://www.example.org/s.xml", "http://h/robots.txt"]),
+    }
+)
+
+
+def check(parts, options):
+    """Read a document; it is either something or refused, and problems stay readable."""
+    reading = read(parts, **options)
+    assert (reading.refusal is None) == (reading.kind in NODES)
+    for problem in reading.problems:
+        assert len(str(problem)) < 1000
+    for page in reading.pages:
+        assert page.to_dict()["url"] == page.url
+
+
+@LAW
+@given(data=st.binary(max_size=2000), options=OPTIONS)
+def test_random_bytes_raise_nothing(data, options):
+    check([data], options)
+
+
+@LAW
+@given(text=st.text(max_size=1000), options=OPTIONS)
+def test_random_text_raises_nothing(text, options):
+    check([text.encode("utf-8", "surrogatepass")], options)
+
+
+@LAW
+@given(text=st.text(alphabet="<>/!?-[]&;#x=\"' \n:aCDATurlocs", max_size=300), options=OPTIONS)
+def test_random_markup_raises_nothing(text, options):
+    check([b"<urlset>" + text.encode()], options)
+
+
+@LAW
+@given(data=st.data(), options=OPTIONS)
+def test_documents_full_of_damage_raise_nothing(data, options):
+    document = data.draw(st.sampled_from(list(SOUPS)).flatmap(lambda name: encoded(SOUPS[name])))
+    check(data.draw(pieces(document)), options)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xe9\\d \\N{x} -x", b"\xff\xfe\xfd\x80" * 9])
+@pytest.mark.parametrize("label", sorted({*aliases.values(), *PYTHONS_OWN}))
+def test_no_label_that_python_knows_raises(label, data):
+    document = b"<urlset>" + data + b"</urlset>"
+    for parts in ([document], chunks(document, 1)):
+        check(parts, {"content_type": f"text/xml; charset={label}"})
+
+
+@st.composite
+def mutated(draw):
+    """Take a case of the corpus and change it in a few places."""
+    case = draw(st.sampled_from([case for case in corpus() if len(case.data) < 5000]))
+    data = bytearray(case.data)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(data)))
+        change = draw(st.sampled_from(["drop", "insert", "flip", "repeat", "cut"]))
+        length = draw(st.integers(1, 20))
+        if change == "drop":
+            del data[at : at + length]
+        elif change == "insert":
+            data[at:at] = draw(st.binary(min_size=1, max_size=6) | st.just(b"<") | st.just(b"&"))
+        elif change == "flip" and at < len(data):
+            data[at] ^= 1 << draw(st.integers(0, 7))
+        elif change == "repeat":
+            data[at:at] = data[at : at + length] * draw(st.integers(1, 50))
+        elif change == "cut":
+            del data[max(at, 1) :]
+    return case, bytes(data)
+
+
+@settings(LAW, max_examples=400)
+@given(data=st.data(), mutation=mutated())
+def test_mutated_cases_raise_nothing_and_may_be_cut(data, mutation):
+    case, document = mutation
+    check([document], case.options)
+    whole, cut = case.read([document]), case.read(data.draw(pieces(document)))
+    assert (cut.pages, cut.children, cut.refusal) == (whole.pages, whole.children, whole.refusal)
+
+
+ENTRY = b"<url><loc>https://www.example.org/kept</loc></url>"
+
+
+@settings(LAW, max_examples=250)
+@given(text=SOUPS["urlset"])
+def test_damage_never_costs_the_entries_in_front_of_it(text):
+    reading = read([b"<urlset>" + ENTRY + text.encode()])
+    assert reading.kind == "PagesXMLSitemap"
+    assert reading.urls[0] == "https://www.example.org/kept"
+
+
+@settings(LAW, max_examples=250)
+@given(
+    tags=st.lists(
+        st.sampled_from(
+            ["<b>", "</b>", "<loc>", "</loc>", "<url>", "</url>", "<lastmod>", "</x>", "&"]
+        ),
+        max_size=30,
+    )
+)
+def test_bad_nesting_never_costs_a_whole_entry_behind_it(tags):
+    """An entry whose loc can be read is a page, whatever tags are open in front of it."""
+    reading = read([b"<urlset>" + "".join(tags).encode() + ENTRY + b"</urlset>"])
+    assert reading.urls[-1:] == ["https://www.example.org/kept"]

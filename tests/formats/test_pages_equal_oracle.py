@@ -1,0 +1,186 @@
+"""Generated documents give the pages that an independent reader, on ElementTree, gives."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta, timezone
+from xml.sax.saxutils import escape, quoteattr
+
+from formats_oracle import SPACES, atom_pages, index_children, rss_pages, urlset_pages
+from formats_strategies import pieces
+from formats_support import read
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+WORDS = st.text(alphabet="abc <>&'\"é日,", min_size=1, max_size=12).map(lambda t: f"x{t}x")
+PATHS = st.text(alphabet="abcé/?=&%20+", max_size=15)
+URLS = PATHS.map(lambda path: f"https://www.example.org/{path}")
+ZONES = st.sampled_from(
+    [None, UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))]
+)
+DATES = st.datetimes(timezones=ZONES).map(lambda date: date.isoformat())
+DAYS = st.dates().map(lambda date: date.isoformat())
+PRIORITIES = st.integers(0, 100).map(lambda percent: f"{percent / 100}")
+FREQUENCIES = st.sampled_from(["always", "hourly", "daily", "weekly", "monthly", "yearly", "never"])
+BLANKS = st.sampled_from(["", "", "\n  ", "\t", "\r\n"])
+LISTS = st.lists(WORDS.map(lambda w: w.replace(",", "")), max_size=3).map(", ".join)
+
+
+@st.composite
+def field(draw, name, values, *, optional=True):
+    """Write an element: its text escaped or in CDATA, blanks around, perhaps a comment beside."""
+    if optional and draw(st.booleans()):
+        return draw(BLANKS)
+    value = draw(values)
+    written = escape(value)
+    if draw(st.booleans()):
+        written = f"<![CDATA[{value}]]>"
+    elif draw(st.booleans()):
+        written = "".join(f"&#{ord(c)};" if c in "&<é" else escape(c) for c in value)
+    before, after = draw(BLANKS), draw(BLANKS)
+    comment = draw(st.sampled_from(["", "", "<!-- <loc>no</loc> -->", "<?no <loc>?>"]))
+    return f"{comment}<{name}>{before}{written}{after}</{name}>{draw(BLANKS)}"
+
+
+def element(name, *fields):
+    """Write an element with its fields in any order."""
+    return (
+        st.tuples(*fields)
+        .flatmap(st.permutations)
+        .map(lambda inner: f"<{name}>{''.join(inner)}</{name}>")
+    )
+
+
+def several(elements, most=3):
+    return st.lists(elements, max_size=most).map("".join)
+
+
+def need(name, values):
+    return field(name, values, optional=False)
+
+
+NEWS = element(
+    "news:news",
+    element("news:publication", field("news:name", WORDS), field("news:language", WORDS)),
+    need("news:title", WORDS),
+    need("news:publication_date", DATES | DAYS),
+    field("news:access", WORDS),
+    field("news:genres", LISTS),
+    field("news:keywords", LISTS),
+    field("news:stock_tickers", LISTS),
+)
+IMAGE = element(
+    "image:image",
+    need("image:loc", URLS),
+    *(field(f"image:{name}", WORDS) for name in ("caption", "geo_location", "title", "license")),
+)
+VIDEO = element(
+    "video:video",
+    need("video:title", WORDS),
+    field("video:description", WORDS),
+    need("video:duration", st.integers(0, 28800).map(str)),
+    need("video:family_friendly", st.sampled_from(["yes", "no"])),
+    several(field("video:tag", WORDS)),
+)
+LINK = st.tuples(st.sampled_from(["de", "x-default"]), URLS).map(
+    lambda link: f'<xhtml:link rel="alternate" hreflang="{link[0]}" href={quoteattr(link[1])} />'
+)
+URL = element(
+    "url",
+    need("loc", URLS),
+    field("lastmod", DATES | DAYS),
+    field("changefreq", FREQUENCIES),
+    field("priority", PRIORITIES),
+    several(NEWS, 1),
+    several(IMAGE),
+    several(VIDEO, 2),
+    several(LINK),
+    st.sampled_from(["", "", "<mobile:mobile/>", '<x:loc xmlns:x="urn:x">no</x:loc>']),
+)
+PREFIXES = " ".join(f'xmlns:{p}="{uri}"' for p, uri in SPACES.items() if p not in ("s", "atom"))
+
+
+def document(root, entries, attributes=""):
+    return st.lists(entries, max_size=4).map(
+        lambda written: f"<{root} {attributes}>\n" + "\n".join(written) + f"\n</{root}>"
+    )
+
+
+def check(text, data):
+    """Read whole and in pieces; a well-formed document has no problems."""
+    reading = read(data.draw(pieces(text.encode())))
+    assert reading == read([text.encode()])
+    assert reading.problems == ()
+    return reading
+
+
+@LAW
+@given(text=document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), data=st.data())
+def test_a_urlset_gives_the_pages_that_are_in_it(text, data):
+    assert list(check(text, data).pages) == urlset_pages(text)
+
+
+@LAW
+@given(
+    text=document(
+        "sitemapindex",
+        element("sitemap", need("loc", URLS), field("lastmod", DATES | DAYS)),
+        f'xmlns="{SPACES["s"]}"',
+    ),
+    data=st.data(),
+)
+def test_an_index_gives_the_children_that_are_in_it(text, data):
+    children = check(text, data).children
+    assert [(child.loc, child.lastmod) for child in children] == index_children(text)
+
+
+RSS_DATES = st.datetimes(timezones=ZONES).map(lambda date: date.replace(microsecond=0).isoformat())
+ITEM = element(
+    "item",
+    need("link", URLS),
+    need("title", WORDS),
+    field("description", WORDS),
+    field("pubDate", RSS_DATES),
+    st.sampled_from(
+        ["", "<media:title xmlns:media='http://search.yahoo.com/mrss/'>no</media:title>"]
+    ),
+)
+
+
+@LAW
+@given(
+    text=document("channel", ITEM).map(lambda channel: f'<rss version="2.0">{channel}</rss>'),
+    data=st.data(),
+)
+def test_an_rss_feed_gives_the_pages_that_are_in_it(text, data):
+    assert list(check(text, data).pages) == rss_pages(text)
+
+
+@st.composite
+def atom_links(draw):
+    rels = draw(
+        st.sampled_from(
+            [["alternate"], ["self"], ["self", "alternate"], [None, "edit"], ["edit", "self"]]
+        )
+    )
+    return "".join(
+        f"<link {f'rel={quoteattr(rel)}' if rel else ''} href={quoteattr(draw(URLS))}/>"
+        for rel in rels
+    )
+
+
+ENTRY = element(
+    "entry",
+    atom_links(),
+    need("summary", WORDS),
+    field("title", WORDS),
+    field("published", RSS_DATES),
+    field("updated", RSS_DATES),
+    st.sampled_from(["", '<source><title>no</title><link href="/no"/></source>']),
+)
+
+
+@LAW
+@given(text=document("feed", ENTRY, f'xmlns="{SPACES["atom"]}"'), data=st.data())
+def test_an_atom_feed_gives_the_pages_that_are_in_it(text, data):
+    assert list(check(text, data).pages) == atom_pages(text)

@@ -1,0 +1,84 @@
+"""Limits of the parsers: long fields, deep nesting, many children of one entry."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from formats_support import chunks, read, urlset
+
+from usp.formats.parser import PageEntry
+from usp.formats.root import XMLSitemapParser
+from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.xml.parser import MAX_FIELD
+
+IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+E = "https://www.example.org"
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1 << 30])
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("<![CDATA[", "]]>")])
+def test_a_field_that_is_far_too_long_is_cut_off_and_named_once(before, after, size):
+    caption = f"<image:caption>{before}{'x' * (2 * MAX_FIELD)}{after}</image:caption>"
+    image = f"<image:image><image:loc>{E}/i</image:loc>{caption}</image:image>"
+    document = urlset(f"<url><loc>{E}/1</loc>{image}</url>", f"{E}/2", extra=IMAGE).encode()
+    reading = read(chunks(document, size))
+    assert reading.urls == [f"{E}/1", f"{E}/2"]
+    assert reading.pages[0].images[0].caption == "x" * MAX_FIELD
+    assert reading.messages == [f"2: a field is longer than {MAX_FIELD} characters and was cut off"]
+
+
+def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing():
+    deep = "<a>" * 1000 + "</a>" * 1000
+    reading = read([urlset(f"<url>{deep}<loc>{E}/1</loc></url>", f"{E}/2").encode()])
+    assert reading.urls == [f"{E}/1", f"{E}/2"]
+    assert reading.problems == ()
+
+
+def test_a_concrete_parser_reads_text_on_its_own():
+    parser = PagesXMLSitemapParser(E)
+    entries = [*parser.feed(urlset("/1", "/2")), *parser.close()]
+    assert all(isinstance(entry, PageEntry) for entry in entries)
+    assert [entry.page().url for entry in entries] == [f"{E}/1", f"{E}/2"]
+    assert [entry.line for entry in entries] == [2, 3]
+
+
+def test_the_parser_of_any_xml_finds_the_concrete_one():
+    parser = XMLSitemapParser(E)
+    assert parser.concrete is None
+    parser.feed("<urlset")
+    assert parser.concrete is None
+    parser.feed("   \n   >")
+    assert isinstance(parser.concrete, PagesXMLSitemapParser)
+
+
+def test_reading_a_page_twice_gives_equal_pages():
+    parser = PagesXMLSitemapParser(E)
+    (entry,) = parser.feed(urlset(f"<url><loc>{E}/1</loc><lastmod>2024</lastmod></url>"))
+    assert entry.page() == entry.page()
+
+
+def test_a_urlset_without_the_sitemap_namespace_is_read_with_a_warning(caplog):
+    caplog.set_level(logging.WARNING)
+    assert read([f"<urlset><url><loc>{E}/1</loc></url></urlset>".encode()]).urls == [f"{E}/1"]
+    assert "namespace" in caplog.text
+    caplog.clear()
+    read([urlset(f"{E}/1").encode()])
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "declaration", ["<!DOCTYPE urlset>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
+)
+def test_a_document_type_is_refused_and_logged(caplog, declaration):
+    reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
+    assert reading.kind is None
+    assert reading.pages == ()
+    assert "Sitemap contained unexpected non-standard XML DOCTYPE" in caplog.text
+
+
+def test_a_feed_that_says_so_little_is_still_a_feed():
+    for root in (b"<rss/>", b"<feed/>", b"<rdf:RDF/>", b"<sitemapindex/>"):
+        reading = read([root])
+        assert reading.kind is not None
+        assert reading.problems == ()

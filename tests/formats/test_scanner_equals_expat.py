@@ -1,0 +1,212 @@
+"""For well-formed documents the scanner gives exactly what expat gives."""
+
+from __future__ import annotations
+
+from xml.parsers import expat
+
+import pytest
+from formats_strategies import pieces
+from formats_support import chunks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from usp.formats.xml.references import attributes, decode_cdata, decode_text
+from usp.formats.xml.scanner import Scanner
+from usp.objects.problem import Problems
+
+LAW = settings(deadline=None, max_examples=400)
+
+
+class Events:
+    """Collects what a parser tells, text that belongs together merged."""
+
+    def __init__(self):
+        self.found = []
+
+    def add_text(self, text):
+        if self.found and isinstance(self.found[-1], str):
+            self.found[-1] += text
+        elif text:
+            self.found.append(text)
+
+    def add_start(self, name, attributes):
+        self.found.append(("start", name, attributes))
+
+    def add_end(self, name):
+        self.found.append(("end", name))
+
+
+class ScannerEvents(Events):
+    """Does what every handler must: gather raw text, decode it when it is complete."""
+
+    def __init__(self):
+        super().__init__()
+        self.raw = ""
+
+    def flush(self):
+        raw, self.raw = self.raw, ""
+        self.add_text(decode_text(raw, self.refuse))
+
+    def start(self, name, raw, *, empty):
+        self.flush()
+        self.add_start(name, attributes(raw, self.refuse))
+        if empty:
+            self.add_end(name)
+
+    def end(self, name):
+        self.flush()
+        self.add_end(name)
+
+    def text(self, raw):
+        self.raw += raw
+
+    def cdata(self, text):
+        self.flush()
+        self.add_text(decode_cdata(text, self.refuse))
+
+    def declaration(self, kind):
+        raise AssertionError(kind)
+
+    def refuse(self, message, excerpt=None, **_):
+        raise AssertionError(f"{message}: {excerpt!r}")
+
+
+def by_scanner(parts):
+    events, problems = ScannerEvents(), Problems()
+    scanner = Scanner(events, problems)
+    for part in parts:
+        scanner.feed(part)
+    scanner.close()
+    events.flush()
+    assert problems.listed() == []
+    # What stands around the root is not part of it; expat does not tell of it.
+    return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
+
+
+def by_expat(text):
+    events = Events()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = events.add_start
+    parser.EndElementHandler = events.add_end
+    parser.CharacterDataHandler = events.add_text
+    parser.Parse(text, True)
+    return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
+
+
+NAMES = st.sampled_from(["a", "url", "loc", "image:loc", "x-y.z", "_u", "é", "名"])
+PLAIN = st.text(alphabet="abc \n\t>]-?!/='\"\u00e9\u65e5\U0001f600:;#", max_size=8).filter(
+    lambda text: "]]>" not in text
+)
+REFERENCES = st.sampled_from(
+    [
+        "&amp;",
+        "&lt;",
+        "&gt;",
+        "&quot;",
+        "&apos;",
+        "&#38;",
+        "&#x26;",
+        "&#xe9;",
+        "&#128512;",
+        "&#10;",
+        "&#13;",
+        "&#9;",
+        "&#0065;",
+        "&#x0000000041;",
+        "&#x10FFFD;",
+        "&amp;amp;",
+        "&#60;",
+    ]
+)
+TEXTS = PLAIN | REFERENCES | st.sampled_from(["\r\n", "\r"])
+COMMENTS = st.sampled_from(["<!---->", "<!-- <url> & -->", "<!-- > ' \" ]]> ?> -->", "<!--\n-->"])
+INSTRUCTIONS = st.sampled_from(["<?x?>", "<?php echo '<a>' > & ?>", "<?y -->?>", "<?z ??>"])
+CDATA = st.sampled_from(
+    [
+        "<![CDATA[]]>",
+        "<![CDATA[<url>&amp;</url>]]>",
+        "<![CDATA[]]]]>",
+        "<![CDATA[--> ?> \r\n]]>",
+        "<![CDATA[>]]>",
+    ]
+)
+VALUES = st.lists(
+    st.sampled_from(
+        ["v", ">", "/", "/>", " ", "\n", "\t", "\r\n", "&amp;", "&#10;", "&lt;", "é", "=", "b='"]
+    ),
+    max_size=5,
+).map("".join)
+
+
+@st.composite
+def tags(draw):
+    """Give the inside of a start tag."""
+    written = ""
+    for name in draw(st.lists(st.sampled_from(["a", "b", "xml:lang", "xmlns:x"]), unique=True)):
+        value = draw(VALUES)
+        quote = '"' if "'" in value else draw(st.sampled_from(["'", '"']))
+        equals = draw(st.sampled_from(["=", " = ", "\n="]))
+        written += draw(st.sampled_from([" ", "\n", "  "])) + name + equals + quote + value + quote
+    return written + draw(st.sampled_from(["", " ", "\n"]))
+
+
+NOTHING = st.just("")
+
+
+@st.composite
+def elements(draw, inside=NOTHING):
+    name, tag = draw(NAMES), draw(tags())
+    content = "".join(draw(st.lists(inside, max_size=5)))
+    if not content and draw(st.booleans()):
+        return f"<{name}{tag}/>"
+    return f"<{name}{tag}>{content}</{name}{draw(st.sampled_from(['', ' ']))}>"
+
+
+CONTENT = st.recursive(
+    TEXTS | COMMENTS | INSTRUCTIONS | CDATA | elements(),
+    elements,
+    max_leaves=20,
+)
+MISC = st.lists(COMMENTS | INSTRUCTIONS | st.sampled_from(["\n", " "]), max_size=2).map("".join)
+DECLARATION = st.sampled_from(
+    ["", '<?xml version="1.0"?>', "<?xml version='1.0' standalone='yes'?>\n"]
+)
+
+
+@st.composite
+def documents(draw):
+    return draw(DECLARATION) + draw(MISC) + draw(elements(CONTENT)) + draw(MISC)
+
+
+@LAW
+@given(data=st.data())
+def test_the_scanner_gives_what_expat_gives_wherever_the_document_is_cut(data):
+    text = data.draw(documents())
+    try:
+        expected = by_expat(text)
+    except expat.ExpatError:  # two texts made a "]]>", which is not well-formed
+        assert "]]>" in text
+        return
+    assert by_scanner([text]) == expected
+    assert by_scanner(data.draw(pieces(text))) == expected
+    assert by_scanner(chunks(text, 1)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<a>]] &gt; ]]</a>",
+        "<a b='\"' c=\"'\"/>",
+        "<a b='1>2' c='--'></a>",
+        "<a><!-- <![CDATA[ --><b/><![CDATA[ <!-- ]]></a>",
+        "<a><?x <b> ?><![CDATA[?>]]></a>",
+        "<a\n>\r\n\r&#13;&#10;</a\n>",
+        "<a b='&#9;&#10; \t\r\n x'/>",
+        "<a:b xmlns:a='u:r:i'><a:c/></a:b>",
+        "<a>&#x1F600;&#128512;</a>",
+        "<a>&#0000000000000065;&#x0000000000000041;</a>",
+    ],
+)
+def test_the_scanner_gives_what_expat_gives(text):
+    assert by_scanner([text]) == by_expat(text)
+    assert by_scanner(chunks(text, 1)) == by_expat(text)

@@ -1,0 +1,152 @@
+"""Namespaces, references, lines and problems, each on its own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from usp.formats.lines import Lines
+from usp.formats.xml.namespaces import Scope, Space, space_of
+from usp.formats.xml.references import attributes, decode_cdata, decode_text
+from usp.objects.problem import MAX_PROBLEMS, Problem, Problems
+
+
+@pytest.mark.parametrize(
+    ("uri", "space"),
+    [
+        ("", Space.NONE),
+        ("  ", Space.NONE),
+        ("http://www.sitemaps.org/schemas/sitemap/0.9", Space.SITEMAP),
+        ("HTTPS://WWW.SITEMAPS.ORG/schemas/sitemap/0.9/", Space.SITEMAP),
+        ("http://www.google.com/schemas/sitemap/0.84", Space.SITEMAP),
+        ("http://www.example.org/sitemap/x", Space.SITEMAP),
+        ("http://www.google.com/schemas/sitemap-news/0.9", Space.NEWS),
+        ("http://www.google.com/schemas/sitemap-image/1.1/", Space.IMAGE),
+        ("https://www.sitemaps.org/schemas/sitemap-video/1.1", Space.VIDEO),
+        ("http://www.google.com/schemas/sitemap-mobile/1.0", Space.MOBILE),
+        ("http://www.google.com/schemas/sitemap-pagemap/1.0", Space.PAGEMAP),
+        ("http://www.w3.org/1999/xhtml", Space.XHTML),
+        ("http://www.w3.org/TR/xhtml11/xhtml11_schema.html", Space.XHTML),
+        ("http://www.w3.org/2005/Atom", Space.ATOM),
+        ("http://purl.org/atom/ns#", Space.ATOM),
+        ("http://purl.org/rss/1.0/", Space.RSS),
+        ("http://purl.org/rss/1.0/modules/content/", Space.OTHER),
+        ("http://purl.org/dc/elements/1.1/", Space.DUBLIN_CORE),
+        ("urn:x", Space.OTHER),
+    ],
+)
+def test_a_vocabulary_is_told_by_its_namespace_in_all_its_spellings(uri, space):
+    assert space_of(uri) is space
+
+
+def test_a_prefix_means_what_the_nearest_declaration_says():
+    outer = Scope().below("1", {"xmlns": "urn:a", "xmlns:image": "urn:b"})
+    inner = outer.below("2", {"xmlns:image": "http://www.google.com/schemas/sitemap-image/1.1"})
+    assert outer.name("image:loc").space is Space.OTHER
+    assert inner.name("image:LOC") == (
+        Space.IMAGE,
+        "loc",
+        "http://www.google.com/schemas/sitemap-image/1.1",
+    )
+    assert inner.name("loc").uri == "urn:a"
+    assert outer.below("2", {}) is inner, "a scope is made once for the same declarations"
+
+
+def test_an_undeclared_prefix_means_what_it_usually_means():
+    assert Scope().name("image:loc").space is Space.IMAGE
+    assert Scope().name("video:loc").space is Space.VIDEO
+    assert Scope().name("foo:loc").space is Space.OTHER
+    assert Scope().name("loc") == (Space.NONE, "loc", "")
+
+
+def test_a_prefix_declared_with_a_misspelt_namespace_means_what_it_usually_means():
+    scope = Scope().below("", {"xmlns:video": "http://www.google.com/schemas/video-sitemaps/1"})
+    assert scope.name("video:title").space is Space.VIDEO
+
+
+def test_scopes_remember_a_bounded_number_of_names():
+    scope = Scope()
+    for n in range(3000):
+        assert scope.name(f"a{n}").local == f"a{n}"
+        scope.below(f"{n}", {})
+    assert len(scope._names) == len(scope._below) == 1000
+
+
+def noted(decode, raw):
+    notes = []
+    return decode(raw, lambda message, excerpt: notes.append(message)), notes
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "notes"),
+    [
+        ("plain", "plain", 0),
+        ("a\r\nb\rc", "a\nb\nc", 0),
+        ("&lt;&gt;&amp;&quot;&apos;&#65;&#x42;&#X43;", "<>&\"'ABC", 0),
+        ("&#13;&#10;", "\r\n", 0),
+        ("a & b &amp; c &", "a & b & c &", 1),
+        ("&nbsp;&eacute;", "\u00a0é", 2),
+        ("&who;", "&who;", 1),
+        ("&#0;&#x1F;&#xD800;&#xFFFE;&#99999999999;&#x110000;", "", 6),
+        ("a\x00b\x1fc\ufffed", "abcd", 1),
+        ("\t\n\x7f\x85", "\t\n\x7f\x85", 0),
+        ("&" + "x" * 50 + ";", "&" + "x" * 50 + ";", 1),
+    ],
+)
+def test_text_is_decoded_and_damage_is_noted(raw, text, notes):
+    decoded, heard = noted(decode_text, raw)
+    assert (decoded, len(heard)) == (text, notes)
+
+
+def test_cdata_is_taken_as_it_stands_but_for_line_ends_and_forbidden_characters():
+    assert noted(decode_cdata, "&amp;\r\n<b>\r") == ("&amp;\n<b>\n", [])
+    assert noted(decode_cdata, "a\x0bb") == ("ab", ["a control character was left out"])
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (" a=\"1\" B='2'", {"a": "1", "b": "2"}),
+        ("a = '1'\n\tb\n=\n\"2\"", {"a": "1", "b": "2"}),
+        ("a=1 b=x/y", {"a": "1", "b": "x/y"}),
+        ("a='' b=\"\"", {"a": "", "b": ""}),
+        ("a='1' a='2'", {"a": "1"}),
+        ("a='x\ty\r\nz&#10;&amp;'", {"a": "x y z\n&"}),
+        ("disabled a='1'", {"a": "1"}),
+        ("a='>' b='\"'", {"a": ">", "b": '"'}),
+        ("", {}),
+    ],
+)
+def test_attributes(raw, expected):
+    assert attributes(raw, pytest.fail) == expected
+
+
+@given(st.text())
+def test_no_text_raises(raw):
+    noted(decode_text, raw)
+    noted(decode_cdata, raw)
+    noted(attributes, raw)
+
+
+@given(st.lists(st.text(alphabet="ab \t"), max_size=8), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_lines_are_numbered_from_one_and_come_without_their_ends(lines, end):
+    reader = Lines(Problems())
+    found = [*reader.feed(end.join([*lines, ""])), *reader.close()]
+    assert [line for line in found if line[1]] == [line for line in enumerate(lines, 1) if line[1]]
+
+
+def test_problems_are_kept_up_to_a_number_and_then_counted():
+    problems = Problems()
+    for n in range(MAX_PROBLEMS + 5):
+        problems.add("bad", n, "x" * 500, lost=1)
+    *kept, last = problems.listed()
+    assert len(kept) == MAX_PROBLEMS
+    assert all(len(problem.excerpt) < 150 for problem in kept)
+    assert last == Problem("5 more problems", lost=5)
+    assert sum(problem.lost for problem in problems.listed()) == MAX_PROBLEMS + 5
+
+
+def test_a_problem_reads_as_one_line():
+    assert str(Problem("bad", 3, "x\ny")) == "line 3: bad: 'x\\ny'"
+    assert str(Problem("bad")) == "bad"

@@ -1,0 +1,132 @@
+"""No file is left after the tree is gone, after an exception, after Ctrl-C, after a kill."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from usp.tree import sitemap_tree_for_homepage
+from website import Answer, index, robots, urlset
+
+LARGE = [f"/{n:06}/" + "x" * 700 for n in range(600)]
+FD = Path("/proc/self/fd")
+
+PROGRAM = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[2]
+from usp.crawl.pages import StoredPages
+from usp.tree import sitemap_tree_for_homepage
+
+def seen(event):
+    if type(event).__name__ == "PagesReady":
+        assert event.pages._document.data is None
+        {action}
+
+tree = sitemap_tree_for_homepage(sys.argv[1], use_known_paths=False, on_event=seen)
+print(tree.page_count())
+{after}
+"""
+
+
+def run(site, where, action="pass", after="pass", **options):
+    program = textwrap.dedent(PROGRAM).format(action=action, after=after)
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program, site.base + "/", str(where)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture
+def site(serve):
+    return serve(
+        {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset(*LARGE)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("action", "after", "code"),
+    [
+        ("pass", "pass", 0),
+        ("raise LookupError", "pass", 1),
+        ("raise KeyboardInterrupt", "pass", None),
+        ("pass", "raise SystemExit(3)", 3),
+        ("pass", "import os; os._exit(4)", 4),
+        ("pass", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)", None),
+    ],
+    ids=["normal end", "exception", "interrupt", "exit", "sudden exit", "terminated"],
+)
+def test_no_file_is_left_however_the_program_ends(site, tmp_path, action, after, code):
+    process = run(site, tmp_path, action, after)
+    out, err = process.communicate(timeout=30)
+    if code is None:
+        assert process.returncode != 0
+    else:
+        assert process.returncode == code, err
+    if action == "pass" and code in (0, 3):
+        assert out.strip() == str(len(LARGE))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_in_the_middle_of_a_transfer_ends_the_program_and_leaves_no_file(serve, tmp_path):
+    filler = b"<url><loc>http://h/p</loc></url>" * 50
+    site = serve(
+        {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": Answer(urlset(*LARGE))}
+        | {"/b.xml": Answer("<urlset>", endless=filler)}
+    )
+    process = run(site, tmp_path, "print('ready', flush=True)")
+    assert process.stdout.readline().strip() == "ready"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+def test_the_spool_is_closed_when_the_tree_is_gone(site):
+    def open_files() -> int:
+        return sum(1 for file in FD.iterdir() if "deleted" in str(_target(file)))
+
+    gc.collect()  # what earlier tests have left to the collector is not ours
+    before = open_files()
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    assert open_files() == before + 1
+    pages = tree.all_pages()
+    next(pages)
+    del tree
+    gc.collect()
+    assert sum(1 for _ in pages) == len(LARGE) - 1  # whoever still reads keeps what he reads
+    del pages
+    gc.collect()
+    assert open_files() == before
+
+
+def _target(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+def test_a_tree_of_many_sitemaps_does_not_need_a_file_for_each(serve):
+    names = [f"/{n}.xml" for n in range(300)]
+    body = urlset(*(f"/{n:04}/" + "x" * 1400 for n in range(20)))
+    site = serve({"/robots.txt": robots(*names)} | dict.fromkeys(names, body))
+    before = len(list(FD.iterdir()))
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    spooled = [node._pages._document.data is None for node in tree.sub_sitemaps[0].sub_sitemaps]
+    assert True in spooled
+    site.close()
+    assert len(list(FD.iterdir())) < before + 50
+    assert tree.page_count() == 300 * 20

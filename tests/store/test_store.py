@@ -1,0 +1,194 @@
+"""The store of one tree: small documents in memory up to a budget, the rest in one file."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from usp.store import Document, Exchange, Store
+
+EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
+FD = Path("/proc/self/fd")
+
+
+def put(store: Store, *chunks: bytes) -> Document:
+    writer = store.writer()
+    for chunk in chunks:
+        writer.write(chunk)
+    return writer.finish(EXCHANGE)
+
+
+def read(document: Document) -> bytes:
+    return b"".join(document.chunks())
+
+
+def test_a_small_document_stays_in_memory():
+    document = put(Store(memory=100, small=10), b"12345", b"", b"67890")
+    assert document.data == b"1234567890"
+    assert document.store._spool is None
+    assert (document.size, read(document), document.exchange) == (10, b"1234567890", EXCHANGE)
+
+
+def test_a_document_larger_than_small_goes_to_the_spool():
+    document = put(Store(memory=100, small=10), b"12345", b"678901", b"2")
+    assert document.data is None
+    assert document.store._spool is not None
+    assert read(document) == b"123456789012"
+
+
+def test_documents_beyond_the_budget_go_to_the_spool_however_small():
+    store = Store(memory=25, small=10)
+    documents = [put(store, b"%010d" % n) for n in range(4)]
+    assert [document.data is None for document in documents] == [False, False, True, True]
+    assert [read(document) for document in documents] == [b"%010d" % n for n in range(4)]
+
+
+def test_a_document_that_leaves_memory_gives_its_budget_back():
+    store = Store(memory=10, small=8)
+    assert put(store, b"12345", b"67890").data is None
+    assert put(store, b"12345678").data is not None
+
+
+def test_a_document_that_is_discarded_gives_its_budget_back():
+    store = Store(memory=10, small=10)
+    writer = store.writer()
+    writer.write(b"1234567890")
+    writer.discard()
+    writer.discard()
+    assert put(store, b"1234567890").data is not None
+
+
+def test_a_spooled_document_that_is_discarded_takes_nothing_from_the_budget():
+    store = Store(memory=10, small=5)
+    writer = store.writer()
+    writer.write(b"1234567890")
+    writer.discard()
+    assert store.hold(10, 5)
+
+
+def test_an_empty_document_is_a_document():
+    document = put(Store())
+    assert (document.size, read(document), document.data) == (0, b"", b"")
+
+
+def test_a_document_can_be_read_twice_and_by_two_readers_at_once():
+    for size in (10, 1_000_000):
+        document = put(Store(memory=1000, small=1000), os.urandom(size))
+        assert read(document) == read(document)
+        first, second = document.chunks(), document.chunks()
+        assert all(a == b for a, b in zip(first, second, strict=True))
+
+
+def test_large_documents_come_in_bounded_pieces():
+    for store in (Store(), Store(memory=0)):
+        document = put(store, bytes(700_000))
+        assert max(map(len, document.chunks())) <= 256 * 1024
+    assert max(map(len, put(Store(10**7, 10**7), bytes(700_000)).chunks())) <= 256 * 1024
+
+
+def test_a_document_in_one_piece_occupies_one_place_of_the_spool():
+    document = put(Store(memory=0), *(b"x" * 1000 for _ in range(50)))
+    assert document.places == ((0, 50_000),)
+
+
+@given(
+    st.lists(st.lists(st.binary(max_size=30), max_size=6), max_size=8),
+    st.integers(0, 60),
+    st.integers(0, 60),
+    st.randoms(use_true_random=False),
+)
+def test_what_was_written_is_read_whatever_the_thresholds_and_however_writers_alternate(
+    documents, memory, small, random
+):
+    store = Store(memory, small)
+    writers = [store.writer() for _ in documents]
+    queue = [(at, chunk) for at, chunks in enumerate(documents) for chunk in chunks]
+    order = sorted(range(len(queue)), key=lambda _: random.random())
+    written: dict[int, bytes] = {}
+    for at in order:
+        number, chunk = queue[at]
+        writers[number].write(chunk)
+        written[number] = written.get(number, b"") + chunk
+    stored = [writer.finish(EXCHANGE) for writer in writers]
+    assert [read(document) for document in stored] == [
+        written.get(number, b"") for number in range(len(documents))
+    ]
+    held = sum(len(document.data) for document in stored if document.data is not None)
+    assert held == store._held <= memory
+
+
+@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+def test_thousands_of_documents_need_one_open_file():
+    before = len(list(FD.iterdir()))
+    store = Store(memory=1000, small=100)
+    documents = [put(store, b"%d" % n * 50) for n in range(5000)]
+    assert len(list(FD.iterdir())) <= before + 1
+    assert all(read(document) == b"%d" % n * 50 for n, document in enumerate(documents))
+    del documents, store
+    assert len(list(FD.iterdir())) <= before
+
+
+def test_writers_and_readers_in_many_threads_do_not_disturb_each_other():
+    store = Store(memory=50_000, small=20_000)
+    barrier = threading.Barrier(8)
+
+    def work(number: int) -> bool:
+        barrier.wait(10)
+        fine = True
+        for turn in range(20):
+            data = bytes([number]) * (turn * 2000 + number)
+            document = put(store, *(data[at : at + 777] for at in range(0, len(data), 777)))
+            fine = fine and read(document) == data
+        return fine
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+@pytest.mark.parametrize("memory", [0, 10_000])
+def test_a_pickled_document_is_read_from_a_store_of_its_own(memory):
+    store = Store(memory, memory)
+    documents = [put(store, b"a" * 500), put(store, b"b" * 500)]
+    copies = pickle.loads(pickle.dumps(documents))
+    if store._spool is not None:
+        store._spool.close()
+    assert [read(document) for document in copies] == [b"a" * 500, b"b" * 500]
+    assert copies[0].store is copies[1].store is not store
+    assert copies[0].exchange == EXCHANGE
+    assert (copies[0].data is None) == (memory == 0)
+
+
+def test_a_pickled_store_is_empty_and_has_the_same_thresholds():
+    store = Store(memory=10, small=5)
+    put(store, b"1234")
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.hold(10, 5)
+    assert not copy.hold(1, 5)
+
+
+def test_a_spool_that_was_cut_off_is_an_error_and_not_an_end():
+    document = put(Store(memory=0), b"x" * 1000)
+    document.store._spool.truncate(10)
+    with pytest.raises(OSError, match="cut off"):
+        read(document)
+
+
+def test_the_spool_is_made_where_temporary_files_belong_and_has_no_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    document = put(Store(memory=0), b"x")
+    if os.name == "posix":
+        assert not list(tmp_path.iterdir())
+    del document
+    assert not list(tmp_path.iterdir())
+
+
+def test_reprs_do_not_show_the_bytes():
+    assert len(repr(put(Store(), b"x" * 100_000))) < 1000

@@ -1,0 +1,328 @@
+"""Programs as people write them for ultimate-sitemap-parser 1.8.1.
+
+They import nothing but its documented names, the standard library and ``requests``; each takes the
+address of a website and gives what it would print or store. They run unchanged on either library.
+"""
+
+# ruff: noqa: UP031, UP045, PERF401, FURB171 - written as users write
+
+import json
+import logging
+import pickle
+import tempfile
+import urllib.error
+import urllib.request
+from collections import Counter
+from typing import Optional
+
+import requests
+
+from usp.exceptions import SitemapException
+from usp.fetch_parse import SitemapFetcher
+from usp.helpers import get_url_retry_on_client_errors, ungzipped_response_content
+from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+)
+from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    AbstractWebClientResponse,
+    AbstractWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+from usp.web_client.requests_client import RequestsWebClient
+
+
+def list_pages(homepage: str):
+    """The first lines of every README."""
+    tree = sitemap_tree_for_homepage(homepage)
+    urls = []
+    for page in tree.all_pages():
+        urls.append(page.url)
+    return urls
+
+
+def unique_pages(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage)
+    return sorted({page.url for page in tree.all_pages()})
+
+
+def print_the_tree(homepage: str):
+    lines = []
+
+    def show(sitemap: AbstractSitemap, depth: int = 0) -> None:
+        lines.append("%s%s %s" % ("\t" * depth, type(sitemap).__name__, sitemap.url))
+        for sub_sitemap in sitemap.sub_sitemaps:
+            show(sub_sitemap, depth + 1)
+
+    show(sitemap_tree_for_homepage(homepage))
+    return lines
+
+
+def count_by_kind(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage)
+    assert isinstance(tree, IndexWebsiteSitemap)
+    kinds = Counter()
+    for sitemap in tree.all_sitemaps():
+        if isinstance(sitemap, InvalidSitemap):
+            kinds["invalid"] += 1
+        elif isinstance(sitemap, AbstractIndexSitemap):
+            kinds["index"] += 1
+        elif isinstance(sitemap, AbstractPagesSitemap):
+            kinds["pages"] += 1
+            assert len(sitemap.pages) == len(list(sitemap.all_pages()))
+    return dict(kinds)
+
+
+def failures(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    return {s.url: s.reason for s in tree.all_sitemaps() if isinstance(s, InvalidSitemap)}
+
+
+def table_of_pages(homepage: str):
+    """What is handed to a data frame."""
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    rows = [page.to_dict() for page in tree.all_pages()]
+    return [
+        {**row, "priority": float(row["priority"]), "last_modified": str(row["last_modified"])}
+        for row in rows
+    ]
+
+
+def save_as_json(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    return json.loads(json.dumps(tree.to_dict(with_pages=False), default=str))
+
+
+def save_as_pickle(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage)
+    with tempfile.TemporaryFile() as file:
+        pickle.dump(tree, file)
+        file.seek(0)
+        expected = [page.url for page in tree.all_pages()]
+        del tree
+        again = pickle.load(file)
+    return [page.url for page in again.all_pages()] == expected
+
+
+def recently_changed(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    return [
+        page.url
+        for page in tree.all_pages()
+        if page.last_modified is not None
+        and page.last_modified.year >= 2024
+        and page.change_frequency in (SitemapPageChangeFrequency.DAILY, None)
+    ]
+
+
+def headlines(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    return [
+        [page.news_story.title, page.news_story.publication_name, page.news_story.keywords]
+        for page in tree.all_pages()
+        if page.news_story
+    ]
+
+
+def pictures(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    return [[i.loc, i.caption, i.license] for p in tree.all_pages() for i in p.images or []]
+
+
+def only_blog_sitemaps(homepage: str):
+    def filter_callback(url: str, recursion_level: int, parent_urls: set) -> bool:
+        return recursion_level < 1 or "blog" in url
+
+    tree = sitemap_tree_for_homepage(
+        homepage, use_known_paths=False, recurse_callback=filter_callback
+    )
+    return [s.url for s in tree.all_sitemaps()]
+
+
+def last_sitemap_only(homepage: str):
+    def filter_list_callback(urls: list, recursion_level: int, parent_urls: set) -> list:
+        return urls[-1:] if recursion_level == 1 else urls
+
+    tree = sitemap_tree_for_homepage(
+        homepage, use_known_paths=False, recurse_list_callback=filter_list_callback
+    )
+    return [s.url for s in tree.all_sitemaps()]
+
+
+def without_robots(homepage: str):
+    tree = sitemap_tree_for_homepage(
+        homepage, use_robots=False, extra_known_paths={"extra/map.xml"}
+    )
+    return sorted(s.url for s in tree.sub_sitemaps)
+
+
+def without_known_paths(homepage: str):
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    (robots,) = tree.sub_sitemaps
+    assert isinstance(robots, IndexRobotsTxtSitemap)
+    return [s.url for s in robots.sub_sitemaps]
+
+
+def own_session(homepage: str):
+    session = requests.Session()
+    session.headers["X-Token"] = "secret"
+    client = RequestsWebClient(session=session)
+    client.set_timeout(10)
+    tree = sitemap_tree_for_homepage(homepage, web_client=client, use_known_paths=False)
+    session.close()
+    return len(list(tree.all_pages()))
+
+
+def polite_client(homepage: str):
+    client = RequestsWebClient(wait=0.01, random_wait=True, verify=False)
+    client.set_timeout((3.05, 10))
+    client.set_proxies({})
+    tree = sitemap_tree_for_homepage(homepage, client, use_known_paths=False)
+    return len(list(tree.all_pages()))
+
+
+class UrllibResponse(AbstractWebClientSuccessResponse):
+    def __init__(self, response, data: bytes) -> None:
+        self.__response = response
+        self.__data = data
+
+    def status_code(self) -> int:
+        return int(self.__response.status)
+
+    def status_message(self) -> str:
+        return self.__response.reason
+
+    def header(self, case_insensitive_name: str) -> Optional[str]:
+        return self.__response.headers.get(case_insensitive_name)
+
+    def raw_data(self) -> bytes:
+        return self.__data
+
+    def url(self) -> str:
+        return self.__response.url
+
+
+class UrllibClient(AbstractWebClient):
+    def __init__(self) -> None:
+        self.__max = None
+        self.urls = []
+
+    def set_max_response_data_length(self, max_response_data_length: int) -> None:
+        self.__max = max_response_data_length
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        self.urls.append(url)
+        try:
+            with urllib.request.urlopen(url, timeout=10) as response:
+                return UrllibResponse(response, response.read(self.__max))
+        except urllib.error.HTTPError as ex:
+            ex.close()
+            return WebClientErrorResponse(message="%d %s" % (ex.code, ex.reason), retryable=False)
+
+
+def own_client(homepage: str):
+    client = UrllibClient()
+    tree = sitemap_tree_for_homepage(homepage, web_client=client, use_known_paths=False)
+    return [[s.url for s in tree.all_sitemaps()], client.urls[0]]
+
+
+class CountingClient(RequestsWebClient):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        self.count += 1
+        return super().get(url)
+
+
+def counting_client(homepage: str):
+    client = CountingClient()
+    tree = sitemap_tree_for_homepage(homepage, web_client=client, use_known_paths=False)
+    return client.count > 0 and len(list(tree.all_pages()))
+
+
+def one_sitemap(homepage: str):
+    client = RequestsWebClient()
+    fetcher = SitemapFetcher(
+        url=homepage + "blog.xml", recursion_level=0, web_client=client, quiet_404=True
+    )
+    sitemap = fetcher.sitemap()
+    return [type(sitemap).__name__, [page.url for page in sitemap.all_pages()]]
+
+
+def refused(homepage: str):
+    answers = []
+    for url in ("not a url", "ftp://example.org/"):
+        try:
+            sitemap_tree_for_homepage(url)
+        except SitemapException:
+            answers.append("refused")
+    for arguments in (
+        {"url": homepage, "recursion_level": 12},
+        {"url": homepage, "recursion_level": 1, "parent_urls": {homepage}},
+    ):
+        try:
+            SitemapFetcher(**arguments)
+        except SitemapException:
+            answers.append("refused")
+    return answers
+
+
+def from_text(homepage: str):
+    response = get_url_retry_on_client_errors(homepage + "index.xml", RequestsWebClient())
+    text = ungzipped_response_content(homepage + "index.xml", response)
+    sitemap = sitemap_from_str(text)
+    return [[s.url, s.reason] for s in sitemap.sub_sitemaps]
+
+
+def compare_with_expected(homepage: str):
+    """As test suites do: an expected tree, built by hand."""
+    tree = sitemap_tree_for_homepage(homepage, use_known_paths=False)
+    (robots,) = tree.sub_sitemaps
+    text = robots.sub_sitemaps[1]
+    expected = type(text)(url=homepage + "list.txt", pages=[SitemapPage(url=homepage + "text/1")])
+    return [text == expected, expected == text, text in [expected]]
+
+
+def quiet_log(homepage: str):
+    log = logging.getLogger("usp")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        return len(list(sitemap_tree_for_homepage(homepage).all_pages())) > 0
+    finally:
+        log.setLevel(level)
+
+
+PROGRAMS = [
+    value
+    for name, value in list(globals().items())
+    if callable(value) and getattr(value, "__module__", "") == __name__ and name.islower()
+]
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from programs_site import SITE
+
+    from website import Site
+
+    logging.disable(logging.CRITICAL)
+    with Site(SITE) as site:
+        results = {}
+        for program in PROGRAMS:
+            try:
+                results[program.__name__] = program(site.base + "/")
+            except Exception as ex:  # noqa: BLE001
+                results[program.__name__] = repr(ex)
+        print(json.dumps(results, indent=1, default=str).replace(site.base, "{base}"))

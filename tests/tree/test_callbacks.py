@@ -1,0 +1,266 @@
+"""Callbacks: what they are told, in which order, in which thread, and what they decide."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from datetime import datetime
+
+import pytest
+
+from usp.objects.child import ChildSitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from website import Answer, index, outline, paths, robots, urlset
+
+
+class Diary:
+    """Notes every call of the two callbacks, grouped by the index that is being decided about."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self.calls: list[tuple] = []
+        self.threads: set[int] = set()
+
+    def _note(self, what, urls, level, parents) -> None:
+        assert isinstance(parents, set)
+        self.threads.add(threading.get_ident())
+        short = {parent.removeprefix(self.base) for parent in parents}
+        self.calls.append((what, urls, level, short))
+
+    def pick(self, urls, level, parents):
+        assert isinstance(urls, list)
+        self._note("list", [url.removeprefix(self.base) for url in urls], level, parents)
+        return urls
+
+    def follow(self, url, level, parents):
+        self._note("one", url.removeprefix(self.base), level, parents)
+        return True
+
+    def of(self, *parents: str) -> list[tuple]:
+        """Give the calls about one index, which is told by its line of parents."""
+        return [call[:3] for call in self.calls if call[3] == set(parents)]
+
+
+SITE = {
+    "/robots.txt": robots("/i.xml", "/j.xml"),
+    "/i.xml": Answer(index("/a.xml", "/k.xml", "/b.xml"), delay=0.1),
+    "/k.xml": index("/c.xml"),
+    "/j.xml": index("/a.xml"),
+    "/sitemap.xml": index("/b.xml", "/b.xml", "/c.xml"),
+    **{f"/{name}.xml": urlset(f"/{name}") for name in "abc"},
+}
+
+
+def test_each_index_is_told_as_a_list_and_then_child_by_child(serve):
+    """As ultimate-sitemap-parser tells it: its level, and itself among the parents."""
+    site = serve(SITE)
+    diary = Diary(site.base)
+    tree = sitemap_tree_for_homepage(
+        site.base + "/", recurse_callback=diary.follow, recurse_list_callback=diary.pick
+    )
+    assert diary.of("/robots.txt") == [
+        ("list", ["/i.xml", "/j.xml"], 0), ("one", "/i.xml", 0), ("one", "/j.xml", 0),
+    ]  # fmt: skip
+    assert diary.of("/robots.txt", "/i.xml") == [
+        ("list", ["/a.xml", "/k.xml", "/b.xml"], 1),
+        ("one", "/a.xml", 1), ("one", "/k.xml", 1), ("one", "/b.xml", 1),
+    ]  # fmt: skip
+    assert diary.of("/robots.txt", "/i.xml", "/k.xml") == [
+        ("list", ["/c.xml"], 2),
+        ("one", "/c.xml", 2),
+    ]
+    assert diary.of("/robots.txt", "/j.xml") == [("list", ["/a.xml"], 1), ("one", "/a.xml", 1)]
+    assert diary.of("/sitemap.xml") == [
+        ("list", ["/b.xml", "/c.xml"], 0), ("one", "/b.xml", 0), ("one", "/c.xml", 0),
+    ]  # fmt: skip
+    assert len(diary.calls) == 3 + 4 + 2 + 2 + 3
+    assert tree == sitemap_tree_for_homepage(site.base + "/")
+
+
+def test_callbacks_run_in_the_callers_thread_in_order_of_declaration(serve):
+    """The first index answers last; still its children are decided about first."""
+    names = ["i", "j", "k"]
+    site = serve(
+        {
+            "/robots.txt": robots(*(f"/{name}.xml" for name in names)),
+            **{
+                f"/{name}.xml": Answer(index(f"/{name}1.xml", f"/{name}2.xml"), delay=0.2 - at / 10)
+                for at, name in enumerate(names)
+            },
+        }
+    )
+    diary = Diary(site.base)
+    sitemap_tree_for_homepage(
+        site.base + "/",
+        use_known_paths=False,
+        recurse_callback=diary.follow,
+        recurse_list_callback=diary.pick,
+    )
+    lists = [urls for what, urls, level, _ in diary.calls if what == "list" and level == 1]
+    assert lists == [[f"/{name}1.xml", f"/{name}2.xml"] for name in names]
+    assert diary.threads == {threading.get_ident()}
+
+
+def test_a_child_that_is_not_followed_is_left_out_and_not_asked_for(serve):
+    site = serve(SITE)
+    tree = sitemap_tree_for_homepage(
+        site.base + "/", recurse_callback=lambda url, *_: not url.endswith(("/j.xml", "/b.xml"))
+    )
+    assert outline(tree, site.base)[2] == [
+        (
+            "IndexRobotsTxtSitemap",
+            "/robots.txt",
+            [
+                (
+                    "IndexXMLSitemap",
+                    "/i.xml",
+                    [
+                        ("PagesXMLSitemap", "/a.xml"),
+                        ("IndexXMLSitemap", "/k.xml", [("PagesXMLSitemap", "/c.xml")]),
+                    ],
+                )
+            ],
+        ),
+        ("IndexXMLSitemap", "/sitemap.xml", [("PagesXMLSitemap", "/c.xml")]),
+    ]
+    assert not site.hits["/j.xml"]
+    assert not site.hits["/b.xml"]
+
+
+def test_the_list_callback_chooses_and_orders(serve):
+    site = serve(SITE)
+    tree = sitemap_tree_for_sitemap(
+        site.url("/i.xml"),
+        recurse_list_callback=lambda urls, level, _: (
+            sorted(urls, reverse=True)[:2] if not level else urls
+        ),
+    )
+    assert [node.url for node in tree.sub_sitemaps] == [site.url("/k.xml"), site.url("/b.xml")]
+
+
+def test_the_list_callback_may_name_a_sitemap_of_its_own(serve):
+    site = serve(SITE)
+    tree = sitemap_tree_for_sitemap(
+        site.url("/j.xml"), recurse_list_callback=lambda urls, *_: [*urls, site.url("/c.xml")]
+    )
+    assert paths(tree, site.base) == ["/a", "/c"]
+
+
+def test_what_the_list_callback_drops_the_other_is_not_asked_about(serve):
+    site = serve(SITE)
+    asked = []
+    sitemap_tree_for_sitemap(
+        site.url("/i.xml"),
+        recurse_list_callback=lambda urls, *_: urls[:1],
+        recurse_callback=lambda url, *_: asked.append(url) or True,
+    )
+    assert asked == [site.url("/a.xml")]
+
+
+def test_a_callback_that_changes_its_arguments_changes_nothing_else(serve):
+    site = serve(SITE)
+
+    def spoil(urls, level, parents):
+        kept = list(urls)
+        urls.clear()
+        parents.clear()
+        return kept
+
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), recurse_list_callback=spoil)
+    assert tree == sitemap_tree_for_sitemap(site.url("/i.xml"))
+
+
+def test_the_entry_callback_sees_what_the_index_says(serve):
+    dated = "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-02</lastmod></sitemap>"
+    site = serve(
+        {"/i.xml": index("/j.xml"), "/j.xml": index(dated, "/b.xml"), "/b.xml": urlset("/b")}
+    )
+    seen = []
+
+    def newer(child: ChildSitemap) -> bool:
+        seen.append(child)
+        return child.last_modified is None
+
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), recurse_entry_callback=newer)
+    i, j, a, b = (site.url(f"/{name}.xml") for name in "ijab")
+    assert seen == [
+        ChildSitemap(j, None, 0, frozenset({i})),
+        ChildSitemap(a, datetime(2024, 1, 2), 1, frozenset({i, j})),  # noqa: DTZ001
+        ChildSitemap(b, None, 1, frozenset({i, j})),
+    ]
+    assert paths(tree, site.base) == ["/b"]
+    assert not site.hits["/a.xml"]
+
+
+def test_all_three_callbacks_must_agree(serve):
+    site = serve(SITE)
+    tree = sitemap_tree_for_sitemap(
+        site.url("/i.xml"),
+        recurse_list_callback=lambda urls, level, _: urls if level else urls[:2],
+        recurse_callback=lambda url, *_: not url.endswith("/a.xml"),
+        recurse_entry_callback=lambda child: not child.url.endswith("/c.xml"),
+    )
+    assert outline(tree, site.base)[2] == [("IndexXMLSitemap", "/k.xml")]
+
+
+def test_the_links_of_a_homepage_are_no_index_to_decide_about(serve):
+    site = serve({"/": '<link rel="sitemap" href="/i.xml">', **SITE})
+    diary = Diary(site.base)
+    sitemap_tree_for_homepage(
+        site.base + "/",
+        use_robots=False,
+        use_known_paths=False,
+        use_html_links=True,
+        recurse_list_callback=diary.pick,
+    )
+    assert [(level, urls) for _, urls, level, _ in diary.calls] == [
+        (0, ["/a.xml", "/k.xml", "/b.xml"]),
+        (1, ["/c.xml"]),
+    ]
+
+
+class Stop(Exception):  # noqa: N818
+    """What a callback raises."""
+
+
+def raiser(*_):
+    raise Stop
+
+
+@pytest.mark.parametrize(
+    "callbacks",
+    [
+        {"recurse_callback": raiser},
+        {"recurse_list_callback": raiser},
+        {"recurse_entry_callback": raiser},
+        {"on_event": raiser},
+    ],
+    ids=str,
+)
+def test_an_exception_of_a_callback_comes_out_and_leaves_nothing_behind(
+    serve, threads_end, tmp_path, monkeypatch, callbacks
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    slow = {f"/{name}": Answer(urlset("/p"), delay=0.3) for name in ("sitemap.xml", "sitemap")}
+    site = serve({**SITE, **slow})
+    with pytest.raises(Stop):
+        sitemap_tree_for_homepage(site.base + "/", **callbacks)
+    assert threads_end()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_in_a_callback_leaves_no_threads(serve, threads_end):
+    site = serve({**SITE, "/sitemap.xml": Answer(urlset("/p"), delay=0.3)})
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sitemap_tree_for_homepage(site.base + "/", recurse_callback=interrupt)
+    assert threads_end()
+
+
+def test_a_crawl_that_ended_leaves_no_threads(serve, threads_end):
+    site = serve(SITE)
+    sitemap_tree_for_homepage(site.base + "/")
+    assert threads_end()

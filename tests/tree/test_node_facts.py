@@ -1,0 +1,234 @@
+"""What a fetched node knows beside its content: dates, problems, counts, reasons."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+
+import pytest
+
+from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
+from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from website import Answer, index, paths, robots, urlset
+
+
+def test_last_modified_is_what_the_declaring_index_said(serve):
+    dated = "<sitemap><loc>{{base}}/{}</loc><lastmod>{}</lastmod></sitemap>"
+    site = serve(
+        {
+            "/i.xml": index(
+                dated.format("a.xml", "2024-02-03T04:05:06Z"),
+                dated.format("b.xml", "2024-02-03"),
+                dated.format("c.xml", "yesterday"),
+                dated.format("gone.xml", "2023"),
+                "/d.xml",
+            ),
+            **{f"/{name}.xml": urlset("/p") for name in "abd"},
+            "/c.xml": index(),
+        }
+    )
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    assert [node.last_modified for node in tree.sub_sitemaps] == [
+        datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC),
+        datetime(2024, 2, 3),  # noqa: DTZ001 - the text had no offset
+        None,
+        datetime(2023, 1, 1),  # noqa: DTZ001
+        None,
+    ]
+    assert tree.last_modified is None
+
+
+def test_a_document_that_two_indexes_date_differently_has_each_ones_date(serve):
+    dated = "<sitemap><loc>{{base}}/a.xml</loc><lastmod>{}</lastmod></sitemap>"
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml", "/j.xml"),
+            "/i.xml": index(dated.format("2021")),
+            "/j.xml": index(dated.format("2022")),
+            "/a.xml": urlset("/p"),
+        }
+    )
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    years = [
+        node.last_modified.year
+        for node in tree.all_sitemaps()
+        if isinstance(node, PagesXMLSitemap) and node.last_modified
+    ]
+    assert years == [2021, 2022]
+    assert len(set(tree.sub_sitemaps[0].sub_sitemaps)) == 2
+
+
+def test_a_whole_document_has_no_problems(serve):
+    site = serve(
+        {"/i.xml": index("/a.xml", "/b.txt"), "/a.xml": urlset("/p"), "/b.txt": "{base}/q"}
+    )
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    assert [node.problems for node in (tree, *tree.sub_sitemaps)] == [[], [], []]
+
+
+def test_damage_costs_the_entry_it_is_in_and_is_listed(serve):
+    entries = ["/1", "<url><loc></loc></url>", "/2"]
+    site = serve({"/a.xml": urlset(*entries)})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert paths(node, site.base) == ["/1", "/2"]
+    assert sum(problem.lost for problem in node.problems) == 1
+    assert node.problems == node.problems
+
+
+def test_a_transfer_that_breaks_off_keeps_what_came_and_is_listed(serve):
+    body = urlset(*(f"/p{n}" for n in range(100)))
+    site = serve({"/a.xml": Answer(body, cut=2000)})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert isinstance(node, PagesXMLSitemap)
+    assert 0 < node.page_count() < 100
+    assert any("transfer broke off" in problem.message for problem in node.problems)
+
+
+def test_a_broken_transfer_of_an_index_keeps_the_children_that_came(serve):
+    body = index("/a.xml", *(f"/x{n}.xml" for n in range(100)))
+    site = serve({"/i.xml": Answer(body, cut=400, chunked=True), "/a.xml": urlset("/p")})
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    assert paths(tree, site.base) == ["/p"]
+    assert any("transfer broke off" in problem.message for problem in tree.problems)
+
+
+def test_a_transfer_that_breaks_off_before_anything_came_does_not_look_empty(serve, quick_retries):
+    """Failed never looks like empty: somewhere the node says that the transfer broke."""
+    site = serve({"/a.xml": Answer(urlset("/p"), cut=0)})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert isinstance(node, InvalidSitemap)
+    said = [node.reason, *(problem.message for problem in node.problems)]
+    assert any("broke" in text for text in said), said
+
+
+def test_a_broken_gzip_keeps_what_came_and_is_listed(serve):
+    urls = [f"{{base}}/page/{n * 7919 % 10007}/{n}" for n in range(2000)]
+    site = serve({})
+    packed = gzip.compress(site.fill(urlset(*urls)))
+    site.answers["/a.xml.gz"] = packed[: len(packed) // 2]
+    node = sitemap_tree_for_sitemap(site.url("/a.xml.gz"))
+    assert 0 < node.page_count() < 2000
+    assert node.problems
+
+
+def test_page_count_is_the_length_of_all_pages(serve):
+    site = serve(
+        {
+            "/i.xml": index("/a.xml", "/j.xml", "/gone.xml"),
+            "/j.xml": index("/a.xml", "/b.txt"),
+            "/a.xml": urlset("/1", "/2", "/1"),
+            "/b.txt": "{base}/3\n{base}/4\n{base}/3\n",
+        }
+    )
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    for node in (tree, *tree.all_sitemaps()):
+        assert node.page_count() == len(list(node.all_pages()))
+    assert tree.page_count() == 6
+
+
+def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
+    site = serve({"/a.xml": urlset(*(f"/{n}" for n in range(500)))})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    first, second = node.all_pages(), node.all_pages()
+    assert [(a.url, b.url) for a, b in zip(first, second, strict=True)] == [
+        (page.url, page.url) for page in node.pages
+    ]
+    assert site.hits["/a.xml"] == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Answer("", 404), "404 Not Found"),
+        (Answer("", 451), "451 Unavailable For Legal Reasons"),
+        (Answer("", 403, "No Way"), "403 No Way"),
+        (Answer("", 503), "503 Service Unavailable"),
+    ],
+)
+def test_the_reason_of_an_http_error_is_its_status(serve, quick_retries, answer, message):
+    site = serve({"/a.xml": answer})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert node == InvalidSitemap(
+        site.url("/a.xml"), f"Unable to fetch sitemap from {site.url('/a.xml')}: {message}"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "<html></html>",
+        "hello",
+        b"\x00\x01\x02\xff",
+        "<?xml version='1.0'",
+        "<?xml version='1.0'?>",
+        "<!-- nothing else -->",
+        '<!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>{base}/p</loc></url></urlset>',
+        b"%PDF-1.7 \x00",
+        b"\x1f\x8b\x08",
+    ],
+)
+def test_what_is_no_sitemap_is_invalid_with_a_reason_that_says_why(serve, body):
+    site = serve({"/a.xml": body})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert isinstance(node, InvalidSitemap)
+    assert node.reason.startswith(f"No parsers support sitemap from {site.url('/a.xml')}")
+    assert "None" not in node.reason
+    assert (node.pages, node.sub_sitemaps) == ([], [])
+
+
+def test_a_doctype_is_refused_and_the_log_says_so(serve, caplog):
+    doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "http://127.0.0.1:9/x.dtd">'
+    site = serve({"/a.xml": doctype + "<urlset><url><loc>{base}/p</loc></url></urlset>"})
+    assert isinstance(sitemap_tree_for_sitemap(site.url("/a.xml")), InvalidSitemap)
+    assert "Sitemap contained unexpected non-standard XML DOCTYPE" in caplog.text
+
+
+def test_the_log_has_one_info_line_a_sitemap_and_expected_404s_are_debug(serve, caplog):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    with caplog.at_level("DEBUG", "usp"):
+        sitemap_tree_for_homepage(site.base + "/")
+    lines = [record for record in caplog.records if record.name.startswith("usp")]
+    for path in ("/robots.txt", "/a.xml"):
+        told = [r for r in lines if r.levelname == "INFO" and site.url(path) in r.getMessage()]
+        assert len(told) == 1
+    assert {record.levelname for record in lines} == {"INFO", "DEBUG"}
+
+
+def test_a_missing_sitemap_that_was_declared_is_a_warning(serve, caplog):
+    site = serve({"/robots.txt": robots("/a.xml")})
+    with caplog.at_level("DEBUG", "usp"):
+        sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    warned = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert [site.url("/a.xml") in message for message in warned] == [True]
+
+
+def test_reprs_are_bounded(serve):
+    site = serve({"/i.xml": index("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(5000)))})
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    for node in (tree, *tree.sub_sitemaps, sitemap_from_str("no sitemap")):
+        assert len(repr(node)) < 500
+
+
+def test_a_field_that_cannot_be_read_is_listed_with_its_line(serve):
+    bad = "<url><loc>{base}/p</loc><lastmod>soon</lastmod><priority>high</priority></url>"
+    site = serve({"/a.xml": urlset(bad)})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert paths(node, site.base) == ["/p"]
+    assert len(node.problems) == 2
+    assert {problem.line for problem in node.problems} == {1}
+    assert {problem.lost for problem in node.problems} == {0}
+
+
+def test_a_sitemap_entry_among_pages_costs_no_page(serve):
+    stray = "<sitemap><loc>{base}/x.xml</loc></sitemap>"
+    site = serve({"/a.xml": urlset("/p", stray, "/q")})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert paths(node, site.base) == ["/p", "/q"]
+
+
+def test_what_is_no_sitemap_is_not_received_to_the_end(serve):
+    endless = b"<p>more and more</p>" * 100
+    site = serve({"/a.xml": Answer("<!doctype html><html><body>", endless=endless)})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert isinstance(node, InvalidSitemap)

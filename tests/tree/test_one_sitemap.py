@@ -1,0 +1,154 @@
+"""One sitemap: by its address, or from text, bytes or a file at hand."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+
+import pytest
+
+from usp.exceptions import SitemapException
+from usp.fetch_parse import SitemapFetcher, SitemapStrParser
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.tree import (
+    sitemap_from_bytes,
+    sitemap_from_file,
+    sitemap_from_str,
+    sitemap_tree_for_sitemap,
+)
+from website import Answer, atom, index, outline, paths, robots, rss, urlset
+
+E = "https://www.example.org"
+LOCAL = "http://usp-local-dummy.local/"
+
+
+@pytest.fixture
+def _no_network(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def test_the_sitemap_itself_is_the_root(serve):
+    site = serve({"/maps/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
+    tree = sitemap_tree_for_sitemap(site.url("/maps/i.xml"))
+    assert outline(tree, site.base) == (
+        "IndexXMLSitemap",
+        "/maps/i.xml",
+        [("PagesXMLSitemap", "/a.xml")],
+    )
+    assert set(site.hits) == {"/maps/i.xml", "/a.xml"}
+
+
+def test_a_robots_txt_may_be_the_root(serve):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    tree = sitemap_tree_for_sitemap(site.url("/robots.txt"))
+    assert outline(tree, site.base)[0] == "IndexRobotsTxtSitemap"
+    assert paths(tree, site.base) == ["/p"]
+
+
+def test_a_root_that_fails_is_an_invalid_sitemap(serve):
+    site = serve({})
+    assert isinstance(sitemap_tree_for_sitemap(site.url("/gone.xml")), InvalidSitemap)
+
+
+def test_a_url_that_is_not_http_is_the_callers_mistake():
+    with pytest.raises(SitemapException):
+        sitemap_tree_for_sitemap("sitemap.xml")
+
+
+def test_a_fetcher_repeats_as_often_whether_or_not_404s_are_quiet(serve, quick_retries):
+    """``quiet_404`` is about the log: it does not say how often to ask."""
+    hits = []
+    for quiet in (False, True):
+        site = serve({"/a.xml": [Answer("", 503)] * 3 + [urlset("/p")]})
+        node = SitemapFetcher(site.url("/a.xml"), 0, quiet_404=quiet).sitemap()
+        hits.append((type(node), site.hits["/a.xml"]))
+    assert hits == [(PagesXMLSitemap, 4)] * 2
+
+
+@pytest.mark.usefixtures("_no_network")
+class TestAtHand:
+    """Documents at hand: nothing is fetched."""
+
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            (urlset(E + "/p"), "PagesXMLSitemap"),
+            (rss(E + "/p"), "PagesRSSSitemap"),
+            (atom(E + "/p"), "PagesAtomSitemap"),
+            (f"{E}/p\n", "PagesTextSitemap"),
+        ],
+    )
+    def test_pages_come_back_from_text_bytes_and_file_alike(self, text, kind, tmp_path):
+        file = tmp_path / "sitemap"
+        file.write_bytes(gzip.compress(text.encode()))
+        nodes = [
+            sitemap_from_str(text),
+            SitemapStrParser(text).sitemap(),
+            sitemap_from_bytes(text.encode()),
+            sitemap_from_bytes(gzip.compress(text.encode())),
+            sitemap_from_file(file),
+            sitemap_from_file(str(file)),
+        ]
+        for node in nodes:
+            assert type(node).__name__ == kind
+            assert [page.url for page in node.all_pages()] == [E + "/p"]
+            assert node == nodes[0]
+            assert node.url == LOCAL
+
+    def test_the_children_of_an_index_are_not_fetched(self):
+        text = index(E + "/a.xml", E + "/b.xml", E + "/a.xml")
+        unfetched = [
+            InvalidSitemap(E + path, "Un-fetched child sitemap") for path in ("/a.xml", "/b.xml")
+        ]
+        assert sitemap_from_str(text) == IndexXMLSitemap(LOCAL, unfetched)
+
+    def test_the_children_of_an_index_have_their_dates(self):
+        text = index(f"<sitemap><loc>{E}/a.xml</loc><lastmod>2024-05-06</lastmod></sitemap>")
+        (child,) = sitemap_from_str(text).sub_sitemaps
+        assert child.last_modified is not None
+        assert child.last_modified.year == 2024
+
+    def test_relative_addresses_are_resolved_against_the_url_of_the_document(self):
+        data = urlset("<url><loc>../p</loc></url>").encode()
+        node = sitemap_from_bytes(data, E + "/maps/s.xml")
+        assert node == PagesXMLSitemap(E + "/maps/s.xml", [SitemapPage(E + "/p")])
+
+    def test_a_robots_txt_is_told_by_its_url(self):
+        node = sitemap_from_bytes(b"Sitemap: /a.xml\n", E + "/robots.txt")
+        assert outline(node, E) == (
+            "IndexRobotsTxtSitemap",
+            "/robots.txt",
+            [("InvalidSitemap", "/a.xml")],
+        )
+
+    @pytest.mark.parametrize("text", ["", "nothing", "<html></html>", "\ud800", "<?xml"])
+    def test_what_is_no_sitemap_is_invalid(self, text):
+        node = sitemap_from_str(text)
+        assert isinstance(node, InvalidSitemap)
+        assert f"No parsers support sitemap from {LOCAL}" in node.reason
+
+    def test_text_is_text_whatever_its_declaration_says(self):
+        text = (
+            f'<?xml version="1.0" encoding="utf-16"?><urlset><url><loc>{E}/é</loc></url></urlset>'
+        )
+        assert [page.url for page in sitemap_from_str(text).pages] == [E + "/é"]
+
+    def test_damage_is_listed(self):
+        node = sitemap_from_str(urlset(E + "/p", "<url><loc/></url>", E + "/q")[:-20])
+        assert [page.url for page in node.pages] == [E + "/p"]
+        assert node.problems
+
+    def test_a_large_file_is_not_held_in_memory(self, tmp_path):
+        file = tmp_path / "large.xml"
+        file.write_text(urlset(*(f"{E}/{n:06}/" + "x" * 700 for n in range(500))))
+        node = sitemap_from_file(file)
+        file.unlink()
+        assert node.page_count() == 500
+
+    def test_a_missing_file_is_the_callers_mistake(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            sitemap_from_file(tmp_path / "none.xml")

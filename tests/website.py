@@ -1,0 +1,289 @@
+"""A real web server on loopback, and the documents it serves.
+
+A :class:`Site` listens on two hosts. What it answers is a table by path; paths of the second host are
+written ``alt:/path``. ``{base}`` and ``{alt}`` in bodies, headers and redirects become the addresses
+of the two hosts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
+PATIENCE = 20  # seconds after which the server gives up on whatever it waits for
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a path answers.
+
+    ``cut`` sends so many bytes of the body and hangs up; ``hang_up`` resets the connection without an
+    answer; ``endless`` is sent again and again; ``gate`` is waited for before answering, ``stall``
+    in the middle of the body.
+    """
+
+    body: str | bytes = b""
+    status: int = 200
+    reason: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    redirect: str | None = None
+    delay: float = 0.0
+    cut: int | None = None
+    hang_up: bool = False
+    chunked: bool = False
+    endless: bytes | None = None
+    gate: threading.Event | None = None
+    stall: threading.Event | None = None
+
+
+NOT_FOUND = Answer("<html><body>no such thing</body></html>", 404)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it came in."""
+
+    path: str
+    headers: Mapping[str, str]
+    method: str = "GET"
+
+
+class Site:
+    """Serves a table of answers; a list answers successive requests, its last item for ever."""
+
+    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
+        self.answers: dict[str, Any] = dict(answers or {})
+        self.requests: list[Request] = []
+        self.most_at_once: Counter[str] = Counter()
+        self._active: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._servers = [_Server(self, "127.0.0.1", ""), _Server(self, "127.0.0.2", "alt:")]
+        self.base, self.alt = (server.url for server in self._servers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop listening and drop every connection."""
+        for server in self._servers:
+            server.stop()
+
+    @property
+    def hits(self) -> Counter[str]:
+        """How often each path was asked for."""
+        return Counter(request.path for request in self.requests)
+
+    def url(self, path: str) -> str:
+        """Give the address of a path; ``alt:/path`` is on the other host."""
+        return self.alt + path[4:] if path.startswith("alt:") else self.base + path
+
+    def fill(self, text: Any) -> bytes:
+        """Put the addresses of the hosts into a text."""
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        return data.replace(b"{base}", self.base.encode()).replace(b"{alt}", self.alt.encode())
+
+    def answer(self, request: Request) -> Answer:
+        """Give what the path answers this time."""
+        with self._lock:
+            self.requests.append(request)
+            turn = self.hits[request.path] - 1
+        answer = self.answers.get(request.path, NOT_FOUND)
+        if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+            answer = answer[min(turn, len(answer) - 1)]
+        return answer if isinstance(answer, Answer) else Answer(answer)
+
+    @contextlib.contextmanager
+    def counted(self, host: str) -> Any:
+        """Count the requests to a host that are being answered at the same time."""
+        with self._lock:
+            self._active[host] += 1
+            self.most_at_once[host] = max(self.most_at_once[host], self._active[host])
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active[host] -= 1
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, site: Site, host: str, label: str) -> None:
+        self.site, self.label = site, label
+        self._open: set[socket.socket] = set()
+        try:
+            super().__init__((host, 0), _Handler)
+        except OSError:  # systems that have only one loopback address
+            super().__init__(("127.0.0.1", 0), _Handler)
+        address, port = self.server_address[:2]
+        self.url = f"http://{address}:{port}"
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def server_bind(self) -> None:
+        """Bind without asking the name service for the host's name."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients leave in the middle, on purpose."""
+
+    def stop(self) -> None:
+        self.shutdown()
+        self.server_close()
+        for connection in list(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = PATIENCE
+    disable_nagle_algorithm = True
+    wbufsize = -1  # one packet for the head and a small body
+    server: _Server
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        path = self.path
+        if path.startswith("http://"):  # as a proxy is asked
+            path = "proxied:" + path
+        request = Request(self.server.label + path, dict(self.headers.items()), self.command)
+        with self.server.site.counted(self.server.label or "base"):
+            self._send(self.server.site.answer(request))
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's name
+
+    def _send(self, answer: Answer) -> None:
+        if answer.gate is not None:
+            answer.gate.wait(PATIENCE)
+        time.sleep(answer.delay)
+        if answer.hang_up:
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.close_connection = True
+            return
+        fill = self.server.site.fill
+        body = fill(answer.body)
+        status = 302 if answer.redirect and answer.status == 200 else answer.status
+        self.send_response(status, answer.reason)
+        for name, value in answer.headers.items():
+            self.send_header(name, fill(value).decode("latin-1"))
+        if answer.redirect:
+            self.send_header("Location", fill(answer.redirect).decode("latin-1"))
+        if answer.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif answer.endless is None:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self._send_body(answer, body)
+
+    def _send_body(self, answer: Answer, body: bytes) -> None:
+        write = self.wfile.write
+        if answer.stall is not None:
+            half = len(body) // 2
+            write(body[:half])
+            self.wfile.flush()
+            answer.stall.wait(PATIENCE)
+            write(body[half:])
+        elif answer.endless is not None:
+            self.close_connection = True
+            write(body)
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                write(answer.endless)
+        elif answer.chunked:
+            for at in range(0, len(body), 7):
+                piece = body[at : at + 7]
+                write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                if answer.cut is not None and at + 7 >= answer.cut:
+                    self.close_connection = True
+                    return
+            write(b"0\r\n\r\n")
+        else:
+            write(body[: answer.cut])
+            if answer.cut is not None:
+                self.close_connection = True
+
+
+# Documents ---------------------------------------------------------------------------------------
+
+
+def full(url: str) -> str:
+    """Give the address of a path, to be filled in by the server."""
+    return "{base}" + url if url.startswith("/") else url
+
+
+def urlset(*urls: str) -> str:
+    """Give a page sitemap."""
+    entries = "".join(
+        url if url.startswith("<") else f"<url><loc>{full(url)}</loc></url>" for url in urls
+    )
+    return f'<?xml version="1.0"?><urlset xmlns="{SITEMAP_NS}">{entries}</urlset>'
+
+
+def index(*urls: str) -> str:
+    """Give an index of sitemaps."""
+    entries = "".join(
+        url if url.startswith("<") else f"<sitemap><loc>{full(url)}</loc></sitemap>" for url in urls
+    )
+    return f'<?xml version="1.0"?><sitemapindex xmlns="{SITEMAP_NS}">{entries}</sitemapindex>'
+
+
+def robots(*urls: str) -> str:
+    """Give a robots.txt that declares sitemaps."""
+    return "User-agent: *\nDisallow: /private\n" + "".join(f"Sitemap: {full(u)}\n" for u in urls)
+
+
+def rss(*urls: str, title: str = "t") -> str:
+    """Give an RSS feed."""
+    items = "".join(f"<item><title>{title}</title><link>{full(u)}</link></item>" for u in urls)
+    return f'<rss version="2.0"><channel><title>c</title>{items}</channel></rss>'
+
+
+def atom(*urls: str, title: str = "t") -> str:
+    """Give an Atom feed."""
+    entries = "".join(
+        f'<entry><title>{title}</title><link href="{full(u)}"/></entry>' for u in urls
+    )
+    return f'<feed xmlns="http://www.w3.org/2005/Atom"><title>c</title>{entries}</feed>'
+
+
+# Reading a tree ----------------------------------------------------------------------------------
+
+
+def outline(node: Any, base: str = "") -> Any:
+    """Give a tree as ``(class, path, [children])``: what a test compares at a glance."""
+    name, url = type(node).__name__, node.url.removeprefix(base)
+    below = [outline(child, base) for child in node.sub_sitemaps]
+    return (name, url, below) if below else (name, url)
+
+
+def paths(node: Any, base: str) -> list[str]:
+    """Give the pages below a node as paths."""
+    return [page.url.removeprefix(base) for page in node.all_pages()]
