@@ -11,7 +11,7 @@ from pathlib import Path
 
 from usp.formats.decode import Decoder
 from usp.formats.document import DocumentParser, Role
-from usp.formats.parser import ChildEntry
+from usp.formats.parser import ChildEntry, PageBatch
 from usp.objects.problem import Problems
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -66,6 +66,10 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
     pages = []
     for entry in entries:
         if isinstance(entry, ChildEntry):
+            continue
+        if isinstance(entry, PageBatch):
+            assert [page.url for page in entry.pages()] == entry.urls
+            pages += entry.pages()
             continue
 
         def note(message, excerpt, line=entry.line):

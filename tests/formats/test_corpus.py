@@ -7,7 +7,7 @@ from formats_support import brief_child, brief_page, chunks, corpus, halves, rea
 
 from usp.formats.document import DocumentParser
 
-SMALL = 1000  # so many bytes are cut at every place
+SMALL = 600  # so many bytes are cut at every place
 CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 SMALL_CASES = pytest.mark.parametrize(
     "case", [case for case in corpus() if 1 < len(case.data) <= SMALL], ids=lambda case: case.name

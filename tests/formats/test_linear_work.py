@@ -13,7 +13,7 @@ from usp.objects.problem import Problems
 class Nothing:
     """A handler that hears and forgets."""
 
-    def start(self, name, attributes, *, empty):
+    def start(self, name, attributes, empty):
         pass
 
     def end(self, name):
@@ -85,7 +85,7 @@ class Gathered(Nothing):
     def cdata(self, text):
         self.sections += text
 
-    def start(self, name, attributes, *, empty):
+    def start(self, name, attributes, empty):
         self.tags.append(name)
 
 

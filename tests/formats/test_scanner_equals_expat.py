@@ -47,7 +47,7 @@ class ScannerEvents(Events):
         raw, self.raw = self.raw, ""
         self.add_text(decode_text(raw, self.refuse))
 
-    def start(self, name, raw, *, empty):
+    def start(self, name, raw, empty):
         self.flush()
         self.add_start(name, attributes(raw, self.refuse))
         if empty:

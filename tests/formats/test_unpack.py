@@ -76,7 +76,7 @@ def test_a_broken_stream_gives_the_same_wherever_it_is_cut(data):
     stream = bytearray(gzip.compress(TEXT, mtime=0))
     stream[data.draw(st.integers(10, len(stream) - 1))] ^= data.draw(st.integers(1, 255))
     whole = unpack([bytes(stream)])
-    assert whole[1], "damage is named"
+    assert whole[1] or whole[0] == TEXT, "damage is named, unless it hit the padding"
     assert unpack(chunks(bytes(stream), data.draw(st.integers(1, 40)))) == whole
 
 

@@ -44,7 +44,7 @@ def test_a_prefix_means_what_the_nearest_declaration_says():
     outer = Scope().below("1", {"xmlns": "urn:a", "xmlns:image": "urn:b"})
     inner = outer.below("2", {"xmlns:image": "http://www.google.com/schemas/sitemap-image/1.1"})
     assert outer.name("image:loc").space is Space.OTHER
-    assert inner.name("image:LOC") == (
+    assert inner.name("image:loc") == (
         Space.IMAGE,
         "loc",
         "http://www.google.com/schemas/sitemap-image/1.1",

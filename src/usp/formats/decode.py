@@ -30,7 +30,11 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.I
 _PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in single-byte text
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
+_ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
 _WIDE = ("utf-16", "utf-32")
+_NO_CHARSETS = frozenset(  # what Python can decode and no document is written in
+    {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+)
 _ALIASES = {"iso8859-1": "cp1252"}  # what the label means on the web: C1 controls are never meant
 
 
@@ -116,9 +120,8 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
 
 
 def _shape(head: bytes) -> str | None:
-    """Tell UTF-16 and UTF-32 without a byte order mark by the zeros around the first ``<``."""
-    start = head.lstrip(b"\0 \t\r\n")[:1]
-    if start not in (b"<", b"h", b"H"):
+    """Tell UTF-16 and UTF-32 without a byte order mark by the zeros around the first characters."""
+    if not _ASCII.issuperset(head[:4]):
         return None
     zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
     return _ZEROS.get(zeros)
@@ -132,7 +135,7 @@ def _known(label: str | None) -> str | None:
         info = codecs.lookup(label)
     except LookupError:
         return None
-    if not getattr(info, "_is_text_encoding", True) or info.name == "idna":
+    if not getattr(info, "_is_text_encoding", True) or info.name in _NO_CHARSETS:
         return None
     return _ALIASES.get(info.name, info.name)
 
@@ -160,7 +163,7 @@ class _Text:
 
     def _turn(self, encoding: str) -> None:
         self.encoding = encoding
-        self._other = codecs.getincrementaldecoder(encoding)("replace")
+        self._other = codecs.getincrementaldecoder(encoding)(_MARK)
 
     def decode(self, data: bytes, *, final: bool = False) -> str:
         if self._other is not None:
@@ -189,7 +192,21 @@ class _Text:
         return text + self.decode(data[at:], final=final)
 
     def _note(self, text: str) -> str:
-        if not self._damaged and "\ufffd" in text:
+        if "\uffff" not in text:
+            return text
+        if not self._damaged:
             self._damaged = True
             self._problems.add(f"some bytes are not valid {self.encoding} and were replaced")
-        return text
+        return text.replace("\uffff", "\ufffd")
+
+
+_MARK = "usp.mark"
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    """Stand in for bytes that cannot be decoded: by a character that no document has."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\uffff", error.end
+
+
+codecs.register_error(_MARK, _mark)

@@ -131,7 +131,8 @@ class DocumentParser:
         concrete = self._xml.concrete if self._xml else None
         if concrete and not concrete.root_closed:
             ending = rf"</(?:[\w.-]+:)?{re.escape(concrete.root_name)}\s*>"
-            if not re.search(ending, self._tail, re.IGNORECASE):
+            # A tail without any end tag is a long comment, or blanks: the end may stand before it.
+            if "</" in self._tail and not re.search(ending, self._tail, re.IGNORECASE):
                 self.problems.add("the document breaks off before its end")
 
     # What is it? ----------------------------------------------------------------------------------
@@ -143,14 +144,11 @@ class DocumentParser:
             return True
         head = self._head
         start = head.lstrip(_BLANKS)
-        if (
-            not final
-            and len(start) < _LOOK
-            and not (start[:1] == "<" and self._role is Role.SITEMAP)
-        ):
-            if len(head) - len(start) > _MAX_BLANK:
-                self.refusal = "it begins with more than a million blanks"
-                return True
+        if len(head) - len(start) > _MAX_BLANK:
+            self.refusal = "it begins with more than a million blanks"
+            return True
+        is_xml = start[:1] == "<" and self._role is Role.SITEMAP
+        if not final and not is_xml and len(start) < _LOOK:
             return False
         start = start[:_LOOK]
         if self._role is Role.ROBOTS and self._tell_robots(start):

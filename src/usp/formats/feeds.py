@@ -9,6 +9,7 @@ from usp.formats.parser import PageEntry, absolute_url
 from usp.formats.xml.entries import Extension, Field, RawEntry
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.helpers import is_http_url
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
@@ -80,7 +81,7 @@ class _Item(_FeedEntry):
         if field.name == "guid":
             permanent = values.yes_no(field.attributes(parser.note).get("ispermalink", "true"))
             url = values.text(field.text)
-            if permanent is False or absolute_url(url or "", None) != url:
+            if permanent is False or not is_http_url(url or ""):
                 return
         super().add(field, parser)
 

@@ -12,6 +12,7 @@ from usp.formats.urlset import PagesXMLSitemapParser
 from usp.formats.xml.namespaces import Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
 from usp.formats.xml.scanner import Scanner
+from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from usp.formats.parser import Entry
     from usp.formats.xml.parser import AbstractXMLSitemapParser
     from usp.formats.xml.scanner import Token
-    from usp.objects.problem import Problems
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
     "RDF": PagesRSSSitemapParser,
     "feed": PagesAtomSitemapParser,
 }
+
+_ROOTS_IN_CAPITALS = {name.upper(): parser for name, parser in ROOTS.items()}
 
 # What PHP and its like write in front of a document when something went wrong.
 _STRAY = frozenset(
@@ -51,8 +53,8 @@ class XMLSitemapParser(AbstractSitemapParser):
         super().__init__(url, problems, fast=fast)
         self.concrete: AbstractXMLSitemapParser | None = None
         self.refusal: str | None = None
-        self._scanner = Scanner(self, self.problems)
-        self._seen = 0
+        self._before = Problems()  # what is wrong before the root; of interest if there is one
+        self._scanner = Scanner(self, self._before)
         self._stray = False
 
     def feed(self, text: str) -> list[Entry]:
@@ -70,13 +72,12 @@ class XMLSitemapParser(AbstractSitemapParser):
         """Look for the root; once it is found, give the text behind its tag."""
         if self.refusal:
             return ""
-        self._seen += len(text)
         self._scanner.feed(text)
         if final and self.concrete is None:
             self._scanner.close()
         if self.concrete is not None:
             return self._scanner.rest()
-        if final or (self._seen > _MAX_STRAY and self._stray):
+        if final or (self._stray and self._scanner.offset > _MAX_STRAY):
             self.refuse("it has no root element")
         return ""
 
@@ -95,9 +96,12 @@ class XMLSitemapParser(AbstractSitemapParser):
             scope = scope.below(attributes, read_attributes(attributes, self._ignore))
         root = scope.name(name)
         parser = ROOTS.get(root.local)
+        fold = parser is None
         if parser is None:
+            parser = _ROOTS_IN_CAPITALS.get(root.local)
+        if parser is None or (self._stray and self._scanner.offset > _MAX_STRAY):
             if root.local.lower() in _STRAY:
-                self._note_stray(f"<{name}>")
+                self._note_stray()
             elif root.local.lower() in ("html", "head", "body", "script", "title", "meta"):
                 self.refuse("it is an HTML page")
             else:
@@ -105,25 +109,30 @@ class XMLSitemapParser(AbstractSitemapParser):
             return
         if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
             log.warning("%s: <%s> is not in the sitemap namespace", self.url, name)
-        self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast)
+        for problem in self._before.listed():
+            self.problems.add(problem.message, problem.line, problem.excerpt)
+        self._scanner.problems = self.problems
+        self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
         self._scanner.handler = self.concrete
         self.concrete.start(name, attributes, empty)
 
     def end(self, name: str) -> None:
         """Pass over an end tag in front of the root."""
-        self._note_stray(f"</{name}>")
+        del name
+        self._note_stray()
 
     def text(self, raw: str) -> None:
         """Pass over text in front of the root."""
         if raw.strip().strip("\ufeff\0"):
-            self._note_stray(raw.strip())
+            self._note_stray()
 
     def take(self, tokens: list[Token]) -> None:
         """Nothing: the scanner is in no hurry before the root is known."""
 
     def cdata(self, text: str) -> None:
         """Pass over CDATA in front of the root."""
-        self._note_stray(text)
+        del text
+        self._note_stray()
 
     def declaration(self, kind: str) -> None:
         """Refuse a document type: sitemaps have none, and attacks begin with one."""
@@ -131,10 +140,10 @@ class XMLSitemapParser(AbstractSitemapParser):
             log.error("Sitemap contained unexpected non-standard XML DOCTYPE: %s", self.url)
             self.refuse(f"it has a {kind} declaration")
 
-    def _note_stray(self, excerpt: str) -> None:
+    def _note_stray(self) -> None:
         if not self._stray:
             self._stray = True
-            self.problems.add("something stands before the document", self._scanner.line, excerpt)
+            self._before.add("something stands before the document", 1)
 
     def _ignore(self, message: str, excerpt: str) -> None:
         """Leave it to the concrete parser, which reads the same attributes, to tell."""

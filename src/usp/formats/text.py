@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from usp.formats.lines import MAX_LINE, Lines
 from usp.formats.parser import AbstractSitemapParser, PageBatch, PageEntry
-from usp.formats.xml.fast import URL
+from usp.formats.xml.fast import plain
 from usp.helpers import is_http_url
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.sitemap import PagesTextSitemap
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from usp.objects.problem import Problems
 
 
-_LINE = re.compile(rf"\n[ \t]*+({URL})[ \t]*+\r?+(?=\n)")
+_LINE = re.compile(r"\n[ \t]*+(https?://[A-Za-z0-9][^\s]*+)[ \t]*+\r?+(?=\n)")
 _NOTHING = PageFields()
 
 
@@ -81,7 +81,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         end = end or len(block)
         self._held, block = block[end:], block[:end]
         urls = _LINE.findall("\n" + block)
-        if len(urls) == block.count("\n") and self._lines.idle:
+        if len(urls) == block.count("\n") and self._lines.idle and plain(urls):
             self._lines.skip(len(urls))
             return [_Batch(urls)]
         return list(self._pages(self._lines.feed(block)))

@@ -56,7 +56,7 @@ class Inflater:
         """Note whether the data broke off."""
         if not self._over and not self._inflate.eof:
             self._stop("the compressed data breaks off")
-        elif self._head:
+        elif self._head and not self._over:
             self._junk()
 
     def _next_member(self, data: bytes) -> bytes:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _MAX_NUMBER = 100  # characters
+_MAX_DIGITS = 18
 _YES = frozenset({"yes", "true", "1", "y"})
 _NO = frozenset({"no", "false", "0", "n"})
 
@@ -48,7 +49,7 @@ def priority(raw: str | None) -> Decimal | None:
 def whole_number(raw: str | None) -> int | None:
     """Read a whole number."""
     value = number(raw)
-    if value is None or abs(value) > 10**18 or value != value.to_integral_value():
+    if value is None or value.adjusted() > _MAX_DIGITS or value != value.to_integral_value():
         return None
     return int(value)
 

@@ -24,6 +24,8 @@ import abc
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from usp.objects.page import bounded
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
@@ -167,7 +169,7 @@ class InvalidSitemap(AbstractSitemap):
 
     def __repr__(self) -> str:
         """Give URL and reason."""
-        return f"{type(self).__name__}(url={self.url!r}, reason={self.reason!r})"
+        return f"{type(self).__name__}(url={bounded(self.url)}, reason={bounded(self.reason)})"
 
 
 class AbstractIndexSitemap(AbstractSitemap):
@@ -205,7 +207,7 @@ class AbstractIndexSitemap(AbstractSitemap):
     def __repr__(self) -> str:
         """Give the URL and how many sitemaps stand directly below."""
         below = len(self._sub_sitemaps)
-        return f"{type(self).__name__}(url={self.url!r}, sub_sitemaps=<{below} sitemaps>)"
+        return f"{type(self).__name__}(url={bounded(self.url)}, sub_sitemaps=<{below} sitemaps>)"
 
 
 class IndexWebsiteSitemap(AbstractIndexSitemap):
@@ -271,7 +273,7 @@ class AbstractPagesSitemap(AbstractSitemap):
     def __repr__(self) -> str:
         """Give the URL, and the number of pages where that costs nothing."""
         known = f"<{len(self._pages)} pages>" if isinstance(self._pages, list) else "<pages>"
-        return f"{type(self).__name__}(url={self.url!r}, pages={known})"
+        return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
 
 
 class PagesXMLSitemap(AbstractPagesSitemap):

@@ -81,12 +81,13 @@ def space_of(uri: str) -> Space:
 class Scope:
     """The prefixes in force at some place of a document; names are looked up once and remembered."""
 
-    __slots__ = ("_below", "_meanings", "_names", "_uris")
+    __slots__ = ("_below", "_fold", "_meanings", "_names", "_uris")
 
     _MAX_REMEMBERED = 1000
 
-    def __init__(self, uris: dict[str, str] | None = None) -> None:
+    def __init__(self, uris: dict[str, str] | None = None, *, fold: bool = False) -> None:
         self._uris = uris or {}
+        self._fold = fold  # whether the document is written in capitals
         self._names: dict[str, Name] = {}
         self._below: dict[str, Scope] = {}
         self._meanings: dict[type, dict[str, Any]] = {}
@@ -113,6 +114,8 @@ class Scope:
 
     def _look_up(self, written: str) -> Name:
         prefix, _, local = written.rpartition(":")
+        if self._fold:
+            local = local.lower()
         uri = self._uris.get(prefix.lower())  # attributes are read in lower case
         if uri is None:
             if not prefix:
@@ -133,7 +136,7 @@ class Scope:
                     uris[""] = value
                 elif name.startswith("xmlns:"):
                     uris[name[6:]] = value
-            scope = Scope(uris)
+            scope = Scope(uris, fold=self._fold)
             if len(self._below) < self._MAX_REMEMBERED:
                 self._below[written] = scope
         return scope

@@ -91,11 +91,12 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         scanner: Scanner | None = None,
         *,
         fast: bool = False,
+        fold: bool = False,
     ) -> None:
-        super().__init__(url, problems, fast=fast)
+        super().__init__(url, problems, fast=fast and not fold)
         self.scanner = scanner or Scanner(self, self.problems)
         self.scanner.hurry = fast
-        self._scope = Scope()
+        self._scope = Scope(fold=fold)
         self._stack: list[tuple[str, Scope]] = []  # names, and the scope outside of each
         self._too_deep = 0
         self._root: Name | None = None
@@ -110,6 +111,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._room = MAX_FIELD
         self._done: list[Entry] = []
         self._bases: list[tuple[int, str]] = []
+        self._stray_text = False
         self._tags: Tags | None = None  # None: no fast lane
         self._held = ""  # text that the fast lane waits to see the end of
 
@@ -198,6 +200,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Begin an element."""
+        self._stray_text = False
         depth = len(self._stack)
         if depth >= MAX_DEPTH:
             self._too_deep += not empty
@@ -220,6 +223,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def end(self, name: str) -> None:
         """End an element, and all unclosed ones inside."""
+        self._stray_text = False
         stack = self._stack
         if self._too_deep:
             self._too_deep -= 1
@@ -284,8 +288,12 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if self._room > 0:
                 self._raw.append(raw[: self._room])
             self._spend(len(raw))
-        elif self._entry is None and len(self._stack) == 1 and not raw.isspace():
-            self.note("text stands between the entries", raw.strip())
+        elif self._entry is None and len(self._stack) <= 1 and not self._stray_text:
+            behind = raw.lstrip()
+            if behind:
+                line = self.line + raw.count("\n", 0, len(raw) - len(behind))
+                self.problems.add("text stands between the entries", line)
+                self._stray_text = True  # told once, in however many pieces it comes
 
     def cdata(self, text: str) -> None:
         """Take the text of a CDATA section."""
@@ -328,7 +336,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self.note("the document goes on behind its end", f"<{name}>")
         self.root_closed = False
         if self._scope.name(name).local != self.root_name:
-            self._stack.append(("", self._scope))
+            self._stack.append((self._root_tag[0], self._scope))
             self._begin(name, attributes)
 
     def _begin(self, name: str, attributes: str) -> None:
@@ -339,8 +347,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             return
         if sort is _Sort.ENTRY:
             if entry is not None:
-                self.note("an entry is not closed")
-                self._close_to(self._entry_depth)
+                self._end_unclosed_entry()
             self._begin_entry(self.entries[meaning.local])
         elif entry is None:
             self._begin_outside(meaning, attributes)
@@ -428,9 +435,18 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
                 self._close_to(at)
                 return
         if self._implied and self._scope.name(name).local in self.entries:
+            if self._field is not None:
+                self._end_unclosed_field(self._field)
             self._finish_entry()
         else:
             self.note("an end tag has no start tag", f"</{name}>")
+
+    def _end_unclosed_entry(self) -> None:
+        if not self._implied:
+            self.note("an entry is not closed")
+        self._close_to(self._entry_depth)
+        if self._implied:
+            self._finish_entry()
 
     def _end_unclosed_field(self, field: _OpenField) -> None:
         self.note("an element is not closed", f"<{field.meaning.local}>")
@@ -502,7 +518,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """Give the address that relative ones are resolved against, ``xml:base`` considered."""
         base = self.url
         for _, step in self._bases:
-            base = urljoin(base or "", step) or None
+            try:
+                base = urljoin(base or "", step) or None
+            except ValueError:
+                continue  # a base that is no address changes nothing
         return base
 
     def _spend(self, length: int) -> None:

@@ -103,9 +103,10 @@ class Scanner:
 
     def __init__(self, handler: Handler, problems: Problems) -> None:
         self.handler = handler
-        self._problems = problems
+        self.problems = problems
         self._buffer = ""
         self._at = 0  # how far the buffer is read
+        self._before = 0  # how many characters stood before it
         self._waiting: list[str] = []  # text that is looked at when there is enough of it
         self._missing = 0  # how much that is
         self._line = 1  # the number of the line up to which line ends are counted,
@@ -113,6 +114,8 @@ class Scanner:
         self._section: _Section | None = None  # a section that is longer than what is kept
         self.hurry = False  # whether lines matter less than speed
         self._unusual = -1  # where the next comment, section or instruction is, if not before
+        self._endless: set[_Section] = set()  # those whose end is not in the rest of the document
+        self._no_end_of_tag = False  # whether no ">" is in the rest of the document
         self._searched = 0  # how far the end of an unfinished section was searched for
 
     @property
@@ -121,6 +124,11 @@ class Scanner:
         self._line += self._buffer.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
+
+    @property
+    def offset(self) -> int:
+        """How many characters are read."""
+        return self._before + self._at
 
     def feed(self, text: str) -> None:
         """Read on; an unfinished token waits for the rest."""
@@ -156,6 +164,7 @@ class Scanner:
 
     def _advance(self) -> None:
         self._line = self.line
+        self._before += self._at
         self._buffer = self._buffer[self._at :] + "".join(self._waiting)
         self._at = self._counted = 0
         self._unusual = -1
@@ -221,6 +230,8 @@ class Scanner:
                     return  # the root is found: its parser takes the rest
             elif not self._other(at, final=final):
                 return
+            elif self.handler is not handler:
+                return
 
     def _other(self, at: int, *, final: bool) -> bool:
         """Read what is not an ordinary tag; False if more text is needed to tell."""
@@ -240,7 +251,8 @@ class Scanner:
     def _read_section(self, section: _Section, at: int, *, final: bool) -> bool:
         buffer = self._buffer
         inside = at + len(section.opening)
-        end = buffer.find(section.end, max(inside, at + self._searched))
+        endless = final and section in self._endless
+        end = -1 if endless else buffer.find(section.end, max(inside, at + self._searched))
         if end >= 0:
             self._searched = 0
             if section is _CDATA:
@@ -248,9 +260,10 @@ class Scanner:
             self._at = end + len(section.end)
             return True
         if section is _INSTRUCTION and (final or len(buffer) - at > MAX_TAG):
-            return self._broken_instruction(at)
+            return self._broken_instruction(at, final=final)
         if final:
-            self._problems.add(f"a {section.name} is not closed", self.line)
+            self.problems.add(f"a {section.name} is not closed", self.line)
+            self._endless.add(section)
             self._searched = 0
             self._at = inside
             return True
@@ -273,18 +286,20 @@ class Scanner:
             self.handler.cdata(buffer[self._at : stop])
         if end < 0:
             if final:
-                self._problems.add(f"a {section.name} is not closed", self.line)
+                self.problems.add(f"a {section.name} is not closed", self.line)
             self._at = stop
             return False
         self._section = None
         self._at = end + len(section.end)
         return True
 
-    def _broken_instruction(self, at: int) -> bool:
+    def _broken_instruction(self, at: int, *, final: bool) -> bool:
         """End an instruction that has lost its ``?>`` at its first ``>``."""
         self._searched = 0
-        self._problems.add("a processing instruction is not closed", self.line)
-        end = self._buffer.find(">", at)
+        self._endless.add(_INSTRUCTION)
+        self.problems.add("a processing instruction is not closed", self.line)
+        end = -1 if self._no_end_of_tag else self._buffer.find(">", at)
+        self._no_end_of_tag = final and end < 0
         self._at = end + 1 if end >= 0 else at + len(_INSTRUCTION.opening)
         return True
 
@@ -315,7 +330,7 @@ class Scanner:
                 return False
         loose = _LOOSE_TAG.match(buffer, at)
         if loose and loose.end() <= following and loose.end() - at <= MAX_TAG:
-            self._problems.add("a quote in a tag is not closed", self.line, loose[0])
+            self.problems.add("a quote in a tag is not closed", self.line, loose[0])
             slash, name, attributes = loose.groups()
             if slash:
                 self.handler.end(name)
@@ -324,7 +339,7 @@ class Scanner:
                 self.handler.start(name, attributes.removesuffix("/"), empty)
             self._at = loose.end()
             return True
-        self._problems.add("a '<' begins no tag", self.line, buffer[at : at + 40])
+        self.problems.add("a '<' begins no tag", self.line)
         self.handler.text("&lt;")
         self._at = at + 1
         return True

@@ -1,0 +1,136 @@
+"""The fast lane and the scanner give the same pages of every document, wherever it is cut."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from formats_strategies import SOUPS, pieces
+from formats_support import chunks, corpus, read, urlset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
+
+from usp.formats.document import DocumentParser
+from usp.formats.parser import PageBatch
+
+LAW = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+
+
+def same(slow, fast):
+    """Compare what both lanes promise; problems are looked for by the scanner alone."""
+    assert (fast.kind, fast.refusal, fast.children) == (slow.kind, slow.refusal, slow.children)
+    assert fast.urls == slow.urls
+    assert fast.pages == slow.pages
+    assert [page.to_dict() for page in fast.pages] == [page.to_dict() for page in slow.pages]
+
+
+@CASES
+@pytest.mark.parametrize("size", [1, 100, 1 << 20])
+def test_both_lanes_give_the_same_pages_of_a_case(case, size):
+    same(case.read([case.data]), read(chunks(case.data, size), fast=True, **case.options))
+
+
+@pytest.mark.parametrize("format_", SOUPS)
+@LAW
+@given(data=st.data())
+def test_both_lanes_give_the_same_pages_of_documents_full_of_damage(format_, data):
+    soup = data.draw(SOUPS[format_]).encode()
+    same(read([soup]), read(data.draw(pieces(soup)), fast=True))
+
+
+REGULAR = [
+    *("<url><loc>https://e.org/1</loc></url>", "<url>\n<loc> https://e.org/2 </loc>\n</url>\n"),
+    *("<url><loc>https://e.org/3</loc><lastmod>2024-01-02</lastmod></url>", "\n"),
+    *("<url><loc>https://e.org/4</loc><priority>0.3</priority><priority>x</priority></url>",),
+    *(
+        "<url><loc>https://e.org/5</loc><lastmod>2024</lastmod><changefreq>Daily</changefreq></url>",
+    ),
+    *(
+        "<url><loc>https://e.org/?a&amp;b</loc></url>",
+        "<url><loc>https://e.org/é&#38;&eacute;</loc></url>",
+    ),
+    *("<url><loc><![CDATA[https://e.org/6?a&b]]></loc></url>", "<!-- <url><loc>no</loc></url> -->"),
+    *("<url><lastmod>2024</lastmod><loc>https://e.org/7</loc></url>", "<url><loc>/8</loc></url>"),
+    *("<url><loc>https://e.org/9</loc><loc>https://e.org/10</loc></url>", "<url/>", "<url></url>"),
+    *(
+        '<url><loc>https://e.org/11</loc><xhtml:link rel="alternate" hreflang="de" href="/de"/></url>',
+    ),
+    *(
+        "<url><loc>https://e.org/12</loc><image:image><image:loc>/i</image:loc></image:image></url>",
+    ),
+    *("<url><loc>https://e.org/13</loc><b><lastmod>2024</lastmod></b></url>", "<url a='</url>'>"),
+    *("<url><loc>https://e.org/14</loc><!-- </url> --><lastmod>2023</lastmod></url>", "words"),
+    *("<url><loc>https://u:p@e.org/15</loc></url>", "<url><loc>HTTP://e.org/16</loc></url>"),
+    *("<url><loc>https://e.org/a b</loc></url>", "<url><loc>https://[::1]/</loc></url>", "<loc>"),
+    *("<url><loc>https://e.org/17</loc><news:news><news:title>T</news:title></news:news></url>",),
+    *("<url><loc>https://e.org/18</loc><lastmod><![CDATA[2024]]></lastmod></url>", "</urlset>"),
+    *(
+        "<url><loc>https://e.org/19</loc><lastmod>2024",
+        "<url><loc>https://e.org/20</loc>",
+        "</url>",
+    ),
+    *(
+        "<url><loc>https://\u043f.example/21</loc></url>",
+        "<url><loc>https://e.org/22\x0b</loc></url>",
+    ),
+    *(
+        "<sm:url><sm:loc>https://e.org/23</sm:loc></sm:url>",
+        "<url><sm:loc>https://e.org/24</sm:loc></url>",
+    ),
+    *(
+        "<url><loc>https://e.org/25</loc><priority>&#48;.2</priority><lastmod> \n</lastmod></url>",
+        "<!--",
+    ),
+]
+ROOTS = [
+    "<urlset>",
+    f'<urlset xmlns="{SPACES["s"]}" {PREFIXES}>',
+    f'<urlset xmlns="{SPACES["s"]}" xmlns:sm="{SPACES["s"]}">',
+    '<urlset xml:base="https://base.example/x/">',
+]
+
+
+@settings(LAW, max_examples=600)
+@given(
+    data=st.data(),
+    root=st.sampled_from(ROOTS),
+    entries=st.lists(st.sampled_from(REGULAR), max_size=12),
+)
+def test_both_lanes_give_the_same_pages_of_entries_of_many_shapes(data, root, entries):
+    text = f"{root}{''.join(entries)}</urlset>".encode()
+    same(read([text]), read(data.draw(pieces(text)), fast=True))
+
+
+@LAW
+@given(text=document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), data=st.data())
+def test_both_lanes_give_the_same_pages_of_well_formed_documents(text, data):
+    same(read([text.encode()]), read(data.draw(pieces(text.encode())), fast=True))
+
+
+def batches(text, **options):
+    parser = DocumentParser("https://www.example.org/", fast=True, **options)
+    entries = [*parser.feed(text.encode()), *parser.close()]
+    return [entry for entry in entries if isinstance(entry, PageBatch)]
+
+
+def test_regular_documents_take_the_fast_lane():
+    urls = [f"https://www.example.org/{n}" for n in range(1000)]
+    assert [url for batch in batches(urlset(*urls)) for url in batch.urls] == urls
+    lines = "\n".join(urls) + "\n"
+    assert [url for batch in batches(lines) for url in batch.urls] == urls
+
+
+def test_pages_of_a_batch_are_values_like_all_others():
+    entry = "<url><loc>https://www.example.org/1</loc><lastmod>2024-01-02</lastmod></url>"
+    (batch,) = batches(urlset(entry, entry))
+    first, second = batch.pages()
+    (slow, _) = read([urlset(entry, entry).encode()]).pages
+    assert first == second == slow
+    assert hash(first) == hash(slow)
+    assert repr(first) == repr(slow)
+    assert pickle.loads(pickle.dumps(first)) == slow
+    assert (first == None) is False  # noqa: E711 - programs write it so
+    with pytest.raises(AttributeError):
+        first.url = "x"
