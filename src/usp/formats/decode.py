@@ -33,7 +33,16 @@ _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x":
 _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
 _WIDE = ("utf-16", "utf-32")
 _NO_CHARSETS = frozenset(  # what Python can decode and no document is written in
-    {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+    {
+        "idna",
+        "mbcs",
+        "oem",
+        "punycode",
+        "raw-unicode-escape",
+        "undefined",
+        "unicode-escape",
+        "utf-7",
+    }
 )
 _ALIASES = {"iso8859-1": "cp1252"}  # what the label means on the web: C1 controls are never meant
 

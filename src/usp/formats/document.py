@@ -81,6 +81,7 @@ class DocumentParser:
         self._head = ""
         self._xml: XMLSitemapParser | None = None
         self._tail = ""
+        self._has_more = False  # whether there is more behind the root than the tail
 
     @property
     def encoding(self) -> str | None:
@@ -122,7 +123,9 @@ class DocumentParser:
             text = self._xml.look(text, final=final)
             self.parser, self.refusal = self._xml.concrete, self._xml.refusal
         if self._glances:
-            self._tail = text[-_TAIL:] if len(text) >= _TAIL else (self._tail + text)[-_TAIL:]
+            tail = text if len(text) > _TAIL else self._tail + text
+            self._has_more = self._has_more or len(tail) > _TAIL
+            self._tail = tail[-_TAIL:]
             return ()
         return self.parser.feed(text) if self.parser is not None else ()
 
@@ -131,8 +134,9 @@ class DocumentParser:
         concrete = self._xml.concrete if self._xml else None
         if concrete and not concrete.root_closed:
             ending = rf"</(?:[\w.-]+:)?{re.escape(concrete.root_name)}\s*>"
-            # A tail without any end tag is a long comment, or blanks: the end may stand before it.
-            if "</" in self._tail and not re.search(ending, self._tail, re.IGNORECASE):
+            # A long comment, or blanks, may hide where the end is: reading the pages will tell.
+            seen = "</" in self._tail or not self._has_more
+            if seen and not re.search(ending, self._tail, re.IGNORECASE):
                 self.problems.add("the document breaks off before its end")
 
     # What is it? ----------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Lines:
         for line in lines:
             yield from self._line(line)
         self._rest += held
-        if len(self._rest) > MAX_LINE:
+        if len(self._rest) - len(held) > MAX_LINE:
             self._too_long = True
             self._rest = self._rest[-1:] if held else ""
 

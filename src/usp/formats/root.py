@@ -99,7 +99,10 @@ class XMLSitemapParser(AbstractSitemapParser):
         fold = parser is None
         if parser is None:
             parser = _ROOTS_IN_CAPITALS.get(root.local)
-        if parser is None or (self._stray and self._scanner.offset > _MAX_STRAY):
+        if self._stray and self._scanner.offset > _MAX_STRAY:
+            self.refuse("it has no root element")
+            return
+        if parser is None:
             if root.local.lower() in _STRAY:
                 self._note_stray()
             elif root.local.lower() in ("html", "head", "body", "script", "title", "meta"):
@@ -123,8 +126,9 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def text(self, raw: str) -> None:
         """Pass over text in front of the root."""
-        if raw.strip().strip("\ufeff\0"):
-            self._note_stray()
+        text = raw.lstrip(" \t\r\n\ufeff\0")
+        if text:
+            self._note_stray(raw.count("\n", 0, len(raw) - len(text)))
 
     def take(self, tokens: list[Token]) -> None:
         """Nothing: the scanner is in no hurry before the root is known."""
@@ -140,10 +144,11 @@ class XMLSitemapParser(AbstractSitemapParser):
             log.error("Sitemap contained unexpected non-standard XML DOCTYPE: %s", self.url)
             self.refuse(f"it has a {kind} declaration")
 
-    def _note_stray(self) -> None:
+    def _note_stray(self, lines: int = 0) -> None:
         if not self._stray:
             self._stray = True
-            self._before.add("something stands before the document", 1)
+            line = self._scanner.line + lines
+            self._before.add("something stands before the document", line)
 
     def _ignore(self, message: str, excerpt: str) -> None:
         """Leave it to the concrete parser, which reads the same attributes, to tell."""

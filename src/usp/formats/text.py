@@ -81,7 +81,8 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         end = end or len(block)
         self._held, block = block[end:], block[:end]
         urls = _LINE.findall("\n" + block)
-        if len(urls) == block.count("\n") and self._lines.idle and plain(urls):
+        regular = urls and len(urls) == block.count("\n") and self._lines.idle and plain(urls)
+        if regular and (len(block) <= MAX_LINE or max(map(len, urls)) <= MAX_LINE):
             self._lines.skip(len(urls))
             return [_Batch(urls)]
         return list(self._pages(self._lines.feed(block)))

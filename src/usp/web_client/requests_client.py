@@ -281,9 +281,7 @@ def _message(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _connection_error(
-    error: requests.RequestException, url: str
-) -> RequestsWebClientErrorResponse:
+def _connection_error(error: requests.RequestException, url: str) -> RequestsWebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time."""
     message = _message(error)
     # A redirect may have led to another host: then nothing is said about the one that was asked.

@@ -10,6 +10,7 @@ The scanner gives tags one by one. Here they become entries (``<url>``, ``<sitem
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum, auto
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
@@ -98,7 +99,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self.scanner.hurry = fast
         self._scope = Scope(fold=fold)
         self._stack: list[tuple[str, Scope]] = []  # names, and the scope outside of each
-        self._too_deep = 0
+        self._too_deep: Counter[str] = Counter()  # elements beyond the greatest depth
         self._root: Name | None = None
         self._root_tag = ("", "")
         self.root_closed = False
@@ -201,10 +202,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Begin an element."""
         self._stray_text = False
-        depth = len(self._stack)
-        if depth >= MAX_DEPTH:
-            self._too_deep += not empty
+        if len(self._stack) >= MAX_DEPTH and not self._is_worth_a_look(name):
+            self._too_deep[name] += not empty
             return
+        depth = len(self._stack)
         outside = self._scope
         if "xml" in attributes:
             self._declare(attributes, depth)
@@ -225,8 +226,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """End an element, and all unclosed ones inside."""
         self._stray_text = False
         stack = self._stack
-        if self._too_deep:
-            self._too_deep -= 1
+        if self._too_deep and self._too_deep[name] > 0:
+            self._too_deep[name] -= 1
         elif stack and stack[-1][0] == name:
             self._pop()
         else:
@@ -309,6 +310,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     # Beginnings -----------------------------------------------------------------------------------
 
+    def _is_worth_a_look(self, name: str) -> bool:
+        """Tell whether an element that stands very deep is an entry: what it is in is not closed."""
+        return self._known(name).sort is _Sort.ENTRY
+
     def _declare(self, attributes: str, depth: int) -> None:
         """Take what a tag says about namespaces and about the base of addresses."""
         read = read_attributes(attributes, self.note)
@@ -348,6 +353,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if sort is _Sort.ENTRY:
             if entry is not None:
                 self._end_unclosed_entry()
+            elif len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
+                self.note("elements are not closed", f"<{self._stack[-1][0]}>")
+                self._close_to(1)
             self._begin_entry(self.entries[meaning.local])
         elif entry is None:
             self._begin_outside(meaning, attributes)
@@ -458,6 +466,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _pop(self) -> None:
         _, self._scope = self._stack.pop()
+        if self._too_deep:
+            self._too_deep.clear()
         depth = len(self._stack)
         field = self._field
         if field is not None and field.depth == depth:

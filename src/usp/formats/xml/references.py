@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
 _LINE_END = re.compile(r"\r\n?")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_MAX_DIGITS = 8
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ATTRIBUTE = re.compile(r"""([^\s=/"'<>]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
 _SIMPLE_ATTRIBUTE = re.compile(r"""\s([\w.:-]++)="([^"]*+)\"""")
@@ -62,7 +63,9 @@ def _decode_references(raw: str, note: Note) -> str:
 
 
 def _character(number: str, written: str, note: Note) -> str:
-    code = int(number[1:], 16) if number[0] in "xX" else int(number) if len(number) < 10 else -1  # noqa: PLR2004
+    digits, base = (number[1:], 16) if number[0] in "xX" else (number, 10)
+    digits = digits.lstrip("0") or "0"
+    code = int(digits, base) if len(digits) <= _MAX_DIGITS else -1
     try:
         character = chr(code)
     except (ValueError, OverflowError):
