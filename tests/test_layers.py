@@ -27,6 +27,10 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("helpers", "crawl.retry"): "get_url_retry_on_client_errors: the crawl knows when to ask again",
     ("helpers", "formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "formats.decode"): "ungzipped_response_content: the same",
+    (
+        "aio",
+        "web_client.aiohttp_client",
+    ): "aiohttp is an extra: only who hands in no client needs it",
 }
 
 MODULES = sorted(ROOT.rglob("*.py"))

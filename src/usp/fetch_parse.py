@@ -6,14 +6,15 @@ The parsers are here under the names programs know; they live in :mod:`usp.forma
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
 from usp.crawl.crawl import Crawl, refuse, unique
-from usp.crawl.fetch import MAX_RESPONSE_BYTES, Received, look_at
+from usp.crawl.fetch import MAX_RESPONSE_BYTES, FirstLook, Received
 from usp.crawl.pages import parser_for
-from usp.crawl.threads import run
+from usp.crawl.threads import ThreadDriver
 from usp.exceptions import SitemapException
 from usp.formats.document import Role
 from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
@@ -30,7 +31,7 @@ from usp.store import Exchange, Store
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from usp.crawl.events import Listener
@@ -120,19 +121,26 @@ def crawl_with(
 ) -> T:
     """Run a crawl from start to end.
 
-    ``seed`` says what is wanted and gives what makes the result of it. A client that nobody handed
-    in is made here, and closed in the end.
+    ``seed`` says what is wanted and gives what makes the result of it.
     """
-    client = web_client or RequestsWebClient()
+    with client_for(web_client) as client:
+        crawl = Crawl(choice=choice, per_host=getattr(client, "max_concurrent_requests", 1))
+        result = seed(crawl)
+        with ThreadDriver(crawl, client, Store(), on_event) as driver:
+            driver.run()
+    return result()
+
+
+@contextmanager
+def client_for(web_client: AbstractWebClient | None) -> Iterator[AbstractWebClient]:
+    """Give the caller's client, or one of our own that is closed in the end; its bodies limited."""
+    client = web_client if web_client is not None else RequestsWebClient()
     client.set_max_response_data_length(MAX_RESPONSE_BYTES)
-    crawl = Crawl(choice=choice, per_host=client.max_concurrent_requests)
-    result = seed(crawl)
     try:
-        run(crawl, client, Store(), on_event)
+        yield client
     finally:
         if web_client is None and isinstance(client, RequestsWebClient):
             client.close()
-    return result()
 
 
 class SitemapStrParser:
@@ -156,8 +164,12 @@ def parse_document(
 ) -> AbstractSitemap:
     """Parse a document that is at hand; ``url`` is where it came from, if that is known."""
     writer = Store().writer()
-    parser = parser_for(url, content_type, None, role=role, glance=True, fast=True)
-    look = look_at(parser, chunks, writer.write)
+    first = FirstLook(parser_for(url, content_type, None, role=role, glance=True, fast=True))
+    for chunk in chunks:
+        writer.write(chunk)
+        if not first.feed(chunk):
+            break
+    look = first.close()
     node_url = url or LOCAL_URL
     if look.kind is None:
         reason = f"No parsers support sitemap from {node_url}: {look.refusal}"

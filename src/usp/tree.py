@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,18 +73,43 @@ def sitemap_tree_for_homepage(
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
-    if not is_http_url(homepage_url):
-        raise SitemapException(f"URL {homepage_url} is not a HTTP(s) URL.")
-    url = _homepage(homepage_url, normalize=normalize_homepage_url)
-    known = in_order(_UNPUBLISHED_SITEMAP_PATHS if use_known_paths else (), extra_known_paths or ())
+    search = website_search(
+        homepage_url,
+        use_robots=use_robots,
+        use_known_paths=use_known_paths,
+        extra_known_paths=extra_known_paths,
+        normalize_homepage_url=normalize_homepage_url,
+        use_html_links=use_html_links,
+    )
 
     def seed(crawl: Crawl) -> Callable[[], IndexWebsiteSitemap]:
-        return Website(
-            crawl, url, use_robots=use_robots, use_html_links=use_html_links, known_paths=known
-        ).tree
+        return search(crawl).tree
 
     choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
     return crawl_with(seed, web_client, choice, on_event)
+
+
+def website_search(
+    homepage_url: str,
+    *,
+    use_robots: bool = True,
+    use_known_paths: bool = True,
+    extra_known_paths: Iterable[str] | None = None,
+    normalize_homepage_url: bool = True,
+    use_html_links: bool = False,
+) -> Callable[[Crawl], Website]:
+    """Give what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
+    if not is_http_url(homepage_url):
+        raise SitemapException(f"URL {homepage_url} is not a HTTP(s) URL.")
+    return partial(
+        Website,
+        homepage_url=_homepage(homepage_url, normalize=normalize_homepage_url),
+        use_robots=use_robots,
+        use_html_links=use_html_links,
+        known_paths=in_order(
+            _UNPUBLISHED_SITEMAP_PATHS if use_known_paths else (), extra_known_paths or ()
+        ),
+    )
 
 
 def _homepage(url: str, *, normalize: bool) -> str:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from usp.crawl.crawl import Crawl
-from usp.crawl.threads import run
+from usp.crawl.threads import ThreadDriver
 from usp.store import Store
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -20,6 +20,11 @@ from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
 MANY = [f"/{n}.xml" for n in range(24)]
+
+
+def run(crawl, client, store, on_event=None):
+    with ThreadDriver(crawl, client, store, on_event) as driver:
+        driver.run()
 
 
 def many(delay: float = 0.03) -> dict:

@@ -22,7 +22,7 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.crawl.fetch import Failed, Fetch, Received
+from usp.crawl.fetch import Arrival, Failed, Fetch, Received
 from usp.crawl.pages import StoredPages
 from usp.crawl.queue import Queue
 from usp.crawl.retry import DECLARED, PROBE, log_failure
@@ -33,6 +33,7 @@ from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Iterable, Iterator
 
     from usp.crawl.choice import Choice
@@ -62,6 +63,7 @@ class _Doc:
     quiet: bool
     host: str
     attempt: int = 0
+    arrival: Arrival | None = None
     result: Received | Failed | None = None
 
 
@@ -77,8 +79,23 @@ class Place:
     doc: _Doc | None = None
     reason: str | None = None
     astray: bool = False  # redirected to one of its own parents
+    streamed: bool = False  # read while it came in
     problems: list[Problem] = field(default_factory=list)
     children: list[Place] = field(default_factory=list)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the document has come, or will not."""
+        return self.doc is None or self.doc.result is not None
+
+    @property
+    def arrival(self) -> Arrival | None:
+        """The document while it comes in, unless a redirect led to one of its own parents."""
+        arrival = self.doc.arrival if self.doc else None
+        if arrival is None:
+            return None
+        final_url = arrival.exchange.final_url
+        return None if final_url != self.url and final_url in self.parents else arrival
 
     @property
     def node_url(self) -> str:
@@ -90,6 +107,8 @@ class Place:
         """The address after redirects, as far as they are known."""
         if self.doc and isinstance(self.doc.result, Received):
             return self.doc.result.document.exchange.final_url
+        if self.doc and self.doc.arrival:
+            return self.doc.arrival.exchange.final_url
         return self.url
 
     @property
@@ -104,7 +123,8 @@ class Crawl:
     """Decides what is fetched next and where it stands in the tree.
 
     A driver asks for orders (:meth:`next_fetches`), obeys them, and reports (:meth:`finished`) until
-    the crawl is :attr:`complete`.
+    the crawl is :attr:`complete`. ``awaited`` is the next place of the tree, whose document is not
+    there yet; a stream that sets ``settled`` to a queue finds there the places before it, in order.
     """
 
     def __init__(
@@ -123,8 +143,9 @@ class Crawl:
         self._queue = Queue[_Doc](per_host)
         self._dead: dict[str, str] = {}
         self._silent: dict[str, int] = {}
-        self._walk: Iterator[_Doc] | None = None
-        self._awaited: _Doc | None = None
+        self._walk: Iterator[Place] | None = None
+        self.awaited: Place | None = None
+        self.settled: deque[Place] | None = None
         self.complete = False
 
     # What is wanted -------------------------------------------------------------------------------
@@ -208,6 +229,10 @@ class Crawl:
 
     # Results in -----------------------------------------------------------------------------------
 
+    def arriving(self, order: Fetch, arrival: Arrival) -> None:
+        """Take note of a page sitemap that has begun to come in."""
+        self._docs[order.role, order.url].arrival = arrival
+
     def finished(self, order: Fetch, result: Received | Failed, now: float) -> None:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
@@ -234,6 +259,13 @@ class Crawl:
             self._silent[host] = self._silent.get(host, 0) + 1
             if self._silent[host] >= MAX_SILENT:
                 self._dead.setdefault(host, result.error.message())
+
+    def top_of(self, place: Place) -> Place:
+        """Give the place at the top of the tree that a place stands below, or is."""
+        top = self._roots[place.position[0]]
+        if top.doc is not None and top.doc.role is Role.HOMEPAGE and len(place.position) > 1:
+            return top.children[place.position[1]]
+        return top
 
     def take_events(self) -> list[Event]:
         """Give what has happened since the last call."""
@@ -282,17 +314,19 @@ class Crawl:
         """Settle places as far as their documents have come."""
         if self._walk is None:
             self._walk = self._walk_places(self._roots)
-        while not self.complete and (self._awaited is None or self._awaited.result is not None):
-            self._awaited = next(self._walk, None)
-            self.complete = self._awaited is None
+        while not self.complete and (self.awaited is None or self.awaited.is_there):
+            self.awaited = next(self._walk, None)
+            self.complete = self.awaited is None
 
-    def _walk_places(self, places: Iterable[Place]) -> Iterator[_Doc]:
-        """Settle places in the order of the tree; gives each document that must come first."""
+    def _walk_places(self, places: Iterable[Place]) -> Iterator[Place]:
+        """Settle places in the order of the tree; gives each whose document must come first."""
         for place in places:
             if place.doc is not None:
-                if place.doc.result is None:
-                    yield place.doc
+                while place.doc.result is None:
+                    yield place
                 self._settle_place(place, place.doc)
+            if self.settled is not None:
+                self.settled.append(place)
             yield from self._walk_places(place.children)
 
     def _settle_place(self, place: Place, doc: _Doc) -> None:

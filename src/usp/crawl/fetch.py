@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from usp.crawl.pages import parser_for
 from usp.formats.document import Role
 from usp.formats.parser import ChildEntry
 from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap
 from usp.store import Exchange
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
     from usp.formats.document import DocumentParser
     from usp.formats.parser import Entry
-    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
-    from usp.store import Document, Store
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.objects.sitemap import AbstractIndexSitemap
+    from usp.store import Document, Store, Writer
+    from usp.web_client.abstract_client import AbstractWebClient, ResponseFacts
 
 log = logging.getLogger(__name__)
 
@@ -74,42 +75,137 @@ class Failed:
     error: WebClientErrorResponse
 
 
-def look_at(
-    parser: DocumentParser, chunks: Iterable[bytes], keep: Callable[[bytes], object]
-) -> Look:
-    """Read a document for the first time, keeping every chunk."""
-    children: list[ChildEntry] = []
-    pages_at: int | None = None
+class FirstLook:
+    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``."""
 
-    def sort(entries: Iterable[Entry]) -> None:
-        nonlocal pages_at
+    def __init__(self, parser: DocumentParser) -> None:
+        self.parser = parser
+        self._children: list[ChildEntry] = []
+        self._pages_at: int | None = None
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether the document is known to be a page sitemap."""
+        parser = self.parser.parser
+        return parser is not None and issubclass(parser.sitemap_class, AbstractPagesSitemap)
+
+    def feed(self, chunk: bytes) -> bool:
+        """Read on; False if the rest is of no use."""
+        self._sort(self.parser.feed(chunk))
+        return self.parser.refusal is None
+
+    def _sort(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             if isinstance(entry, ChildEntry):
-                children.append(entry)
-            elif pages_at is None:
-                pages_at = len(children)
+                self._children.append(entry)
+            elif self._pages_at is None:
+                self._pages_at = len(self._children)
 
-    broken: str | None = None
-    try:
-        for chunk in chunks:
-            keep(chunk)
-            sort(parser.feed(chunk))
-            if parser.refusal:
-                break
-    except BrokenBody as error:
-        broken = str(error)
-    sort(parser.close())
-    problems = parser.problems.listed()
-    if broken is not None:
-        problems.insert(0, Problem(f"the transfer broke off: {broken}"))
-    return Look(
-        kind=parser.parser.sitemap_class if parser.parser and not parser.refusal else None,
-        refusal=parser.refusal,
-        children=tuple(children),
-        pages_at=pages_at,
-        problems=tuple(problems),
-        broken=broken,
-    )
+    def close(self, broken: str | None = None) -> Look:
+        """Say what the document is; ``broken`` is why it may not be whole."""
+        self._sort(self.parser.close())
+        parser = self.parser.parser
+        problems = self.parser.problems.listed()
+        if broken is not None:
+            problems.insert(0, Problem(f"the transfer broke off: {broken}"))
+        return Look(
+            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
+            refusal=self.parser.refusal,
+            children=tuple(self._children),
+            pages_at=self._pages_at,
+            problems=tuple(problems),
+            broken=broken,
+        )
+
+
+class Arrival:
+    """A page sitemap that is still coming in, and can be read as far as it has come.
+
+    Whoever waits for more of it leaves a call in ``on_growth``: it is made once, from the thread that
+    receives.
+    """
+
+    def __init__(self, exchange: Exchange, writer: Writer) -> None:
+        self.exchange = exchange
+        self.writer = writer
+        self.over = False
+        self.on_growth: Callable[[], object] | None = None
+
+    def tell(self) -> None:
+        """Say that more has come, or that nothing more will."""
+        waiting, self.on_growth = self.on_growth, None
+        if waiting:
+            waiting()
+
+
+class Reception:
+    """Takes the body of one answer: stores it, looks at it, and says what came of it."""
+
+    def __init__(self, order: Fetch, response: ResponseFacts, store: Store, started: float) -> None:
+        self._started = started
+        content_type = response.header("Content-Type")
+        content_encoding = response.header("Content-Encoding")
+        self._exchange = Exchange(
+            url=order.url,
+            final_url=response.url(),
+            status=response.status_code(),
+            headers=response.headers(),
+            redirects=response.redirects(),
+            attempts=order.attempt,
+            content_type=content_type,
+            content_encoding=content_encoding,
+        )
+        parser = parser_for(
+            response.url(), content_type, content_encoding, role=order.role, glance=True, fast=True
+        )
+        self._look = FirstLook(parser)
+        self._writer = store.writer()
+        self.arrival: Arrival | None = None
+
+    def take(self, chunk: bytes) -> bool:
+        """Take a chunk; False if the rest need not be received."""
+        self._writer.write(chunk)
+        going_on = self._look.feed(chunk)
+        if self.arrival is not None:
+            self.arrival.tell()
+        elif self._look.has_pages:
+            self.arrival = Arrival(self._exchange, self._writer)
+        return going_on
+
+    def end(self, broken: str | None = None) -> Received | Failed:
+        """Say what came; ``broken`` is why the body ended too early, if it did."""
+        look = self._look.close(broken)
+        if broken is not None and not self._writer.size:
+            return Failed(WebClientErrorResponse(f"no data came: {broken}", retryable=True))
+        exchange = replace(
+            self._exchange,
+            seconds=time.monotonic() - self._started,
+            received=self._writer.size,
+            charset=self._look.parser.encoding,
+            broken=broken,
+        )
+        if self.arrival is not None:
+            self.arrival.over = True
+            self.arrival.tell()
+        return Received(self._writer.finish(exchange), look)
+
+    def fail(self, error: BaseException) -> Failed:
+        """Forget what came."""
+        self._writer.discard()
+        if self.arrival is not None:
+            self.arrival.over = True
+            self.arrival.tell()
+        return mistake(error)
+
+
+def no_response() -> Failed:
+    """Say that a client gave something that is no response."""
+    return Failed(WebClientErrorResponse("the web client gave no response", retryable=False))
+
+
+def mistake(error: BaseException) -> Failed:
+    """Say that a client or a disk has failed in a way that it should not."""
+    return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
 
 
 def fetch_document(
@@ -117,67 +213,51 @@ def fetch_document(
     client: AbstractWebClient,
     store: Store,
     given_up: Callable[[], bool] = lambda: False,
+    announce: Callable[[Arrival], object] = lambda _: None,
 ) -> Received | Failed:
     """Fetch a document, store it and look at it; every failure is returned.
 
-    ``given_up`` is asked while the body comes in: True ends the transfer.
+    ``given_up`` is asked while the body comes in: True ends the transfer. ``announce`` is told of a
+    page sitemap as soon as it is known to be one.
     """
     started = time.monotonic()
     try:
         response = client.get(order.url)
-    except Exception as error:  # a client's mistake must not end the crawl
+    except Exception as error:
         log.exception("The web client failed on %s", order.url)
-        return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
+        return mistake(error)
     if isinstance(response, WebClientErrorResponse):
         return Failed(response)
     if not isinstance(response, AbstractWebClientSuccessResponse):
-        return Failed(WebClientErrorResponse("the web client gave no response", retryable=False))
+        return no_response()
     try:
-        return _receive(order, response, store, started, given_up)
-    except Exception as error:  # noqa: BLE001 - the same
-        return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
+        reception = Reception(order, response, store, started)
+        return _receive(reception, response.body(), given_up, announce)
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        return mistake(error)
     finally:
         response.close()
 
 
 def _receive(
-    order: Fetch,
-    response: AbstractWebClientSuccessResponse,
-    store: Store,
-    started: float,
+    reception: Reception,
+    body: Iterable[bytes],
     given_up: Callable[[], bool],
+    announce: Callable[[Arrival], object],
 ) -> Received | Failed:
-    content_type = response.header("Content-Type")
-    content_encoding = response.header("Content-Encoding")
-    parser = parser_for(
-        response.url(), content_type, content_encoding, role=order.role, glance=True, fast=True
-    )
-    writer = store.writer()
-
-    def keep(chunk: bytes) -> None:
-        if given_up():
-            raise BrokenBody("the crawl was given up")
-        writer.write(chunk)
-
+    announced = False
     try:
-        look = look_at(parser, response.body(), keep)
-    except BaseException:
-        writer.discard()
-        raise
-    if look.broken is not None and not writer.size:
-        return Failed(WebClientErrorResponse(f"no data came: {look.broken}", retryable=True))
-    exchange = Exchange(
-        url=order.url,
-        final_url=response.url(),
-        status=response.status_code(),
-        headers=response.headers(),
-        redirects=response.redirects(),
-        attempts=order.attempt,
-        seconds=time.monotonic() - started,
-        received=writer.size,
-        content_type=content_type,
-        content_encoding=content_encoding,
-        charset=parser.encoding,
-        broken=look.broken,
-    )
-    return Received(writer.finish(exchange), look)
+        for chunk in body:
+            if given_up():
+                return reception.end("the crawl was given up")
+            going_on = reception.take(chunk)
+            if reception.arrival and not announced:
+                announced = True
+                announce(reception.arrival)
+            if not going_on:
+                break
+    except BrokenBody as error:
+        return reception.end(str(error))
+    except Exception as error:  # noqa: BLE001 - the same
+        return reception.fail(error)
+    return reception.end()

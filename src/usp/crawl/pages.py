@@ -7,14 +7,15 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp.formats.document import DocumentParser, Role
-from usp.formats.parser import ChildEntry, PageBatch, PageEntry
+from usp.formats.parser import ChildEntry, PageEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from usp.formats.parser import Entry
     from usp.objects.page import SitemapPage
     from usp.objects.problem import Problem, Problems
-    from usp.store import Document
+    from usp.store import Document, Exchange
 
 
 def parser_for(
@@ -37,6 +38,44 @@ def parser_for(
     )
 
 
+class PageReader:
+    """Gives the pages of a document while it is read: ``feed`` chunks, then ``close``.
+
+    The first declaration of a URL counts.
+    """
+
+    def __init__(self, base: str | None, exchange: Exchange) -> None:
+        self._parser = parser_for(base, exchange.content_type, exchange.content_encoding, fast=True)
+        self._seen: set[str] = set()
+
+    def feed(self, chunk: bytes) -> Iterator[SitemapPage]:
+        """Give the pages that are complete so far."""
+        return chain.from_iterable(map(self._pages, self._parser.feed(chunk)))
+
+    def close(self) -> Iterator[SitemapPage]:
+        """Give the rest."""
+        return chain.from_iterable(map(self._pages, self._parser.close()))
+
+    def _pages(self, entry: Entry) -> Iterable[SitemapPage]:
+        seen = self._seen
+        if isinstance(entry, ChildEntry):
+            return ()
+        if isinstance(entry, PageEntry):
+            page = entry.page()
+            if page is None or page.url in seen:
+                return ()
+            seen.add(page.url)
+            return (page,)
+        urls = entry.urls
+        if seen.isdisjoint(urls):
+            before = len(seen)
+            seen.update(urls)
+            if len(seen) == before + len(urls):
+                return entry.pages()
+            seen.difference_update(urls)
+        return [page for page in entry.pages() if page.url not in seen and not seen.add(page.url)]  # type: ignore[func-returns-value]
+
+
 class StoredPages:
     """The pages of a stored document: a page source for the nodes of the tree.
 
@@ -49,42 +88,14 @@ class StoredPages:
         self._document = document
         self._base = base
 
-    def _parser(self, *, fast: bool) -> DocumentParser:
-        exchange = self._document.exchange
-        return parser_for(self._base, exchange.content_type, exchange.content_encoding, fast=fast)
-
-    def _entries(self, parser: DocumentParser) -> Iterator[PageEntry | PageBatch]:
-        for chunk in self._document.chunks():
-            for entry in parser.feed(chunk):
-                if not isinstance(entry, ChildEntry):
-                    yield entry
-        for entry in parser.close():
-            if not isinstance(entry, ChildEntry):
-                yield entry
-
     def __iter__(self) -> Iterator[SitemapPage]:
         """Read the pages; the first declaration of a URL counts."""
-        return chain.from_iterable(self._first_declarations())
+        return chain.from_iterable(self._batches())
 
-    def _first_declarations(self) -> Iterator[Iterable[SitemapPage]]:
-        seen: set[str] = set()
-        for entry in self._entries(self._parser(fast=True)):
-            if isinstance(entry, PageBatch):
-                if seen.isdisjoint(entry.urls):
-                    before = len(seen)
-                    seen.update(entry.urls)
-                    if len(seen) == before + len(entry.urls):
-                        yield entry.pages()
-                        continue
-                    seen.difference_update(entry.urls)
-                pages = entry.pages()
-            else:
-                page = entry.page()
-                pages = iter((page,) if page is not None else ())
-            for page in pages:
-                if page.url not in seen:
-                    seen.add(page.url)
-                    yield (page,)
+    def _batches(self) -> Iterator[Iterator[SitemapPage]]:
+        reader = PageReader(self._base, self._document.exchange)
+        yield from map(reader.feed, self._document.chunks())
+        yield reader.close()
 
     def count(self) -> int:
         """Count the pages without keeping them."""
@@ -92,12 +103,19 @@ class StoredPages:
 
     def problems(self) -> list[Problem]:
         """Read the document, field by field, and say what was wrong with it."""
-        parser = self._parser(fast=False)
-        for entry in self._entries(parser):
-            assert isinstance(entry, PageEntry)
-            entry.page(partial(self._note, parser.problems, entry.line))
+        exchange = self._document.exchange
+        parser = parser_for(self._base, exchange.content_type, exchange.content_encoding)
+        for chunk in self._document.chunks():
+            self._check(parser, parser.feed(chunk))
+        self._check(parser, parser.close())
         return parser.problems.listed()
 
     @staticmethod
-    def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:
-        problems.add(message, line, excerpt or None)
+    def _check(parser: DocumentParser, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if isinstance(entry, PageEntry):
+                entry.page(partial(_note, parser.problems, entry.line))
+
+
+def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:
+    problems.add(message, line, excerpt or None)

@@ -7,17 +7,16 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from usp.crawl.fetch import Failed, fetch_document
-from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.crawl.fetch import Arrival, fetch_document, mistake
 
 if TYPE_CHECKING:
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
-    from usp.crawl.fetch import Fetch, Received
+    from usp.crawl.fetch import Failed, Fetch, Received
     from usp.store import Store
     from usp.web_client.abstract_client import AbstractWebClient
 
-    Result = tuple[Fetch, Received | Failed]
+    News = tuple[Fetch, Received | Failed | Arrival]
 
 TOTAL_FACTOR = 2
 """How many times the requests to one host a crawl may have under way in all."""
@@ -25,37 +24,63 @@ TOTAL_FACTOR = 2
 _PATIENCE = 1.0  # seconds to wait for threads that are still receiving when the crawl is given up
 
 
-def run(
-    crawl: Crawl, client: AbstractWebClient, store: Store, on_event: Listener | None = None
-) -> None:
-    """Drive a crawl until it is complete; events are told in this thread."""
-    workers = _Workers(client, store) if client.max_concurrent_requests > 1 else None
-    try:
-        _drive(crawl, workers or _Here(client, store), on_event)
-    finally:
-        if workers:
-            workers.stop()
+class ThreadDriver:
+    """Drives a crawl, step by step or to its end; events are told in the thread that drives.
 
+    A context: leaving it ends the threads.
+    """
 
-def _drive(crawl: Crawl, hands: _Workers | _Here, on_event: Listener | None) -> None:
-    while True:
-        now = time.monotonic()
-        for order in crawl.next_fetches(hands.room(), now):
+    def __init__(
+        self,
+        crawl: Crawl,
+        client: AbstractWebClient,
+        store: Store,
+        on_event: Listener | None = None,
+    ) -> None:
+        self._crawl = crawl
+        self._on_event = on_event
+        concurrency = getattr(client, "max_concurrent_requests", 1)
+        self._hands = _Workers(client, store) if concurrency > 1 else _Here(client, store)
+
+    def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hands.stop()
+
+    def run(self) -> None:
+        """Drive the crawl until it is complete."""
+        while not self._crawl.complete:
+            self.step()
+
+    def step(self, *, wait: bool = True) -> None:
+        """Give out orders, and take one piece of news; ``wait`` for it unless there is some."""
+        crawl, hands = self._crawl, self._hands
+        for order in crawl.next_fetches(hands.room(), time.monotonic()):
             hands.start(order)
-        _tell(crawl, on_event)
+        self._tell()
         if crawl.complete:
             return
         wake_at = crawl.wake_at()
-        result = hands.wait(None if wake_at is None else max(0.0, wake_at - time.monotonic()))
-        if result is not None:
-            crawl.finished(*result, time.monotonic())
-            _tell(crawl, on_event)
+        pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
+        news = hands.news(pause if wait else 0.0)
+        if news is None:
+            return
+        order, what = news
+        if isinstance(what, Arrival):
+            crawl.arriving(order, what)
+        else:
+            crawl.finished(order, what, time.monotonic())
+        self._tell()
 
+    def call_me(self, arrival: Arrival) -> None:
+        """End the wait of a step when more of a document has come."""
+        arrival.on_growth = self._hands.wake
 
-def _tell(crawl: Crawl, on_event: Listener | None) -> None:
-    for event in crawl.take_events():
-        if on_event:
-            on_event(event)
+    def _tell(self) -> None:
+        for event in self._crawl.take_events():
+            if self._on_event:
+                self._on_event(event)
 
 
 class _Here:
@@ -67,17 +92,23 @@ class _Here:
         self._order: Fetch | None = None
 
     def room(self) -> int:
-        return 1
+        return 0 if self._order else 1
 
     def start(self, order: Fetch) -> None:
         self._order = order
 
-    def wait(self, timeout: float | None) -> Result | None:
+    def news(self, timeout: float | None) -> News | None:
         order, self._order = self._order, None
         if order is None:
             time.sleep(timeout or 0.0)
             return None
         return order, fetch_document(order, self._client, self._store)
+
+    def wake(self) -> None:
+        """Nothing: nobody waits while a document comes in."""
+
+    def stop(self) -> None:
+        """Nothing: what was started is over."""
 
 
 class _Workers:
@@ -88,7 +119,7 @@ class _Workers:
         self._store = store
         self._most = client.max_concurrent_requests * TOTAL_FACTOR
         self._orders: queue.SimpleQueue[Fetch | None] = queue.SimpleQueue()
-        self._results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._busy = 0
         self._stopped = False
@@ -104,21 +135,35 @@ class _Workers:
             thread.start()
         self._orders.put(order)
 
-    def wait(self, timeout: float | None) -> Result | None:
+    def news(self, timeout: float | None) -> News | None:
         try:
-            result = self._results.get(timeout=timeout)
+            news = self._news.get(timeout=timeout) if timeout != 0 else self._news.get_nowait()
         except queue.Empty:
             return None
-        self._busy -= 1
-        return result
+        if news is not None and not isinstance(news[1], Arrival):
+            self._busy -= 1
+        return news
+
+    def wake(self) -> None:
+        """End a wait for news; called from any thread."""
+        self._news.put(None)
 
     def _work(self) -> None:
         while (order := self._orders.get()) is not None and not self._stopped:
-            try:
-                result = fetch_document(order, self._client, self._store, lambda: self._stopped)
-            except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
-                result = Failed(WebClientErrorResponse(repr(error), retryable=False))
-            self._results.put((order, result))
+            self._obey(order)
+
+    def _obey(self, order: Fetch) -> None:
+        def announce(arrival: Arrival) -> None:
+            self._news.put((order, arrival))
+
+        result: Received | Failed
+        try:
+            result = fetch_document(
+                order, self._client, self._store, lambda: self._stopped, announce
+            )
+        except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
+            result = mistake(error)
+        self._news.put((order, result))
 
     def stop(self) -> None:
         """End the threads; those that are still receiving end by themselves soon after."""

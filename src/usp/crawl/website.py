@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.build import node_for
 from usp.formats.document import Role
-from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
+from usp.objects.sitemap import IndexWebsiteSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from usp.crawl.crawl import Crawl, Place
 
@@ -35,36 +35,51 @@ class Website:
             crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1) if use_html_links else None
         )
         self._known = [crawl.want(homepage_url + path, probe=True) for path in known_paths]
+        self._held: dict[int, bool] = {}
+        self._urls: set[str] | None = None
 
     def tree(self) -> IndexWebsiteSitemap:
         """Give the tree, once the crawl is complete."""
-        top: list[AbstractSitemap] = []
-        held: set[str] = set()
+        return IndexWebsiteSitemap(
+            self._url, [node_for(place) for place in self._tops() if self.holds(place)]
+        )
+
+    def _tops(self) -> Iterator[Place]:
+        """Give what may stand at the top of the tree, in order."""
         if self._robots is not None:
-            robots = node_for(self._robots)
-            if not isinstance(robots, InvalidSitemap):
-                top.append(robots)
-                held.update(_urls(self._robots))
+            yield self._robots
         if self._homepage is not None:
-            self._add(top, held, self._homepage.children, keep_invalid=True)
-        self._add(top, held, self._known, keep_invalid=False)
-        return IndexWebsiteSitemap(self._url, top)
+            yield from self._homepage.children
+        yield from self._known
 
-    @staticmethod
-    def _add(
-        top: list[AbstractSitemap], held: set[str], places: Iterable[Place], *, keep_invalid: bool
-    ) -> None:
-        """Add what robots.txt's subtree does not hold and what is not there yet."""
-        for place in places:
-            if place.url in held or place.final_url in held:
-                continue
-            node = node_for(place)
-            if keep_invalid or not isinstance(node, InvalidSitemap):
-                top.append(node)
-                held.update((place.url, place.final_url))
+    def holds(self, top: Place) -> bool:
+        """Tell whether a place stands at the top of the tree; asked in order, or asked again.
+
+        A robots.txt that is none leaves no trace, and neither do known paths that lead to no sitemap,
+        or to one that stands in robots.txt's subtree or at the top already.
+        """
+        known = self._held.get(id(top))
+        if known is None:
+            known = self._held[id(top)] = self._decide(top)
+        return known
+
+    def _decide(self, top: Place) -> bool:
+        linked = self._homepage is not None and top in self._homepage.children
+        if top.received is None and not top.arrival and not linked:
+            return False
+        if top is self._robots:
+            return True
+        if self._urls is None:
+            self._urls = set(
+                _urls(self._robots) if self._robots and self.holds(self._robots) else ()
+            )
+        if top.url in self._urls or top.final_url in self._urls:
+            return False
+        self._urls.update((top.url, top.final_url))
+        return True
 
 
-def _urls(place: Place) -> Iterable[str]:
+def _urls(place: Place) -> Iterator[str]:
     """Give the addresses of a place and of everything below it, before and after redirects."""
     yield place.url
     yield place.final_url

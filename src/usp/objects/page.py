@@ -170,9 +170,10 @@ class SitemapPage:
     A plain value: read-only attributes, equality over all of them, hash over the URL.
     """
 
-    __slots__ = ("_fields", "_url")
+    __slots__ = ("_fields", "_sitemap_url", "_url")
 
     _fields: PageFields | _OwnFields | None
+    _sitemap_url: str
     url: str = property(attrgetter("_url"), doc="The address of the page, absolute.")  # type: ignore[assignment]
 
     def __init__(
@@ -209,6 +210,11 @@ class SitemapPage:
         page._url = url  # noqa: SLF001 - a constructor
         page._fields = fields
         return page
+
+    @property
+    def sitemap_url(self) -> str | None:
+        """The sitemap that a page of a stream came from; None for pages of a tree."""
+        return getattr(self, "_sitemap_url", None)
 
     def fields(self) -> PageFields:
         """Give everything but the URL, as a tuple."""

@@ -88,29 +88,34 @@ class Store:
 
 
 class Writer:
-    """Takes the chunks of one document; ``finish`` gives it, ``discard`` forgets it."""
+    """Takes the chunks of one document; ``finish`` gives it, ``discard`` forgets it.
+
+    Another thread may read what is written so far.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._parts: list[bytes] | None = []
         self._places: list[tuple[int, int]] = []
+        self._lock = threading.Lock()
         self.size = 0
 
     def write(self, data: bytes) -> None:
         """Add a chunk."""
         if not data:
             return
-        self.size += len(data)
-        if self._parts is not None:
-            if self._store.hold(len(data), self.size):
+        with self._lock:
+            size = self.size + len(data)
+            if self._parts is not None and self._store.hold(len(data), size):
                 self._parts.append(data)
-                return
-            self._leave_memory()
-        self._spool(data)
+            else:
+                self._leave_memory()
+                self._spool(data)
+            self.size = size
 
     def _leave_memory(self) -> None:
-        parts, self._parts = self._parts or [], None
-        held = b"".join(parts)
+        held = b"".join(self._parts or ())
+        self._parts = None
         if held:
             self._spool(held)
             self._store.release(len(held))
@@ -122,6 +127,19 @@ class Writer:
         else:
             self._places.append((offset, length))
 
+    def read(self, position: int) -> bytes:
+        """Give what is written from a position on, or a part of that; empty if that is nothing."""
+        with self._lock:
+            if self._parts is not None:
+                return b"".join(self._parts)[position:]
+            places = list(self._places)
+        for offset, length in places:
+            if position < length:
+                rest = (offset + position, length - position)
+                return next(self._store.read([rest]))
+            position -= length
+        return b""
+
     def finish(self, exchange: Exchange) -> Document:
         """Give the document."""
         data = None if self._parts is None else b"".join(self._parts)
@@ -129,6 +147,7 @@ class Writer:
 
     def discard(self) -> None:
         """Forget what was written; a spool does not shrink."""
-        if self._parts is not None:
-            self._store.release(sum(map(len, self._parts)))
-            self._parts = None
+        with self._lock:
+            if self._parts is not None:
+                self._store.release(sum(map(len, self._parts)))
+                self._parts = None

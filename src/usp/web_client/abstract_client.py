@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 RETRYABLE_HTTP_STATUS_CODES = frozenset(
     {400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598}
@@ -27,36 +27,20 @@ class AbstractWebClientResponse(abc.ABC):  # noqa: B024 - a common name for both
     """An answer, good or bad."""
 
 
-class AbstractWebClientSuccessResponse(AbstractWebClientResponse):
-    """A 2xx answer."""
+class ResponseFacts(AbstractWebClientResponse):
+    """A 2xx answer without its body."""
 
     @abc.abstractmethod
     def status_code(self) -> int:
         """Give the status, such as 200."""
 
     @abc.abstractmethod
-    def status_message(self) -> str:
-        """Give the reason that stands beside the status, such as ``OK``."""
-
-    @abc.abstractmethod
     def header(self, case_insensitive_name: str) -> str | None:
         """Give the value of a header, or None."""
 
     @abc.abstractmethod
-    def raw_data(self) -> bytes:
-        """Give the body, HTTP's own compression removed."""
-
-    @abc.abstractmethod
     def url(self) -> str:
         """Give the address that answered, after redirects."""
-
-    def body(self) -> Iterator[bytes]:
-        """Give the body in pieces, as they come.
-
-        A client that can stream overrides this; it may leave gzip and deflate packed, and raises
-        :class:`BrokenBody` if the body ends too early.
-        """
-        yield self.raw_data()
 
     def redirects(self) -> tuple[str, ...]:
         """Give the addresses that led here by redirect, first to last."""
@@ -66,7 +50,38 @@ class AbstractWebClientSuccessResponse(AbstractWebClientResponse):
         """Give all headers, where the client knows them."""
         return ()
 
+
+class AbstractWebClientSuccessResponse(ResponseFacts):
+    """A 2xx answer."""
+
+    @abc.abstractmethod
+    def status_message(self) -> str:
+        """Give the reason that stands beside the status, such as ``OK``."""
+
+    @abc.abstractmethod
+    def raw_data(self) -> bytes:
+        """Give the body, HTTP's own compression removed."""
+
+    def body(self) -> Iterator[bytes]:
+        """Give the body in pieces, as they come.
+
+        A client that can stream overrides this; it may leave gzip and deflate packed, and raises
+        :class:`BrokenBody` if the body ends too early.
+        """
+        yield self.raw_data()
+
     def close(self) -> None:
+        """Let go of the connection; the body will not be read any further."""
+
+
+class AbstractAsyncWebClientSuccessResponse(ResponseFacts):
+    """A 2xx answer to an asynchronous client."""
+
+    @abc.abstractmethod
+    def body(self) -> AsyncIterator[bytes]:
+        """Give the body in pieces, as they come; raises :class:`BrokenBody` if it ends too early."""
+
+    async def close(self) -> None:
         """Let go of the connection; the body will not be read any further."""
 
 
@@ -119,6 +134,21 @@ class AbstractWebClient(abc.ABC):
 
     @abc.abstractmethod
     def get(self, url: str) -> AbstractWebClientResponse:
+        """Fetch a URL, following redirects; connection errors are returned, not raised."""
+
+
+class AbstractAsyncWebClient(abc.ABC):
+    """What fetches documents for a crawl on asyncio; any number of requests at a time."""
+
+    max_concurrent_requests: int = 8
+    """How many requests to one host the client takes at a time."""
+
+    @abc.abstractmethod
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are read; None lifts the limit."""
+
+    @abc.abstractmethod
+    async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import email.utils
 import logging
-import time
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
 import urllib3.exceptions
 import urllib3.response
 
-import usp
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractWebClient,
@@ -25,22 +21,22 @@ from usp.web_client.abstract_client import (
     RequestWaiter,
     WebClientErrorResponse,
 )
+from usp.web_client.identity import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_TIMEOUT,
+    Identity,
+    host_of,
+    message_of,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 log = logging.getLogger(__name__)
 
-DEFAULT_TIMEOUT = (9.05, 60)
-"""Seconds to connect, and seconds between two pieces of an answer."""
-
-DEFAULT_CONCURRENCY = 8
-"""How many requests to one host are under way at a time, unless told otherwise."""
-
 _CHUNK = 128 * 1024
-_ENCODINGS = "gzip, deflate"  # what is unpacked by content later; others are not asked for
 _KEPT_PACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
-_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 _BODY_ERRORS = (
     urllib3.exceptions.HTTPError,
     requests.RequestException,
@@ -125,7 +121,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
             while data := read(_CHUNK, decode_content=decode):
                 yield data
         except _BODY_ERRORS as error:
-            raise BrokenBody(_message(error)) from error
+            raise BrokenBody(message_of(error)) from error
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -180,10 +176,8 @@ class RequestsWebClient(AbstractWebClient):
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
         self._session = session or _session(self.max_concurrent_requests)
-        self._headers = dict(headers or {})
-        self._user_agent = user_agent
+        self._identity = Identity(user_agent, headers)
         self._auth = auth
-        self._home: str | None = None
         self._timeout: float | tuple[float, float] | None = DEFAULT_TIMEOUT
         self._proxies: dict[str, str] = {}
         self._limit: int | None = None
@@ -213,15 +207,15 @@ class RequestsWebClient(AbstractWebClient):
                 url,
                 timeout=self._timeout,
                 stream=True,
-                headers=self._request_headers(url),
+                headers=self._identity.headers(url, names_itself=self._session_names_itself()),
                 proxies=self._proxies,
                 verify=self._verify,
-                auth=self._auth if self._is_home(url) else None,
+                auth=self._auth if self._identity.is_home(url) else None,
             )
         except requests.RequestException as error:
             return _connection_error(error, url)
         except (urllib3.exceptions.HTTPError, ValueError, HTTPException, OSError) as error:
-            return RequestsWebClientErrorResponse(_message(error), retryable=False)
+            return RequestsWebClientErrorResponse(message_of(error), retryable=False)
         if 200 <= response.status_code < 300:  # noqa: PLR2004
             return RequestsWebClientSuccessResponse(response, self._limit)
         response.close()
@@ -231,29 +225,6 @@ class RequestsWebClient(AbstractWebClient):
             status=response.status_code,
             retry_after=retry_after(response.headers.get("Retry-After")),
         )
-
-    def _is_home(self, url: str) -> bool:
-        host = _host(url)
-        if host is None:
-            return False
-        if self._home is None:
-            self._home = host
-        return host == self._home
-
-    def _request_headers(self, url: str) -> dict[str, str | None]:
-        headers: dict[str, str | None] = {"Accept-Encoding": _ENCODINGS}
-        agent = self._user_agent
-        if agent is None and not self._session_names_itself():
-            agent = f"ultimate_sitemap_parser/{usp.__version__}"
-        if agent is not None:
-            headers["User-Agent"] = agent
-        home = self._is_home(url)
-        headers.update(
-            (name, value)
-            for name, value in self._headers.items()
-            if home or name.lower() not in _SECRET_HEADERS
-        )
-        return headers
 
     def _session_names_itself(self) -> bool:
         agent = self._session.headers.get("User-Agent")
@@ -277,15 +248,11 @@ def _reason(response: requests.Response) -> str:
         return ""
 
 
-def _message(error: Exception) -> str:
-    return str(error) or type(error).__name__
-
-
 def _connection_error(error: requests.RequestException, url: str) -> RequestsWebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time."""
-    message = _message(error)
+    message = message_of(error)
     # A redirect may have led to another host: then nothing is said about the one that was asked.
-    asked = error.request is None or _host(error.request.url or "") == _host(url)
+    asked = error.request is None or host_of(error.request.url or "") == host_of(url)
     cause = _cause(error)
     nobody = isinstance(error, requests.ConnectTimeout) or isinstance(
         cause, urllib3.exceptions.NewConnectionError
@@ -300,28 +267,7 @@ def _connection_error(error: requests.RequestException, url: str) -> RequestsWeb
     return RequestsWebClientErrorResponse(message, retryable=aborted)
 
 
-def _host(url: str) -> str | None:
-    try:
-        return urlsplit(url).netloc.lower()
-    except ValueError:
-        return None
-
-
 def _cause(error: Exception) -> object:
     """Give what ``requests`` has wrapped, perhaps twice."""
     cause = error.args[0] if error.args else None
     return getattr(cause, "reason", cause)
-
-
-def retry_after(header: str | None) -> float | None:
-    """Give the seconds that a ``Retry-After`` header asks to wait, given as seconds or as a date."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:12])
-    try:
-        date = email.utils.parsedate_to_datetime(text)
-        return max(0.0, date.timestamp() - time.time())
-    except (TypeError, ValueError, IndexError, OverflowError):
-        return None

@@ -10,7 +10,8 @@ from usp.cli.log import no_logging
 from usp.cli.treeview import summary, tree_view
 from usp.demo import demo_site
 from usp.tree import sitemap_tree_for_homepage
-from usp.web_client.requests_client import DEFAULT_CONCURRENCY, RequestsWebClient
+from usp.web_client.identity import DEFAULT_CONCURRENCY
+from usp.web_client.requests_client import RequestsWebClient
 
 _NO_WRAP = 1_000_000  # columns: a pipe has no width
 

@@ -228,9 +228,7 @@ class Scanner:
                 self._at = match.end()
                 if self.handler is not handler:
                     return  # the root is found: its parser takes the rest
-            elif not self._other(at, final=final):
-                return
-            elif self.handler is not handler:
+            elif not self._other(at, final=final) or self.handler is not handler:
                 return
 
     def _other(self, at: int, *, final: bool) -> bool:

@@ -1,0 +1,156 @@
+"""Drives a crawl on asyncio: obeys its orders, several at a time, and reports back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from usp.crawl.fetch import Arrival, Failed, Reception, fetch_document, mistake, no_response
+from usp.crawl.threads import TOTAL_FACTOR
+from usp.web_client.abstract_client import (
+    AbstractAsyncWebClientSuccessResponse,
+    AbstractWebClient,
+    BrokenBody,
+    WebClientErrorResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp.crawl.crawl import Crawl
+    from usp.crawl.events import Listener
+    from usp.crawl.fetch import Fetch, Received
+    from usp.store import Store
+    from usp.web_client.abstract_client import AbstractAsyncWebClient
+
+
+class LoopDriver:
+    """Drives a crawl, step by step or to its end, in the loop that is running.
+
+    An asynchronous context: leaving it cancels what is under way. A synchronous client is asked in
+    threads, as many at a time as it allows.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        client: AbstractAsyncWebClient | AbstractWebClient,
+        store: Store,
+        on_event: Listener | None = None,
+    ) -> None:
+        self._crawl = crawl
+        self._client = client
+        self._store = store
+        self._on_event = on_event
+        self._most = client.max_concurrent_requests
+        if self._most > 1:
+            self._most *= TOTAL_FACTOR
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._news = asyncio.Event()
+
+    async def __aenter__(self) -> LoopDriver:  # noqa: PYI034 - nobody subclasses it
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def run(self) -> None:
+        """Drive the crawl until it is complete."""
+        while not self._crawl.complete:
+            await self.step()
+
+    async def step(self, *, wait: bool = True) -> None:
+        """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
+        crawl = self._crawl
+        for order in crawl.next_fetches(self._most - len(self._tasks), time.monotonic()):
+            task = asyncio.create_task(self._obey(order))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._tell()
+        if crawl.complete:
+            return
+        wake_at = crawl.wake_at()
+        pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
+        if wait:
+            try:
+                await asyncio.wait_for(self._news.wait(), pause)
+            except TimeoutError:
+                return
+        else:
+            await asyncio.sleep(0)
+        self._news.clear()
+        self._tell()
+
+    def call_me(self, arrival: Arrival) -> None:
+        """End the wait of a step when more of a document has come."""
+        loop = asyncio.get_running_loop()
+        arrival.on_growth = lambda: loop.call_soon_threadsafe(self._news.set)
+
+    def _tell(self) -> None:
+        for event in self._crawl.take_events():
+            if self._on_event:
+                self._on_event(event)
+
+    async def _obey(self, order: Fetch) -> None:
+        if isinstance(self._client, AbstractWebClient):
+            result = await asyncio.to_thread(fetch_document, order, self._client, self._store)
+        else:
+            result = await _fetch(order, self._client, self._store, self._announcer(order))
+        self._crawl.finished(order, result, time.monotonic())
+        self._news.set()
+
+    def _announcer(self, order: Fetch) -> Callable[[Arrival], None]:
+        def announce(arrival: Arrival) -> None:
+            self._crawl.arriving(order, arrival)
+            self._news.set()
+
+        return announce
+
+
+async def _fetch(
+    order: Fetch,
+    client: AbstractAsyncWebClient,
+    store: Store,
+    announce: Callable[[Arrival], None],
+) -> Received | Failed:
+    """Fetch a document, store it and look at it; every failure is returned."""
+    started = time.monotonic()
+    try:
+        response = await client.get(order.url)
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        return mistake(error)
+    if isinstance(response, WebClientErrorResponse):
+        return Failed(response)
+    if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
+        return no_response()
+    try:
+        return await _receive(Reception(order, response, store, started), response, announce)
+    finally:
+        await response.close()
+
+
+async def _receive(
+    reception: Reception,
+    response: AbstractAsyncWebClientSuccessResponse,
+    announce: Callable[[Arrival], None],
+) -> Received | Failed:
+    announced = False
+    try:
+        async for chunk in response.body():
+            going_on = reception.take(chunk)
+            if reception.arrival and not announced:
+                announced = True
+                announce(reception.arrival)
+            if not going_on:
+                break
+    except BrokenBody as error:
+        return reception.end(str(error))
+    except Exception as error:  # noqa: BLE001 - the same
+        return reception.fail(error)
+    except BaseException as error:
+        reception.fail(error)
+        raise
+    return reception.end()
