@@ -77,7 +77,8 @@ class IndexXMLSitemapParser(AbstractXMLSitemapParser):
         if len(found) != block.count(tags.end):
             return None
         return [
-            ChildEntry(loc.replace("&amp;", "&"), lastmod.strip() or None) for loc, lastmod in found
+            ChildEntry(loc.rstrip().replace("&amp;", "&"), lastmod.strip() or None)
+            for loc, lastmod in found
         ]
 
 

@@ -97,14 +97,20 @@ class _UrlEntry(RawEntry, PageEntry):
         return [self]
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Read the fields of the entry."""
-        note = note or _ignore
+        """Give the page; its fields are read at once if somebody wants to hear of damage."""
+        if note is None:
+            return DeferredPage(self._fields["loc"], self, 0)
+        return SitemapPage.of(self._fields["loc"], self.fields(0, note))
+
+    def fields(self, at: int, note: Note = _ignore) -> PageFields:
+        """Read the fields of the entry, which is the only one here."""
+        del at
         own = _read_own(self._fields, note)
         more = {
             FIELDS[space]: MODULES[space].read(records, note)
             for space, records in self.records.items()
         }
-        return SitemapPage.of(self._fields["loc"], PageFields(*own, **more))
+        return PageFields(*own, **more)
 
 
 class PagesXMLSitemapParser(AbstractXMLSitemapParser):
@@ -217,7 +223,8 @@ class _EntryReader:
         prefix = re.escape(tags.prefix)
         # An end tag is found as a field without a name.
         self._field = re.compile(
-            rf"<{prefix}(lastmod|changefreq|priority)>\s*+([^<&\x00-\x1f]*+)\s*+</{prefix}(?:\1)>"
+            rf"<{prefix}(lastmod|changefreq|priority)(?:\s[^<>]*+)?+>\s*+([^<&\x00-\x1f]*+)\s*+"
+            rf"</{prefix}(?:\1)\s*+>"
             rf"|{re.escape(tags.end)}"
         )
         self._link = re.compile(

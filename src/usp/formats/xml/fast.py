@@ -25,6 +25,9 @@ from typing import NamedTuple
 MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""
 
+MAX_FIRST_ENTRY = 8 * 1024
+"""How much of a document is looked at for the way in which entries are written."""
+
 URL = r"https?://[A-Za-z0-9][^<]*+"
 """A URL as it stands between tags: it begins well, and :func:`plain` tells about the rest."""
 
@@ -32,11 +35,21 @@ _COMMENT = r"<!--(?:[^-]|-(?!-))*+-->"
 _CDATA = r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+\]\]>"
 
 
+class Style(NamedTuple):
+    """What stands in the tags of a document beside their names: mostly nothing."""
+
+    start: str = ""
+    loc: str = ""
+    loc_end: str = ""
+    end: str = ""
+
+
 class Tags(NamedTuple):
     """How the entries of a document are written, with the prefix of its own vocabulary."""
 
     prefix: str  # "", or "x:"
     end: str  # "</url>"
+    ends: str  # "</url", however it goes on
     loc: str  # "<loc", however it goes on
     others: tuple[str, ...]  # tags of the same meaning with another prefix: they must not occur
     locs: re.Pattern[str]
@@ -44,22 +57,46 @@ class Tags(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def tags(name: str, prefix: str, other_prefixes: tuple[str, ...] = ()) -> Tags:
+def tags(
+    name: str, prefix: str, other_prefixes: tuple[str, ...] = (), style: Style | None = None
+) -> Tags:
     """Give the tags of a document whose own vocabulary has the prefix ``prefix`` (``""`` or ``x:``)."""
     p = re.escape(prefix)
-    head = rf"<{p}{name}>\s*+<{p}loc>\s*+"
+    start, loc, loc_end, end = map(re.escape, style or Style())
+    head = rf"<{p}{name}{start}>\s*+<{p}loc{loc}>\s*+"
     own = "|".join(re.escape(other) for other in (prefix, *other_prefixes))
     body = rf"(?:[^<]++|{_COMMENT}|{_CDATA}|<(?!/?(?:{own}){name}[\s/>]|(?:{own})loc[\s/>]|[!?]))*+"
     return Tags(
         prefix=prefix,
-        end=f"</{prefix}{name}>",
+        end=f"</{prefix}{name}{style.end if style else ''}>",
+        ends=f"</{prefix}{name}",
         loc=f"<{prefix}loc",
         others=tuple(f"<{other}{tag}" for other in other_prefixes for tag in (name, "loc")),
-        locs=re.compile(rf"</{p}{name}>\s*+{head}({URL})</{p}loc>"),
+        locs=re.compile(rf"</{p}{name}{end}>\s*+{head}({URL})</{p}loc{loc_end}>"),
         entry=re.compile(
             rf"(?:\s++|{_COMMENT})*+({head}(?:<!\[CDATA\[\s*+({URL[:-6]}[^<\]]*+)\]\]>|({URL}))\s*+"
-            rf"</{p}loc>{body})</{p}{name}>"
+            rf"</{p}loc{loc_end}>{body})</{p}{name}{end}>"
         ),
+    )
+
+
+def learn_style(text: str, name: str, prefix: str) -> Style | None:
+    """Look at the first entry of a document; None if there is none, or if it is unlike any other.
+
+    A document that writes ``<url >`` or ``<loc xml:lang="en">`` does so in every entry.
+    """
+    found = _first_entry(name, prefix).search(text)
+    if not found or any("xmlns" in part or "xml:base" in part for part in found.groups("")):
+        return None
+    return Style(*found.groups(""))
+
+
+@lru_cache(maxsize=64)
+def _first_entry(name: str, prefix: str) -> re.Pattern[str]:
+    p = re.escape(prefix)
+    return re.compile(
+        rf"<{p}{name}(\s[^<>]*+)?>\s*+<{p}loc(\s[^<>]*+)?>[^<]*+</{p}loc(\s*+)>"
+        rf"(?:[^<]++|<(?!/{p}{name}))*+</{p}{name}(\s*+)>"
     )
 
 
@@ -70,12 +107,16 @@ def cut(block: str, tag: Tags) -> list[str] | None:
     locs = tag.locs.findall(tag.end + block)
     count = len(locs)
     regular = (
-        block.count(tag.end) == count
+        block.count(tag.ends) == count
         and block.count(tag.loc) == count
         and not any(other in block for other in tag.others)
-        and plain(locs)
     )
-    return locs if regular else None
+    if not regular:
+        return None
+    if plain(locs):
+        return locs
+    stripped = [loc.rstrip() for loc in locs]
+    return stripped if plain(stripped) else None
 
 
 def plain(urls: list[str]) -> bool:

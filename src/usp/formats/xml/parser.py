@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 
 from usp.formats.parser import AbstractSitemapParser
 from usp.formats.xml.entries import Field
-from usp.formats.xml.fast import MAX_ENTRY, Tags, tags
+from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
 from usp.formats.xml.namespaces import Name, Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
 from usp.formats.xml.references import decode_cdata, decode_text
@@ -114,6 +114,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._bases: list[tuple[int, str]] = []
         self._stray_text = False
         self._tags: Tags | None = None  # None: no fast lane
+        self._learned = False  # whether the way in which entries are written is known
         self._held = ""  # text that the fast lane waits to see the end of
 
     # Two lanes ------------------------------------------------------------------------------------
@@ -123,6 +124,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if self._tags is None or not self._at_rest():
             return self._scan(text)
         block = self._held + text
+        if not self._learned:
+            self._learn(block)
         end = block.rfind(self._tags.end) + len(self._tags.end)
         if end < len(self._tags.end):
             self._held = block if len(block) <= MAX_ENTRY else ""
@@ -172,7 +175,16 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         del tags
         return self._scan(block)
 
-    def _choose_tags(self) -> Tags | None:
+    def _learn(self, text: str) -> None:
+        """Look at the first entry for how tags are written."""
+        assert self.fast_entry is not None
+        assert self._tags is not None
+        style = learn_style(text[:MAX_FIRST_ENTRY], self.fast_entry, self._tags.prefix)
+        self._learned = style is not None or len(text) >= MAX_FIRST_ENTRY
+        if style is not None:
+            self._tags = self._choose_tags(style)
+
+    def _choose_tags(self, style: Style | None = None) -> Tags | None:
         """Give the tags of entries that are written with the same prefix as the root."""
         if self.fast_entry is None:
             return None
@@ -183,7 +195,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
         }
         others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
-        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others)
+        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others, style)
 
     def close(self) -> list[Entry]:
         """Give the rest; an entry that was not closed before the document broke off is lost."""
