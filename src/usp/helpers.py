@@ -59,7 +59,7 @@ def html_unescape_strip(string: str | None) -> str | None:
     """
     if string is None:
         return None
-    if "&" in string:
+    if "&" in string and ";" in string:
         string = _REFERENCE.sub(lambda match: html.unescape(match[0]), string)
     return string.strip()
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple
 
 MAX_ENTRY = 64 * 1024
@@ -126,14 +127,27 @@ def plain(urls: list[str]) -> bool:
     passwords, IPv6 addresses, and hosts that are not written in ASCII.
     """
     joined = "".join(urls)
+    if joined.isascii():
+        return not joined.encode("ascii").translate(None, _PLAIN)
     return (
         " " not in joined
         and "@" not in joined
         and "[" not in joined
         and "]" not in joined
         and joined.isprintable()
-        and (joined.isascii() or all(map(_ASCII_HOST.match, urls)))
+        and _have_ascii_hosts(urls)
     )
+
+
+_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"@[]"))
+
+
+def _have_ascii_hosts(urls: list[str]) -> bool:
+    first = urls[0]
+    host = first[: first.find("/", len("https://")) + 1]
+    if host.isascii() and _ASCII_HOST.match(host) and all(map(str.startswith, urls, repeat(host))):
+        return True
+    return all(map(_ASCII_HOST.match, urls))
 
 
 _ASCII_HOST = re.compile(r"https?://[A-Za-z0-9._~:%-]++(?:[/?#]|\Z)")

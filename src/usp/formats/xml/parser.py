@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
 
 from usp.formats.parser import AbstractSitemapParser
-from usp.formats.xml.entries import Field
+from usp.formats.xml.entries import Field, RawEntry
 from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
 from usp.formats.xml.namespaces import Name, Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from usp.formats.parser import Entry
-    from usp.formats.xml.entries import RawEntry
     from usp.formats.xml.scanner import Token
     from usp.objects.problem import Problems
 
@@ -41,7 +40,7 @@ MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
 
-class _Sort(Enum):
+class Sort(Enum):
     """What an element means to a parser."""
 
     OTHER = auto()
@@ -54,7 +53,7 @@ class _Sort(Enum):
 class _Meaning(NamedTuple):
     """What an element means where it stands: outside of entries, or in one of some class."""
 
-    sort: _Sort
+    sort: Sort
     local: str
     own: bool
     space: Space
@@ -84,6 +83,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     fast_entry: ClassVar[str | None] = None
     """The entry that the fast lane cuts, if it can be taken for such documents."""
+
+    counts_lines: ClassVar[bool] = True
+    """Whether problems are told beside the fast lane, with their lines."""
 
     def __init__(
         self,
@@ -132,10 +134,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             return [] if self._held else self._scan(block)
         self._held, block = block[end:], block[:end]
         entries = self._cut_block(block, self._tags)
-        if entries is not None:
-            self.scanner.skip(block)
-        else:
+        if entries is None:
             entries = self._cut_entries(block, self._tags)
+        elif self.counts_lines:
+            self.scanner.skip(block)
         if self._held and not self._at_rest():
             held, self._held = self._held, ""
             entries += self._scan(held)
@@ -257,7 +259,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
                         known = self._scope.meanings(type(entry))
                     meaning = known.get(name) or self._known(name)
                     sort = meaning.sort
-                    if sort is _Sort.OTHER or self._add_leaf(entry, meaning, attributes, inside):
+                    if sort is Sort.OTHER or self._add_leaf(entry, meaning, attributes, inside):
                         if empty and closing:
                             self.end(name)
                         continue
@@ -283,13 +285,11 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             return False
         elif "&" in text or not text.isprintable():
             text = decode_text(text, self.note)
-        if sort is _Sort.RECORD_FIELD:
+        if sort is Sort.RECORD_FIELD:
             entry.add_to_record(meaning.space, Field(meaning.local, text, attributes))
-        elif sort is _Sort.RECORD:
+        elif sort is Sort.RECORD:
             entry.begin_record(meaning.space, Field(meaning.local, "", attributes))
-        elif (
-            sort is _Sort.FIELD and not self._implied and len(self._stack) == self._entry_depth + 1
-        ):
+        elif sort is Sort.FIELD and not self._implied and len(self._stack) == self._entry_depth + 1:
             entry.add(Field(meaning.local, text, attributes), self)
         else:
             return False
@@ -324,7 +324,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _is_worth_a_look(self, name: str) -> bool:
         """Tell whether an element that stands very deep is an entry: what it is in is not closed."""
-        return self._known(name).sort is _Sort.ENTRY
+        return self._known(name).sort is Sort.ENTRY
 
     def _declare(self, attributes: str, depth: int) -> None:
         """Take what a tag says about namespaces and about the base of addresses."""
@@ -360,9 +360,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         entry = self._entry
         meaning = self._known(name)
         sort = meaning.sort
-        if sort is _Sort.OTHER:
+        if sort is Sort.OTHER:
             return
-        if sort is _Sort.ENTRY:
+        if sort is Sort.ENTRY:
             if entry is not None:
                 self._end_unclosed_entry()
             elif len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
@@ -374,44 +374,52 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         else:
             if self._field is not None:
                 self._end_unclosed_field(self._field)
-            if self._implied and sort is _Sort.FIELD and meaning.local == "loc":
+            if self._implied and sort is Sort.FIELD and meaning.local == "loc":
                 self._finish_entry()
                 self._begin_outside(meaning, attributes)
-            elif sort is _Sort.RECORD:
+            elif sort is Sort.RECORD:
                 self._add(meaning, Field(meaning.local, "", attributes))
             else:
                 self._begin_field(meaning, attributes)
 
     def _known(self, name: str) -> _Meaning:
-        """Give what an element means where it stands; looked up once."""
-        known = self._scope.meanings(type(self._entry))
-        meaning: _Meaning | None = known.get(name)
+        """Give what an element means where the parser stands."""
+        return self.meaning(name, type(self._entry))
+
+    def meanings(self, inside: type) -> dict[str, _Meaning]:
+        """Give what is known about the meaning of elements in entries of some class."""
+        return self._scope.meanings(inside)
+
+    def meaning(self, name: str, inside: type) -> _Meaning:
+        """Give what an element means in entries of some class, or outside (``NoneType``)."""
+        known = self.meanings(inside)
+        meaning = known.get(name)
         if meaning is None:
-            meaning = self._meaning(name)
+            meaning = self._find_meaning(name, inside)
             if len(known) < MAX_NAMES:
                 known[name] = meaning
         return meaning
 
-    def _meaning(self, written: str) -> _Meaning:
+    def _find_meaning(self, written: str, inside: type) -> _Meaning:
         name = self._scope.name(written)
         space, local = name.space, name.local
         own = self._is_own(name)
-        sort = _Sort.OTHER
+        sort = Sort.OTHER
         if own and local in self.entries:
-            sort = _Sort.ENTRY
-        elif self._entry is None:
+            sort = Sort.ENTRY
+        elif not issubclass(inside, RawEntry):
             if own and (local in self.strays or (local == "loc" and self.implied_entry)):
-                sort = _Sort.FIELD
-        elif own and local in self._entry.own_fields:
-            sort = _Sort.FIELD
+                sort = Sort.FIELD
+        elif own and local in inside.own_fields:
+            sort = Sort.FIELD
         else:
             if own and local == "link":  # the prefix of xhtml:link was forgotten
                 space = Space.XHTML
-            extension = self._entry.extensions.get(space)
+            extension = inside.extensions.get(space)
             if extension is not None and local == extension.record:
-                sort = _Sort.RECORD
+                sort = Sort.RECORD
             elif extension is not None and local in extension.fields:
-                sort = _Sort.RECORD_FIELD
+                sort = Sort.RECORD_FIELD
         return _Meaning(sort, local, own, space)
 
     def _is_own(self, name: Name) -> bool:
@@ -435,7 +443,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def _begin_field(self, meaning: _Meaning, attributes: str) -> None:
         depth = len(self._stack)
         nested = False
-        if meaning.sort is _Sort.FIELD:
+        if meaning.sort is Sort.FIELD:
             nested = depth != self._entry_depth + (not self._implied)
             if nested and meaning.local != "loc":
                 return
@@ -503,9 +511,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _add(self, meaning: _Meaning, field: Field) -> None:
         assert self._entry is not None
-        if meaning.sort is _Sort.FIELD:
+        if meaning.sort is Sort.FIELD:
             self._entry.add(field, self)
-        elif meaning.sort is _Sort.RECORD:
+        elif meaning.sort is Sort.RECORD:
             self._entry.begin_record(meaning.space, field)
         else:
             self._entry.add_to_record(meaning.space, field)

@@ -27,7 +27,10 @@ def decode_text(raw: str, note: Note) -> str:
     if "\r" in raw:
         raw = _LINE_END.sub("\n", raw)
     if "&" in raw:
-        raw = _decode_references(raw, note)
+        if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
+            raw = raw.replace("&amp;", "&")
+        else:
+            raw = _decode_references(raw, note)
     return _clean(raw, note)
 
 

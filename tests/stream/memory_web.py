@@ -1,0 +1,200 @@
+"""A website in memory, behind clients that a user might have written: one for threads, one for a loop.
+
+Bodies come in pieces. A test may look at, or hold up, every piece through ``before``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from usp.web_client.abstract_client import (
+    AbstractAsyncWebClient,
+    AbstractAsyncWebClientSuccessResponse,
+    AbstractWebClient,
+    AbstractWebClientResponse,
+    AbstractWebClientSuccessResponse,
+    BrokenBody,
+    ResponseFacts,
+    WebClientErrorResponse,
+)
+
+H = "http://h"
+
+
+@dataclass(frozen=True)
+class Doc:
+    """What a path answers: ``stumbles`` times 503 first, then a status or a body in pieces."""
+
+    body: str | bytes = b""
+    status: int = 200
+    moved_to: str | None = None
+    stumbles: int = 0
+    pieces: int = 1
+    broken: bool = False
+    unreachable: bool = False
+
+    def cut(self, base: str) -> list[bytes]:
+        data = self.body.encode() if isinstance(self.body, str) else self.body
+        data = data.replace(b"{base}", base.encode())
+        size = max(1, -(-len(data) // self.pieces))
+        return [data[at : at + size] for at in range(0, len(data), size)] or [b""]
+
+
+class Web:
+    """The website: what is asked of it is in ``asked``, how many answers are open in ``open``."""
+
+    def __init__(self, docs: Mapping[str, Doc | str | bytes], base: str = H) -> None:
+        self.base = base
+        self.docs = {
+            path: doc if isinstance(doc, Doc) else Doc(doc) for path, doc in docs.items()
+        }
+        self.asked: list[str] = []
+        self.open: Counter[str] = Counter()
+        self.most = 0
+        self.limit: int | None = None
+        self._lock = threading.Lock()
+
+    def answer(self, url: str) -> WebClientErrorResponse | tuple[Doc, str]:
+        """Give an error, or what answers and its address after redirects."""
+        path = url.removeprefix(self.base)
+        with self._lock:
+            turn = self.asked.count(path)
+            self.asked.append(path)
+        for _ in range(10):
+            doc = self.docs.get(path, Doc(status=404))
+            if doc.moved_to is None:
+                break
+            path = doc.moved_to
+        else:
+            return error(310, "too many redirects")
+        if doc.unreachable:
+            failure = WebClientErrorResponse("nobody there", retryable=False)
+            failure.unreachable = True
+            return failure
+        if turn < doc.stumbles:
+            return error(503)
+        return error(doc.status) if doc.status != 200 else (doc, self.base + path)
+
+    def count(self, url: str, more: int) -> None:
+        with self._lock:
+            self.open[url] += more
+            self.most = max(self.most, +self.open.total())
+
+
+def error(status: int, reason: str = "no") -> WebClientErrorResponse:
+    failure = WebClientErrorResponse(f"{status} {reason}", retryable=status == 503)
+    failure.status = status
+    return failure
+
+
+class _Facts(ResponseFacts):
+    def __init__(self, web: Web, doc: Doc, url: str) -> None:
+        self._web, self._doc, self._url = web, doc, url
+        self._closed = False
+        web.count(url, +1)
+
+    def status_code(self) -> int:
+        return 200
+
+    def status_message(self) -> str:
+        return "OK"
+
+    def header(self, case_insensitive_name: str) -> str | None:
+        return None
+
+    def url(self) -> str:
+        return self._url
+
+    def let_go(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._web.count(self._url, -1)
+
+
+class Response(_Facts, AbstractWebClientSuccessResponse):
+    """An answer for a thread."""
+
+    def __init__(self, web: Web, doc: Doc, url: str, before: Callable[[str, int], object]) -> None:
+        super().__init__(web, doc, url)
+        self._before = before
+
+    def raw_data(self) -> bytes:
+        return b"".join(self.body())
+
+    def body(self) -> Iterator[bytes]:
+        for number, piece in enumerate(self._doc.cut(self._web.base)):
+            self._before(self._url, number)
+            yield piece
+        if self._doc.broken:
+            raise BrokenBody("the line went dead")
+
+    def close(self) -> None:
+        self.let_go()
+
+
+class Client(AbstractWebClient):
+    """A client for threads; ``at_once`` says how many it takes."""
+
+    def __init__(
+        self, web: Web, at_once: int = 4, before: Callable[[str, int], object] = lambda *_: None
+    ) -> None:
+        self.web, self.before = web, before
+        self.max_concurrent_requests = at_once
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        self.web.limit = max_response_data_length
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        answer = self.web.answer(url)
+        if isinstance(answer, WebClientErrorResponse):
+            return answer
+        return Response(self.web, *answer, self.before)
+
+
+async def at_once(*_: object) -> None:
+    """Hold nothing up."""
+
+
+class AsyncResponse(_Facts, AbstractAsyncWebClientSuccessResponse):
+    """An answer for a task."""
+
+    def __init__(
+        self, web: Web, doc: Doc, url: str, before: Callable[[str, int], Awaitable[object]]
+    ) -> None:
+        super().__init__(web, doc, url)
+        self._before = before
+
+    async def body(self) -> AsyncIterator[bytes]:
+        for number, piece in enumerate(self._doc.cut(self._web.base)):
+            await self._before(self._url, number)
+            yield piece
+        if self._doc.broken:
+            raise BrokenBody("the line went dead")
+
+    async def close(self) -> None:
+        self.let_go()
+
+
+class AsyncClient(AbstractAsyncWebClient):
+    """A client for a loop."""
+
+    def __init__(
+        self,
+        web: Web,
+        before: Callable[[str, int], Awaitable[object]] = at_once,
+        before_answer: Callable[[str], Awaitable[object]] = at_once,
+    ) -> None:
+        self.web, self.before, self.before_answer = web, before, before_answer
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        self.web.limit = max_response_data_length
+
+    async def get(self, url: str) -> AbstractWebClientResponse:
+        await self.before_answer(url)
+        answer = self.web.answer(url)
+        if isinstance(answer, WebClientErrorResponse):
+            return answer
+        return AsyncResponse(self.web, *answer, self.before)

@@ -1,0 +1,32 @@
+"""Waiting in tests: never for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail what takes longer, even if it waits or turns in circles; for the main thread."""
+
+    def ring(*_: object) -> None:
+        raise AssertionError(f"not over after {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def soon(true: Callable[[], object], seconds: float = 5.0) -> bool:
+    """Tell whether something becomes true, given a moment."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.005)
+    return bool(true())

@@ -1,0 +1,181 @@
+"""The first page comes with the first piece of the first sitemap, not with its last."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+
+import pytest
+
+from memory_web import Client, Doc, Web
+from patience import soon, within
+from usp.stream import pages
+from website import Answer, atom, index, robots, rss, urlset
+
+MANY = [f"/page/{n:05}" for n in range(4000)]
+
+
+def packed(document: str) -> bytes:
+    return gzip.compress(document.encode())
+
+
+DOCUMENTS = {
+    "urlset": urlset(*MANY),
+    "rss": rss(*MANY),
+    "atom": atom(*MANY),
+    "text": "\n".join("https://h" + url for url in MANY * 2),
+    "gzip": packed(urlset(*(f"https://h/{hash(url)}{url}" for url in MANY))),
+    "a comment before every entry": urlset(
+        *(f"<!-- {n} --><url><loc>{{base}}/{n}</loc></url>" for n in range(4000))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_page_comes_before_its_sitemap_has_been_received(serve, kind):
+    """The server holds the second half back until the consumer has seen a page."""
+    seen = threading.Event()
+    site = serve({"/robots.txt": robots("/x"), "/x": Answer(DOCUMENTS[kind], stall=seen)})
+    with within(15):
+        stream = pages(site.base + "/", use_known_paths=False)
+        first = next(stream)
+        assert first.sitemap_url == site.url("/x")
+        assert not seen.is_set()
+        seen.set()
+        rest = list(stream)
+    assert len({first, *rest}) >= 4000
+
+
+@pytest.mark.parametrize(
+    ("answers", "options"),
+    [
+        ({"/robots.txt": robots("/i.xml"), "/i.xml": index("/x", "/gone.xml")}, {}),
+        ({"/robots.txt": robots("/gone.xml"), "/sitemap.xml": index("/x")}, {}),
+        ({"/sitemap.xml": Answer(redirect="/x")}, {"use_known_paths": True}),
+        ({"/": '<link rel="sitemap" href="/x">'}, {"use_html_links": True}),
+    ],
+    ids=["index", "known index", "redirected known path", "link"],
+)
+def test_it_does_so_wherever_the_sitemap_stands(serve, answers, options):
+    seen = threading.Event()
+    site = serve(answers | {"/x": Answer(urlset(*MANY), stall=seen)})
+    with within(15):
+        stream = pages(site.base + "/", **options)
+        assert next(stream).url == site.url(MANY[0])
+        assert not seen.is_set()
+        seen.set()
+        assert sum(1 for _ in stream) == len(MANY) - 1
+
+
+@pytest.mark.parametrize("size", [100, 10_000])
+def test_the_first_page_comes_no_later_in_a_sitemap_a_hundred_times_larger(size):
+    """Two pieces of the same length are enough, however many there are."""
+    seen = threading.Event()
+    highest = 0
+
+    def before(url, piece):
+        nonlocal highest
+        if piece >= 2:
+            assert seen.wait(10)
+        highest = max(highest, piece)
+
+    web = Web({"/robots.txt": robots("/x")})
+    web.docs["/x"] = Doc(urlset(*(f"/{n:06}" for n in range(size))), pieces=size // 10)
+    with within(15):
+        stream = pages("http://h/", Client(web, before=before), use_known_paths=False)
+        assert next(stream).url == "http://h/000000"
+        assert highest < 2
+        seen.set()
+        assert sum(1 for _ in stream) == size - 1
+
+
+def test_the_first_page_does_not_wait_for_other_documents(serve):
+    """Neither for later sitemaps, nor for known paths."""
+    seen = threading.Event()
+    later = {f"/{n}.xml": Answer(urlset(f"/{n}"), gate=seen) for n in range(5)}
+    site = serve(
+        {"/robots.txt": robots("/a.xml", *later), "/a.xml": urlset("/first")}
+        | later
+        | {"/sitemap.xml": Answer(urlset("/known"), gate=seen)}
+    )
+    with within(15):
+        stream = pages(site.base + "/")
+        assert next(stream).url == site.url("/first")
+        assert not seen.is_set()
+        seen.set()
+        rest = [page.url.removeprefix(site.base) for page in stream]
+    assert rest == ["/0", "/1", "/2", "/3", "/4", "/known"]
+
+
+def test_pages_of_known_paths_come_after_those_of_robots_txt(serve):
+    """Even if they are there first: they wait."""
+    known_is_there = threading.Event()
+    site = serve(
+        {"/robots.txt": Answer(robots("/a.xml"), gate=known_is_there)}
+        | {"/a.xml": urlset("/a"), "/sitemap.xml": urlset("/known")}
+    )
+
+    def listen(event):
+        if type(event).__name__ == "PagesReady":
+            known_is_there.set()
+
+    with within(15):
+        stream = pages(site.base + "/", on_event=listen)
+        assert [page.url.removeprefix(site.base) for page in stream] == ["/a", "/known"]
+
+
+def test_every_piece_is_given_before_the_next_one_must_come():
+    """A consumer that needs each page before it asks for more is served in lockstep."""
+    steps = [threading.Event() for _ in range(20)]
+
+    def before(url, piece):
+        if url.endswith("/x"):
+            assert steps[piece].wait(10)
+
+    web = Web({"/robots.txt": robots("/x")})
+    web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
+    steps[0].set()
+    steps[1].set()  # the first piece is half the head of the document
+    count = 0
+    with within(15):
+        for page in pages("http://h/", Client(web, before=before), use_known_paths=False):
+            assert page.url == f"http://h/{count:04}"
+            count += 1
+            ahead = count // 8 + 2
+            for step in steps[:ahead]:
+                step.set()
+    assert count == 200
+
+
+def test_what_one_client_at_a_time_has_fetched_is_given_before_it_is_asked_again():
+    web = Web({"/robots.txt": robots("/i.xml", "/d.xml"), "/i.xml": index("/a.xml", "/b.xml")})
+    web.docs |= {f"/{n}.xml": Doc(urlset(f"/{n}1", f"/{n}2")) for n in "abd"}
+    threads = set()
+    client = Client(web, 1, lambda *_: threads.add(threading.get_ident()))
+    stream = pages("http://h/", client, use_known_paths=False)
+    assert web.asked == []
+    for sitemap in "abd":
+        assert next(stream).url == f"http://h/{sitemap}1"
+        asked = list(web.asked)
+        assert next(stream).url == f"http://h/{sitemap}2"
+        assert web.asked == asked
+        assert asked[-1] == f"/{sitemap}.xml"
+    assert list(stream) == []
+    assert web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml", "/d.xml"]
+    assert threads == {threading.get_ident()}
+    assert web.most == 1
+
+
+def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections(serve, threads_end):
+    """While he looks at one page, what was under way comes in to its end; its connection is free."""
+    names = [f"/{n}.xml" for n in range(6)]
+    large = [f"/{n}/" + "x" * 500 for n in range(1200)]  # more than is kept in memory
+    web = Web({"/robots.txt": robots(*names)})
+    web.docs |= {name: Doc(urlset(*large), pieces=30) for name in names}
+    stream = pages("http://h/", Client(web, 8), use_known_paths=False)
+    with within(15):
+        next(stream)
+        assert soon(lambda: len(web.asked) == 7 and not +web.open)
+        web.docs.clear()  # nothing can be fetched now
+        assert sum(1 for _ in stream) == 6 * 1200 - 1
+    assert threads_end()

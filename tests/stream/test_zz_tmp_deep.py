@@ -1,0 +1,167 @@
+"""In whatever order and in whatever pieces documents come in: the stream is that of the tree.
+
+No threads and no clock here: the test itself decides which piece of which document comes next.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_web import Client, Doc, Response, Web
+from usp.crawl.crawl import Crawl
+from usp.crawl.fetch import Failed, Fetch, Reception
+from usp.crawl.reading import PageStream
+from usp.store import Store
+from usp.stream import pages
+from usp.tree import sitemap_tree_for_homepage, website_search
+from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
+from webs import webs
+from website import index, robots, urlset
+
+
+@dataclass
+class UnderWay:
+    """A document that is coming in."""
+
+    order: Fetch
+    reception: Reception
+    response: Response
+    announced: bool = False
+
+    def __post_init__(self) -> None:
+        self.body = self.response.body()
+
+
+class Hand:
+    """Drives a crawl by hand, piece by piece; ``choose(n)`` says which of n things happens next."""
+
+    def __init__(self, web: Web, crawl: Crawl, choose) -> None:
+        self.client, self.crawl, self.choose = Client(web), crawl, choose
+        self.store = Store(memory=600, small=200)  # some in memory, some in the spool
+        self.under_way: list[UnderWay] = []
+        self.now = 0.0
+
+    def step(self) -> None:
+        """Let one thing happen."""
+        for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
+            answer = self.client.get(order.url)
+            if isinstance(answer, WebClientErrorResponse):
+                self.crawl.finished(order, Failed(answer), self.now)
+            else:
+                reception = Reception(order, answer, self.store, 0.0)
+                self.under_way.append(UnderWay(order, reception, answer))
+        if self.crawl.complete:
+            return
+        if self.under_way:
+            self.grow(self.under_way[self.choose(len(self.under_way))])
+        else:
+            self.now = max(self.now, self.crawl.wake_at() or self.now)
+
+    def grow(self, coming: UnderWay) -> None:
+        broken = None
+        try:
+            piece = next(coming.body, None)
+        except BrokenBody as error:
+            piece, broken = None, str(error)
+        if piece is not None and coming.reception.take(piece):
+            if coming.reception.arrival and not coming.announced:
+                coming.announced = True
+                self.crawl.arriving(coming.order, coming.reception.arrival)
+            return
+        self.under_way.remove(coming)
+        coming.response.close()
+        self.crawl.finished(coming.order, coming.reception.end(broken), self.now)
+
+
+def stream_by_hand(web: Web, options, choose):
+    """Give the pages of the stream, and those of the tree of the same crawl."""
+    crawl = Crawl(per_host=3)
+    website = website_search(web.base + "/", **options)(crawl)
+    stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, choose)
+    given = []
+    for _ in range(20_000):
+        given += [(page.sitemap_url, page.url) for page in stream.ready()]
+        if stream.over:
+            assert not hand.under_way or crawl.complete
+            return given, website.tree()
+        hand.step()
+    raise AssertionError("the stream does not end")
+
+
+def listed(tree) -> list:
+    return [
+        (node.url, page.url)
+        for node in tree.all_sitemaps()
+        if hasattr(node, "pages")
+        for page in node.pages
+    ]
+
+
+@given(webs(), st.randoms(use_true_random=False))
+@settings(max_examples=6000, deadline=None)
+def test_the_order_of_arrival_does_not_matter(web, chance):
+    docs, options = web
+    streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
+    assert streamed == listed(tree)
+
+
+@given(webs(), st.randoms(use_true_random=False))
+@settings(max_examples=3000, deadline=None)
+def test_two_orders_of_arrival_give_the_same_stream(web, chance):
+    docs, options = web
+    docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
+    first, _ = stream_by_hand(Web(docs), options, lambda _: 0)
+    second, _ = stream_by_hand(Web(docs), options, chance.randrange)
+    assert first == second
+
+
+@given(webs(), st.sampled_from([1, 2, 4]), st.integers(0, 2**16))
+@settings(max_examples=800, deadline=None)
+def test_real_threads_at_random_speeds_give_the_pages_of_the_tree(web, at_once, seed):
+    docs, options = web
+    docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
+    chance = random.Random(seed)
+
+    def before(url, piece):
+        if chance.random() < 0.2:
+            time.sleep(chance.random() / 500)
+
+    tree = sitemap_tree_for_homepage("http://h/", Client(Web(docs), 1), **options)
+    streamed = pages("http://h/", Client(Web(docs), at_once, before), **options)
+    assert [(page.sitemap_url, page.url) for page in streamed] == listed(tree)
+
+
+def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
+    """After each piece the pages in it are there: nothing is held back for long."""
+    web = Web({"/robots.txt": robots("/a.xml")})
+    web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
+    crawl = Crawl()
+    website = website_search("http://h/", use_known_paths=False)(crawl)
+    stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, lambda _: 0)
+    counts = []
+    while not stream.over:
+        counts.append(sum(1 for _ in stream.ready()))
+        hand.step()
+    assert sum(counts) == 2000
+    assert sum(map(bool, counts)) > 90
+    assert max(counts) < 60
+
+
+def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
+    web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
+    crawl = Crawl()
+    stream = PageStream(crawl, website_search("http://h/", use_known_paths=False)(crawl).holds)
+    for _ in range(3):
+        assert list(stream.ready()) == []
+        assert not stream.over
+        assert not stream.can_go_on
+        assert stream.waits_for is None
+    hand = Hand(web, crawl, lambda _: 0)
+    while not (pages_there := list(stream.ready())):
+        hand.step()
+    assert [page.url for page in pages_there] == ["http://h/p"]
