@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
+    from usp.web_client.aiohttp_client import AiohttpWebClient
 
 __all__ = ["pages", "sitemap_tree_for_homepage", "sitemap_tree_for_sitemap"]
 
@@ -122,6 +123,16 @@ async def _pages(
             await driver.step(wait=not stream.can_go_on)
 
 
+def _own_client() -> AiohttpWebClient:
+    try:
+        from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "usp.aio needs aiohttp: pip install 'usp[async]', or hand in a web_client of your own"
+        ) from error
+    return AiohttpWebClient()
+
+
 @asynccontextmanager
 async def _crawl(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
@@ -131,9 +142,7 @@ async def _crawl(
     """Give a crawl and its driver; a client that nobody handed in is made, and closed in the end."""
     client = web_client
     if client is None:
-        from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
-
-        client = AiohttpWebClient()
+        client = _own_client()
     client.set_max_response_data_length(MAX_RESPONSE_BYTES)
     crawl = Crawl(choice=choice, per_host=client.max_concurrent_requests)
     try:

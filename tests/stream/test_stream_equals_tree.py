@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from page_sites import LEAVES, SITES, pages_of
+from page_sites import LEAVES, SITES, html, pages_of
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
@@ -129,8 +129,6 @@ def test_events_are_the_same_but_for_their_order(serve):
 
 def test_a_linked_sitemap_that_failed_still_stands_for_its_address(serve):
     """A known path that leads to what the homepage links to is left out, even if the link failed."""
-    from page_sites import html  # noqa: PLC0415
-
     answers = {"/": html("/x.xml"), "/sitemap.xml": Answer(redirect="/x.xml")}
     answers["/x.xml"] = [Answer("", 404), urlset("/p")]
     client = RequestsWebClient(max_concurrent_requests=1)

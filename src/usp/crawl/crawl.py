@@ -237,13 +237,14 @@ class Crawl:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
         self._queue.done(doc)
+        known_dead = doc.host in self._dead
         self._judge_host(doc.host, result)
         if isinstance(result, Failed):
             error = result.error
             pause = (PROBE if doc.probe else DECLARED).delay(doc.attempt, error)
             quiet = doc.quiet or doc.role is not Role.SITEMAP
             again = pause is not None and doc.host not in self._dead
-            log_failure(doc.url, error, retry=again, quiet_404=quiet)
+            log_failure(doc.url, error, retry=again, quiet_404=quiet, quiet=known_dead)
             if pause is not None and again:
                 self._queue.put(doc, not_before=now + pause)
                 return
@@ -289,8 +290,12 @@ class Crawl:
         )
         if look.kind is None:
             reason = look.refusal or "it is no sitemap"
+            level = logging.DEBUG if doc.quiet else logging.WARNING
+            log.log(level, "%s is no sitemap: %s", exchange.final_url, reason)
             self._events.append(SitemapFailed(doc.url, reason, doc.attempt))
             return
+        for problem in look.problems:
+            log.warning("%s: %s", exchange.final_url, problem)
         log.info("%s: %s, %d bytes", exchange.final_url, look.kind.__name__, exchange.received)
         self._events.append(SitemapFinished(doc.url, look.kind.__name__))
         if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:

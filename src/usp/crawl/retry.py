@@ -64,9 +64,17 @@ def get_with_retries(
         attempt += 1
 
 
-def log_failure(url: str, error: WebClientErrorResponse, *, retry: bool, quiet_404: bool) -> None:
+def log_failure(
+    url: str,
+    error: WebClientErrorResponse,
+    *,
+    retry: bool,
+    quiet_404: bool,
+    quiet: bool = False,
+) -> None:
     """Log a failed request: loudly only if it was expected to succeed."""
-    expected = quiet_404 and (error.status == _NOT_FOUND or error.message().startswith("404"))
+    not_found = error.status == _NOT_FOUND or error.message().startswith("404")
+    expected = quiet or (quiet_404 and not_found)
     level = logging.DEBUG if expected else logging.INFO if retry else logging.WARNING
     after = "; it will be tried again" if retry else ""
     log.log(level, "Request for URL %s failed: %s%s", url, error.message(), after)

@@ -53,7 +53,8 @@ class Problems:
         self._kept.append(Problem(message, line, excerpt, lost))
 
     def listed(self) -> list[Problem]:
-        """Give all problems so far; the last one counts those that were not kept."""
+        """Give all problems so far, by line; the last one counts those that were not kept."""
+        kept = sorted(self._kept, key=lambda problem: problem.line or 0)
         if not self._more:
-            return list(self._kept)
-        return [*self._kept, Problem(f"{self._more} more problems", lost=self._more_lost)]
+            return kept
+        return [*kept, Problem(f"{self._more} more problems", lost=self._more_lost)]

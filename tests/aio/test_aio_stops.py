@@ -1,0 +1,502 @@
+"""Cancelling cancels; nothing is left behind: no request, no task, no session, no file."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import usp.aio
+import usp.stream
+import usp.tree
+from memory_web import AsyncClient, Client, Doc, Web
+from patience import soon
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer, index, robots, urlset
+
+FD = Path("/proc/self/fd")
+NAMES = [f"/{n}.xml" for n in range(40)]
+SITE = {"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml", "/b.xml")}
+SITE |= {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
+EXPECTED = ["/a1", "/a2", "/b"]
+
+
+def run(coroutine, seconds: float = 10):
+    """Run to the end, but not for ever."""
+
+    async def bounded():
+        async with asyncio.timeout(seconds):
+            return await coroutine
+
+    return asyncio.run(bounded())
+
+
+async def alone() -> None:
+    """Check that no other task is left in the loop."""
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left():
+    """Whatever was not closed or awaited warns when it is collected; here, not in another test."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def gate():
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+@pytest.fixture
+def long_site(serve, gate):
+    first = {"/0.xml": urlset(*(f"/p{n}" for n in range(1000)))}
+    held = {name: Answer(urlset(f"/of{name}"), gate=gate) for name in NAMES}
+    return serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*NAMES)} | held | first)
+
+
+# The first page -------------------------------------------------------------------------------------
+
+
+def test_a_page_comes_before_its_sitemap_has_been_received(serve, gate):
+    body = urlset(*(f"/page/{n:05}" for n in range(4000)))
+    site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
+
+    async def read():
+        stream = usp.aio.pages(site.base + "/", use_known_paths=False)
+        first = await anext(stream)
+        assert not gate.is_set()
+        assert first.sitemap_url == site.url("/x")
+        gate.set()
+        return [first] + [page async for page in stream]
+
+    assert len(run(read())) == 4000
+
+
+def test_a_page_comes_before_its_sitemap_has_been_received_by_a_synchronous_client(serve, gate):
+    body = urlset(*(f"/page/{n:05}" for n in range(4000)))
+    site = serve({"/robots.txt": robots("/x"), "/x": Answer(body, stall=gate)})
+
+    async def read():
+        with contextlib.closing(RequestsWebClient()) as client:
+            stream = usp.aio.pages(site.base + "/", client, use_known_paths=False)
+            async with contextlib.aclosing(stream):
+                try:
+                    return await asyncio.wait_for(anext(stream), 2)
+                finally:
+                    gate.set()
+
+    assert run(read()).sitemap_url == site.url("/x")
+
+
+def test_every_piece_is_given_before_the_next_one_must_come():
+    web = Web({"/robots.txt": robots("/x")})
+    web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
+
+    async def read():
+        steps = [asyncio.Event() for _ in range(20)]
+        steps[0].set()
+        steps[1].set()
+
+        async def before(url, piece):
+            if url.endswith("/x"):
+                await steps[piece].wait()
+
+        count = 0
+        async for _ in usp.aio.pages("http://h/", AsyncClient(web, before), use_known_paths=False):
+            count += 1
+            for step in steps[: count // 8 + 2]:
+                step.set()
+        return count
+
+    assert run(read()) == 200
+
+
+def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
+    names = [f"/{n}.xml" for n in range(6)]
+    large = [f"/{n}/" + "x" * 500 for n in range(1200)]
+    web = Web({"/robots.txt": robots(*names)})
+    web.docs |= {name: Doc(urlset(*large), pieces=10) for name in names}
+
+    async def read():
+        stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
+        await anext(stream)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert len(web.asked) == 7
+        assert not +web.open
+        web.docs.clear()
+        return 1 + len([page async for page in stream])
+
+    assert run(read()) == 6 * 1200
+
+
+# Stopping -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["aclose", "aclosing", "cancel", "throw", "forget"])
+def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how):
+    async def read():
+        stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
+        got = [await anext(stream) for _ in range(10)]
+        assert [page.url for page in got] == [long_site.url(f"/p{n}") for n in range(10)]
+        if how == "aclose":
+            await stream.aclose()
+        elif how == "aclosing":
+            async with contextlib.aclosing(stream):
+                pass
+        elif how == "throw":
+            with pytest.raises(LookupError):
+                await stream.athrow(LookupError)
+        elif how == "cancel":
+            task = asyncio.create_task(rest(stream))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            del stream
+            gc.collect()
+            await asyncio.sleep(0.05)
+        asked = long_site.hits.total()
+        assert asked <= 2 + 1 + 8
+        gate.set()
+        await asyncio.sleep(0.1)
+        assert long_site.hits.total() == asked
+        await alone()
+
+    run(read())
+
+
+async def rest(stream):
+    return [page async for page in stream]
+
+
+@pytest.mark.parametrize("wait_for", ["an answer", "the rest of a body", "a retry"])
+@pytest.mark.parametrize("front", ["tree", "pages", "sitemap"])
+def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, front):
+    answer = {
+        "an answer": Answer(urlset("/p"), gate=gate),
+        "the rest of a body": Answer(urlset("/p"), stall=gate),
+        "a retry": Answer("", 503, headers={"Retry-After": "9"}),
+    }[wait_for]
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": answer})
+
+    async def cancel():
+        work = {
+            "tree": lambda: usp.aio.sitemap_tree_for_homepage(site.base + "/"),
+            "pages": lambda: rest(usp.aio.pages(site.base + "/")),
+            "sitemap": lambda: usp.aio.sitemap_tree_for_sitemap(site.url("/robots.txt")),
+        }[front]
+        task = asyncio.create_task(work())
+        while not site.hits["/a.xml"]:
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.05)
+        started = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - started < 3
+        await alone()
+
+    run(cancel())
+    assert site.hits["/a.xml"] == 1
+
+
+def test_a_cancelled_request_lets_go_of_its_answer():
+    web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), pieces=3)})
+
+    async def before(url, piece):
+        if piece == 2:
+            await asyncio.Event().wait()
+
+    async def cancel():
+        client = AsyncClient(web, before)
+        task = asyncio.create_task(usp.aio.sitemap_tree_for_homepage("http://h/", client))
+        while "/a.xml" not in web.asked:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        assert +web.open
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not +web.open
+        await alone()
+
+    run(cancel())
+
+
+def test_a_timeout_around_the_tree_is_a_timeout(serve, gate):
+    site = serve({"/robots.txt": Answer("", gate=gate)})
+
+    async def read():
+        async with asyncio.timeout(0.1):
+            await usp.aio.sitemap_tree_for_homepage(site.base + "/")
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(read())
+
+
+def test_an_endless_answer_to_a_synchronous_client_ends_with_the_stream(serve):
+    """The loop waits for its threads when it is closed: they must end."""
+    web = Web({"/robots.txt": robots("/x")})
+    done, served = threading.Event(), []
+
+    def before(url, piece):
+        if url.endswith("/x"):
+            served.append(piece)
+            done.wait(0.005)
+
+    web.docs["/x"] = Doc(urlset(*(f"/{n}" for n in range(3000))), pieces=1000)
+    client = Client(web, 4, before)
+
+    async def read():
+        async with asyncio.timeout(0.3):
+            await usp.aio.sitemap_tree_for_homepage("http://h/", client, use_known_paths=False)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(read())
+    done.set()
+    assert len(served) < 500
+
+
+@pytest.mark.skipif(not FD.exists(), reason="counts open files by /proc")
+def test_no_file_and_no_connection_is_left(serve):
+    large = urlset(*(f"/{n}/" + "x" * 700 for n in range(600)))
+    site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": large, "/b.xml": large})
+
+    async def read():
+        await usp.aio.sitemap_tree_for_homepage(site.base + "/")
+        async with contextlib.aclosing(usp.aio.pages(site.base + "/")) as stream:
+            await anext(stream)
+
+    def ours() -> int:
+        return sum("deleted" in _target(file) for file in FD.iterdir())
+
+    gc.collect()
+    before = ours()
+    run(read())
+    gc.collect()
+    assert ours() == before
+
+
+def _target(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+def test_a_stream_that_was_never_begun_costs_nothing(serve):
+    site = serve(SITE)
+
+    async def read():
+        stream = usp.aio.pages(site.base + "/")
+        await stream.aclose()
+        assert [page async for page in stream] == []
+        await alone()
+
+    run(read())
+    assert not site.requests
+
+
+def test_a_user_s_client_is_not_closed(serve):
+    site = serve(SITE)
+
+    async def read():
+        client = AiohttpWebClient()
+        for _ in range(2):
+            tree = await usp.aio.sitemap_tree_for_homepage(site.base + "/", client)
+        assert client._session is not None
+        assert not client._session.closed
+        await client.close()
+        assert client._session is None
+        await client.close()
+        return tree
+
+    assert run(read()).page_count() == 3
+
+
+# Exceptions -----------------------------------------------------------------------------------------
+
+
+class BossError(Exception):
+    pass
+
+
+def boss(*_):
+    raise BossError
+
+
+@pytest.mark.parametrize(
+    "callback",
+    ["recurse_callback", "recurse_list_callback", "recurse_entry_callback", "on_event"],
+)
+@pytest.mark.parametrize("front", ["tree", "pages", "sitemap"])
+def test_an_exception_in_a_callback_comes_out(callback, front):
+    web = Web({path: Doc(body) for path, body in SITE.items()})
+
+    async def read():
+        where, client, option = "http://h/", AsyncClient(web), {callback: boss}
+        with pytest.raises(BossError):
+            async with asyncio.timeout(2):
+                if front == "tree":
+                    await usp.aio.sitemap_tree_for_homepage(where, client, **option)
+                elif front == "sitemap":
+                    await usp.aio.sitemap_tree_for_sitemap(where + "i.xml", client, **option)
+                else:
+                    await rest(usp.aio.pages(where, client, **option))
+        await alone()
+
+    run(read())
+    assert not +web.open
+
+
+class Odd(AsyncClient):
+    """A client that does something wrong with one document."""
+
+    def __init__(self, web, wrong) -> None:
+        super().__init__(web)
+        self.wrong = wrong
+
+    async def get(self, url):
+        response = await super().get(url)
+        return self.wrong(response) if url.endswith("/bad.xml") else response
+
+
+def raising(error):
+    def wrong(*_):
+        raise error("in the client")
+
+    return wrong
+
+
+def raise_in(method, error=ValueError, pieces=0):
+    def wrong(response):
+        async def fail(*_):
+            raise error("in the client")
+
+        async def body():
+            given = 0
+            async for piece in type(response).body(response):
+                if given == pieces:
+                    break
+                given += 1
+                yield piece
+            raise error("in the client")
+
+        made = {"body": body, "close": fail}.get(method, raising(error))
+        setattr(response, method, made)
+        return response
+
+    return wrong
+
+
+WRONG = {
+    "gives nothing": lambda response: None,
+    "get raises": raising(ValueError),
+    "get is cancelled by something else": raising(asyncio.CancelledError),
+    "header raises": raise_in("header"),
+    "url raises": raise_in("url"),
+    "body raises at once": raise_in("body"),
+    "body raises later": raise_in("body", pieces=2),
+    "body is cancelled by something else": raise_in("body", asyncio.CancelledError, 2),
+    "close raises": raise_in("close"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("front", ["tree", "pages"])
+def test_a_client_that_goes_wrong_costs_no_other_document(name, front):
+    web = Web({"/robots.txt": robots("/a.xml", "/bad.xml", "/c.xml")})
+    web.docs |= {"/a.xml": Doc(urlset("/a")), "/c.xml": Doc(urlset("/c"))}
+    web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)
+
+    async def read():
+        client = Odd(web, WRONG[name])
+        if front == "pages":
+            stream = usp.aio.pages("http://h/", client, use_known_paths=False)
+            return [page.url async for page in stream]
+        tree = await usp.aio.sitemap_tree_for_homepage("http://h/", client, use_known_paths=False)
+        return [page.url for page in tree.all_pages()]
+
+    urls = run(read(), 2)
+    assert [url for url in urls if "bad" not in url] == ["http://h/a", "http://h/c"]
+
+
+# Where it runs --------------------------------------------------------------------------------------
+
+
+def urls(site, pages) -> list[str]:
+    return [page.url.removeprefix(site.base) for page in pages]
+
+
+def test_it_works_inside_a_running_loop_beside_other_work(serve):
+    """As in a notebook: the loop goes on with other tasks meanwhile."""
+    site = serve({**SITE, "/a.xml": Answer(SITE["/a.xml"], delay=0.1)})
+
+    async def read():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.005)
+
+        ticking = asyncio.create_task(tick())
+        tree, pages = await asyncio.gather(
+            usp.aio.sitemap_tree_for_homepage(site.base + "/"),
+            rest(usp.aio.pages(site.base + "/")),
+        )
+        ticking.cancel()
+        return ticks, tree, pages
+
+    ticks, tree, pages = run(read())
+    assert urls(site, tree.all_pages()) == urls(site, pages) == EXPECTED
+    assert ticks > 5
+
+
+def test_it_works_in_plain_threads_each_with_a_loop_of_its_own(serve):
+    site = serve(SITE)
+    found: list = []
+
+    def work():
+        tree = asyncio.run(usp.aio.sitemap_tree_for_homepage(site.base + "/"))
+        pages = asyncio.run(rest(usp.aio.pages(site.base + "/")))
+        found.append((urls(site, tree.all_pages()), urls(site, pages)))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(15)
+    assert found == [(EXPECTED, EXPECTED)] * 3
+
+
+def test_the_synchronous_front_works_inside_a_running_loop(serve, threads_end):
+    site = serve(SITE)
+
+    async def read():
+        tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
+        return tree, list(usp.stream.pages(site.base + "/"))
+
+    tree, pages = run(read())
+    assert urls(site, tree.all_pages()) == urls(site, pages) == EXPECTED
+    assert soon(threads_end)
+
+
+def test_a_tree_can_be_read_after_its_loop_is_gone(serve):
+    site = serve(SITE)
+    tree = run(usp.aio.sitemap_tree_for_homepage(site.base + "/"))
+    site.close()
+    assert urls(site, tree.all_pages()) == EXPECTED
