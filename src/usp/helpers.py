@@ -87,10 +87,10 @@ _ISO = re.compile(
     (?P<year>\d{4})
     (?: (?P<separator>[-/.]) (?P<month>\d{1,2})
         (?: (?P=separator) (?P<day>\d{1,2})
-            (?: (?:[Tt]|\s+) (?P<hour>\d{1,2}):(?P<minute>\d{2})
-                (?: :(?P<second>\d{2}) (?:[.,](?P<fraction>\d{1,12}))? )?
-                \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?
+            (?: (?:[Tt]|\s+) (?P<hour>\d{1,2}):(?P<minute>\d{1,2})
+                (?: :(?P<second>\d{1,2}) (?:[.,](?P<fraction>\d{1,12}))? )?
             )?
+            \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?
         )?
     )?
     """,
@@ -101,7 +101,9 @@ _USUAL = re.compile(  # what datetime reads itself, and in the same way
     r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:Z|[+-][0-2][0-9]:[0-5][0-9])?)?"
 )
 _LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
-_HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}")
+_HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
+_CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
+_FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 _HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]+[A-Za-z]{3,9}\.?,?[ -/]+'?\d{2})(?!\d)")
 _NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
@@ -124,8 +126,9 @@ def _iso_zone(text: str | None) -> tzinfo | None:
         return None
     if text[0] not in "+-":
         return UTC
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    digits = text[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
     return timezone(-offset if text[0] == "-" else offset)
 
 
@@ -148,7 +151,7 @@ def parse_iso8601_date(date_string: str) -> datetime | None:
     """
     if not date_string:
         raise SitemapException("Date string is unset.")
-    text = date_string.strip()
+    text = _CUT_SHORT.sub("", date_string.strip())
     try:
         if _USUAL.fullmatch(text):
             return datetime.fromisoformat(text)
@@ -176,7 +179,7 @@ def _other_date(text: str) -> datetime | None:
         day, time, zone = basic.groups("")
         return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
     if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
-        return None
+        return datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
     return _free_date(text)
 
 

@@ -10,15 +10,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_web import AsyncClient, Client, Doc, Web
+from page_sites import LEAVES, SITES, pages_of
+from webs import webs
 
 import usp.aio
 import usp.stream
 import usp.tree
-from memory_web import AsyncClient, Client, Doc, Web
-from page_sites import LEAVES, SITES, pages_of
 from usp.exceptions import SitemapException
 from usp.web_client.requests_client import RequestsWebClient
-from webs import webs
 from website import Answer, Site, index, outline, robots, urlset
 
 pytestmark = pytest.mark.usefixtures("quick_retries")

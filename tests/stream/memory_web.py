@@ -48,9 +48,7 @@ class Web:
 
     def __init__(self, docs: Mapping[str, Doc | str | bytes], base: str = H) -> None:
         self.base = base
-        self.docs = {
-            path: doc if isinstance(doc, Doc) else Doc(doc) for path, doc in docs.items()
-        }
+        self.docs = {path: doc if isinstance(doc, Doc) else Doc(doc) for path, doc in docs.items()}
         self.asked: list[str] = []
         self.open: Counter[str] = Counter()
         self.most = 0

@@ -209,7 +209,9 @@ SITES: dict[str, PageSite] = {
         | {path: LEAVES[path] for path in ("/a.xml", "/b.xml")}
     ),
     "a redirect to a dead port": PageSite(
-        {"/robots.txt": robots("/x.xml", *LEAVES), "/x.xml": Answer(redirect=f"{NOBODY}/")} | LEAVES
+        {"/robots.txt": robots("/x.xml", "/i.xml"), "/x.xml": Answer(redirect=f"{NOBODY}/")}
+        | {"/i.xml": Answer(index(*LEAVES), delay=0.1)}  # by then it is known that nobody is there
+        | LEAVES
     ),
     "feeds and text": PageSite(
         {
@@ -269,7 +271,9 @@ SITES: dict[str, PageSite] = {
     "robots.txt that is a known path": PageSite(
         {"/robots.txt": Answer(redirect="/sitemap.xml"), "/sitemap.xml": urlset("/s")}
     ),
-    "robots.txt that is none": PageSite({"/robots.txt": html("/a.xml"), "/sitemap.xml": urlset("/s")}),
+    "robots.txt that is none": PageSite(
+        {"/robots.txt": html("/a.xml"), "/sitemap.xml": urlset("/s")}
+    ),
     "robots.txt behind an error": PageSite(
         {"/robots.txt": Answer("", 403), "/sitemap.xml": urlset("/s")}
     ),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from memory_web import Client, Doc, Response, Web
+from webs import webs
+
 from usp.crawl.crawl import Crawl
 from usp.crawl.fetch import Failed, Fetch, Reception
 from usp.crawl.reading import PageStream
@@ -20,7 +21,6 @@ from usp.store import Store
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
-from webs import webs
 from website import index, robots, urlset
 
 
@@ -78,9 +78,9 @@ class Hand:
         self.crawl.finished(coming.order, coming.reception.end(broken), self.now)
 
 
-def stream_by_hand(web: Web, options, choose):
+def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
     """Give the pages of the stream, and those of the tree of the same crawl."""
-    crawl = Crawl(per_host=3)
+    crawl = Crawl(per_host=3, max_sitemaps=max_sitemaps)
     website = website_search(web.base + "/", **options)(crawl)
     stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, choose)
     given = []
@@ -107,6 +107,14 @@ def listed(tree) -> list:
 def test_the_order_of_arrival_does_not_matter(web, chance):
     docs, options = web
     streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
+    assert streamed == listed(tree)
+
+
+@given(webs(), st.randoms(use_true_random=False), st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_a_tree_that_is_cut_at_its_limit_is_cut_in_the_stream(web, chance, limit):
+    docs, options = web
+    streamed, tree = stream_by_hand(Web(docs), options, chance.randrange, limit)
     assert streamed == listed(tree)
 
 

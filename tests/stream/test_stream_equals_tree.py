@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pytest
-
 from page_sites import LEAVES, SITES, html, pages_of
+
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.usefixtures("quick_retries")
+
+
+ONE_AT_A_TIME = ["one index", "declared twice", "redirects to a parent", "stumbling", "dead hosts"]
+ONE_AT_A_TIME += ["links of the homepage", "known path in the subtree of robots.txt", "packed"]
 
 
 def home(site, options) -> str:
@@ -21,8 +25,9 @@ def told(stream) -> list:
     return [(page.sitemap_url, page) for page in stream]
 
 
-@pytest.mark.parametrize("name", SITES)
-@pytest.mark.parametrize("at_once", [8, 1])
+@pytest.mark.parametrize(
+    ("name", "at_once"), [(name, 8) for name in SITES] + [(name, 1) for name in ONE_AT_A_TIME]
+)
 def test_the_pages_of_the_stream_are_those_of_the_tree(serve, name, at_once):
     """One by one, field by field, each with the address of its sitemap."""
     spec = SITES[name]

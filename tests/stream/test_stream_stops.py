@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import signal
 import threading
 import time
 from pathlib import Path
 
 import pytest
-
-from memory_web import Client, Doc, Web
+from memory_web import Client, Doc, Response, Web
 from patience import soon, within
+
+from usp.crawl.retry import RetryPolicy
 from usp.exceptions import SitemapException
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    LocalWebClient,
+    LocalWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
 from website import Answer, index, robots, urlset
 
 FD = Path("/proc/self/fd")
@@ -47,7 +55,9 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, th
     """Ten pages cost robots.txt, the index, the first sitemap, and what was under way beside it."""
     with within(20):
         stream = pages(long_site.base + "/", use_known_paths=False)
-        assert [page.url for page in take(stream, 10)] == [long_site.url(f"/p{n}") for n in range(10)]
+        assert [page.url for page in take(stream, 10)] == [
+            long_site.url(f"/p{n}") for n in range(10)
+        ]
         if how == "close":
             stream.close()
         elif how == "throw":
@@ -234,24 +244,31 @@ class Odd(Client):
 
 
 def raise_in(method, error=ValueError, pieces=0):
+    """Give an answer whose class has a method that raises; ``body`` after some pieces."""
+
+    def fail(*_):
+        raise error("in the client")
+
+    def body(self):
+        yield from itertools.islice(Response.body(self), pieces)
+        raise error("in the client")
+
+    bad = type("Bad", (Response,), {method: body if method == "body" else fail})
+
     def wrong(response):
-        def fail(*_):
-            raise error("in the client")
-
-        def fail_later():
-            body = type(response).body(response)
-            for _ in range(pieces):
-                yield next(body)
-            raise error("in the client")
-
-        setattr(response, method, fail_later if method == "body" else fail)
+        response.__class__ = bad
         return response
 
     return wrong
 
 
+def fail(_):
+    raise ValueError("in the client")
+
+
 WRONG = {
     "gives nothing": lambda response: None,
+    "raises": fail,
     "gives text": lambda response: "<urlset/>",
     "header raises": raise_in("header"),
     "url raises": raise_in("url"),
@@ -293,6 +310,64 @@ def test_a_known_path_that_fails_in_the_middle_is_no_part_of_the_tree(at_once):
     client = Odd(web, at_once, raise_in("body", pieces=2), "/sitemap.xml")
     tree = sitemap_tree_for_homepage("http://h/", client)
     assert tree.sub_sitemaps == []
+
+
+class Simplest(AbstractWebClient):
+    """The least that a client can be: as long as there have been clients of users' own."""
+
+    def __init__(self, web) -> None:
+        self.web = web
+
+    def set_max_response_data_length(self, max_response_data_length) -> None:
+        pass
+
+    def get(self, url):
+        doc = self.web.docs.get(url.removeprefix("http://h"))
+        if doc is None:
+            return WebClientErrorResponse("404 Not Found", retryable=False)
+        return LocalWebClientSuccessResponse(url, doc.body.replace("{base}", "http://h"))
+
+
+def test_the_simplest_client_plugs_in():
+    web = Web(
+        {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/s")}
+    )
+    assert [page.url for page in pages("http://h/", Simplest(web))] == ["http://h/a", "http://h/s"]
+
+
+def test_a_client_without_a_network_gives_no_pages():
+    assert list(pages("http://h/", LocalWebClient())) == []
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
+    monkeypatch.setattr("usp.crawl.crawl.DECLARED", RetryPolicy(first_delay=0.05))
+    web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
+    started = time.monotonic()
+    stream = pages("http://h/", Client(web, at_once), use_known_paths=False)
+    assert [page.url for page in stream] == ["http://h/p"]
+    assert time.monotonic() - started > 0.1
+    assert web.asked.count("/a.xml") == 3
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_a_host_that_is_silent_is_given_up(at_once):
+    """Its pages are missed; those of other hosts are not."""
+
+    class Deaf(Client):
+        def get(self, url):
+            if not url.startswith("http://deaf"):
+                return super().get(url)
+            self.web.asked.append(url)
+            failure = WebClientErrorResponse("no answer in time", retryable=False)
+            failure.silent = True
+            return failure
+
+    deaf = [f"http://deaf/{n}.xml" for n in range(30)]
+    web = Web({"/robots.txt": robots(*deaf, "/a.xml"), "/a.xml": urlset("/a")})
+    urls = [page.url for page in pages("http://h/", Deaf(web, at_once), use_known_paths=False)]
+    assert sum(url.startswith("http://deaf") for url in web.asked) <= 2 + 2 * at_once
+    assert urls == ["http://h/a"]
 
 
 # Several streams ------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.crawl.fetch import Arrival, Failed, Fetch, Received
+from usp.crawl.fetch import Arrival, Failed, Fetch, NotFetched, Received
 from usp.crawl.pages import StoredPages
 from usp.crawl.queue import Queue
 from usp.crawl.retry import DECLARED, PROBE, log_failure
@@ -336,6 +336,9 @@ class Crawl:
 
     def _settle_place(self, place: Place, doc: _Doc) -> None:
         result, final_url = doc.result, place.final_url
+        if isinstance(result, Failed) and isinstance(result.error, NotFetched):
+            place.reason = "Un-fetched child sitemap"
+            return
         if isinstance(result, Failed):
             place.reason = f"Unable to fetch sitemap from {place.url}: {result.error.message()}"
             return

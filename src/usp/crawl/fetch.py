@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from usp.crawl.pages import parser_for
 from usp.formats.document import Role
@@ -16,6 +17,8 @@ from usp.store import Exchange
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
+    NoWebClientException,
+    ResponseFacts,
     WebClientErrorResponse,
 )
 
@@ -26,9 +29,12 @@ if TYPE_CHECKING:
     from usp.formats.parser import Entry
     from usp.objects.sitemap import AbstractIndexSitemap
     from usp.store import Document, Store, Writer
-    from usp.web_client.abstract_client import AbstractWebClient, ResponseFacts
+    from usp.web_client.abstract_client import AbstractWebClient
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 MAX_RESPONSE_BYTES = 100 * 1024 * 1024
 """How many bytes of a body are received: twice what the protocol allows, compressed or not."""
@@ -73,6 +79,10 @@ class Failed:
     """No document came."""
 
     error: WebClientErrorResponse
+
+
+class NotFetched(WebClientErrorResponse):
+    """What a client answers, so to speak, that fetches nothing."""
 
 
 class FirstLook:
@@ -149,8 +159,8 @@ class Reception:
             url=order.url,
             final_url=response.url(),
             status=response.status_code(),
-            headers=response.headers(),
-            redirects=response.redirects(),
+            headers=_newer(response, "headers", ResponseFacts.headers),
+            redirects=_newer(response, "redirects", ResponseFacts.redirects),
             attempts=order.attempt,
             content_type=content_type,
             content_encoding=content_encoding,
@@ -223,6 +233,8 @@ def fetch_document(
     started = time.monotonic()
     try:
         response = client.get(order.url)
+    except NoWebClientException:
+        return Failed(NotFetched("nothing may be fetched", retryable=False))
     except Exception as error:
         log.exception("The web client failed on %s", order.url)
         return mistake(error)
@@ -232,11 +244,21 @@ def fetch_document(
         return no_response()
     try:
         reception = Reception(order, response, store, started)
-        return _receive(reception, response.body(), given_up, announce)
+        body = _newer(response, "body", AbstractWebClientSuccessResponse.body)
+        return _receive(reception, body, given_up, announce)
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return mistake(error)
     finally:
-        response.close()
+        _newer(response, "close", AbstractWebClientSuccessResponse.close)
+
+
+def _newer(response: T, name: str, default: Callable[[T], R]) -> R:
+    """Call a method that responses have not always had.
+
+    A response class of a user's own may have something else under that name.
+    """
+    method = getattr(type(response), name, None)
+    return (method if inspect.isfunction(method) else default)(response)
 
 
 def _receive(

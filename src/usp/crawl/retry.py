@@ -28,7 +28,7 @@ class RetryPolicy:
     attempts: int = 5
     first_delay: float = 0.5
     growth: float = 2.0
-    longest_delay: float = 10.0
+    longest_delay: float = 30.0
 
     def delay(self, attempt: int, error: WebClientErrorResponse) -> float | None:
         """Give the seconds to wait after ``attempt`` failed, or None to give up."""

@@ -1,8 +1,8 @@
 """From bytes to text: compression off, then the character encoding.
 
 Encodings are trusted in this order: byte order mark, HTTP header, XML declaration, UTF-8. Bytes that
-are valid UTF-8 beat a label of a single-byte encoding, because such labels are often left over from
-a template while no text of that kind happens to be valid UTF-8.
+are valid UTF-8 beat a label of an older encoding, because such labels are often left over from a
+template while no text of that kind happens to be valid UTF-8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOMS = (
 _HEAD = 256  # bytes that are looked at before the encoding is decided
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']\s*([A-Za-z0-9._:-]{1,40})""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-_PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in single-byte text
+_PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in another encoding
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
@@ -44,7 +44,20 @@ _NO_CHARSETS = frozenset(  # what Python can decode and no document is written i
         "utf-7",
     }
 )
-_ALIASES = {"iso8859-1": "cp1252"}  # what the label means on the web: C1 controls are never meant
+_SEVEN_BIT = ("iso2022", "hz")  # their bytes are always valid UTF-8, and say nothing
+_ALIASES = {  # what labels mean on the web: the larger sets that the names are used for
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+}
+_LABELS = {  # labels that Python does not know
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "x-gbk": "gb18030",
+    "windows-874": "cp874",
+}
 
 
 class Decoder:
@@ -123,7 +136,7 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
     others = [label for label in trusted if label != "utf-8"]
     if not others:
         return _Text("utf-8", None, problems), 0
-    if trusted[0] != "utf-8" and not _single_byte(trusted[0]):
+    if trusted[0].startswith(_SEVEN_BIT):
         return _Text(trusted[0], None, problems), 0
     return _Text("utf-8", others[0], problems), 0
 
@@ -141,19 +154,12 @@ def _known(label: str | None) -> str | None:
     if label is None:
         return None
     try:
-        info = codecs.lookup(label)
+        info = codecs.lookup(_LABELS.get(label.lower(), label))
     except LookupError:
         return None
     if not getattr(info, "_is_text_encoding", True) or info.name in _NO_CHARSETS:
         return None
     return _ALIASES.get(info.name, info.name)
-
-
-def _single_byte(name: str) -> bool:
-    try:
-        return len(bytes(range(0x80, 0x100)).decode(name, "replace")) == 0x80  # noqa: PLR2004
-    except (UnicodeError, ValueError):
-        return False
 
 
 class _Text:

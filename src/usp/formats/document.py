@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from enum import Enum
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from usp.formats.decode import Decoder
 from usp.formats.homepage import HomepageLinksParser
@@ -27,6 +26,7 @@ MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
 """How much of a document is read after decompression: five times what the protocol allows."""
 
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
+_LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
 _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
@@ -35,6 +35,16 @@ _PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
 )
+
+
+_PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+
+
+def _is_clear(start: str) -> bool:
+    """Tell whether the beginning of a document that is no XML shows what it is."""
+    return bool(
+        _ROOT.search(start) or _PAGE.search(start) or has_url(start) or has_directive(start)
+    )
 
 
 class Role(Enum):
@@ -151,23 +161,34 @@ class DocumentParser:
         if len(head) - len(start) > _MAX_BLANK:
             self.refusal = "it begins with more than a million blanks"
             return True
-        is_xml = start[:1] == "<" and self._role is Role.SITEMAP
-        if not final and not is_xml and len(start) < _LOOK:
-            return False
-        start = start[:_LOOK]
-        if self._role is Role.ROBOTS and self._tell_robots(start):
-            return True
-        if start.startswith("<") or _ROOT.search(start):
+        if start[:1] == "<" and self._role is Role.SITEMAP:
             self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
-        elif urlsplit(self.url or "").path.endswith("/robots.txt"):
+            return True
+        look = _LOOK
+        if len(start) >= look and not _is_clear(start[:look]):
+            look = _LOOK_LONG
+        if not final and len(start) < look:
+            return False
+        self._tell_text(start[:look])
+        return True
+
+    def _tell_text(self, start: str) -> None:
+        """Decide what a document is that does not begin as XML does, or need not be XML."""
+        if self._role is Role.ROBOTS and self._tell_robots(start):
+            return
+        root = _ROOT.search(start)
+        if start.startswith("<") or (root and not has_url(start[: root.start()])):
+            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+        elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
             self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
         elif not start:
             self.refusal = "it is empty"
+        elif _PAGE.search(start):
+            self.refusal = "it is an HTML page"
         elif has_url(start):
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:
             self.refusal = "it is neither XML nor a list of URLs"
-        return True
 
     def _tell_robots(self, start: str) -> bool:
         """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""

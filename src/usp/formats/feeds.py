@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from usp.formats.parser import Entry, Note
 
 
+_IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
+
+
 class _FeedEntry(RawEntry, PageEntry):
     """What the entries of both kinds of feeds share: of two fields with one name the first counts."""
 
@@ -121,7 +124,7 @@ class _AtomEntry(_FeedEntry):
             kind = (values.text(given.get("rel")) or "alternate").lower()
             url = absolute_url(href, parser.base()) or href
             self._links.setdefault("", url)
-            self._links.setdefault(kind.rpartition("/")[2], url)
+            self._links.setdefault(kind.removeprefix(_IANA), url)
 
     def link(self) -> str | None:
         """Give the alternate link, or else the feed's own, or else the first."""

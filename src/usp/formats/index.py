@@ -23,6 +23,7 @@ class _SitemapEntry(RawEntry):
     """A ``<sitemap>`` as it stands in the document; every loc in it is a child."""
 
     own_fields = frozenset({"loc", "lastmod"})
+    counts_unfinished = True  # a child that is named can be fetched
 
     def __init__(self, line: int, base: str | None) -> None:
         super().__init__(line, base)

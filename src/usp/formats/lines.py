@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_LINE = 64 * 1024
 """Longer lines are no lines that mean anything, and are passed over."""
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
 
 
 class Lines:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
 _BREAK = re.compile(r"\s*[\t\r\n]\s*")  # a URL that was wrapped
+_BLANK = re.compile(r"\s")
 _SCHEMES = ("http://", "https://")
 
 
@@ -92,7 +93,7 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     """
     loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
     if loc[:8].lower().startswith(_SCHEMES):
-        return loc if is_http_url(loc.replace(" ", "%20")) else None
+        return loc if is_http_url(_BLANK.sub("%20", loc)) else None
     if not loc:
         return None
     scheme, colon, _ = loc.partition(":")

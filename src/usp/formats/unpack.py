@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ MAX_LAYERS = 4
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
 _GZIP, _ZLIB, _RAW = 31, 15, -15
+_ZEROS = re.compile(rb"\0*+")
 _DEFLATE_HEAD = 16  # so many printable bytes in a row are text, not a raw deflate stream
 _PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
 
@@ -38,11 +40,14 @@ class Inflater:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Give what ``data`` unpacks to, in bounded pieces."""
-        while data and not self._over:
+        at = 0
+        while at < len(data) and not self._over:
             if self._inflate.eof:
-                data = self._next_member(data)
+                at = self._next_member(data, at)
                 continue
-            piece, data = data[:_SLICE], data[_SLICE:]
+            piece = self._head + data[at : at + _SLICE]
+            at += len(piece) - len(self._head)
+            self._head = b""
             before = self._inflate.copy()
             try:
                 yield self._inflate.decompress(piece)
@@ -50,7 +55,7 @@ class Inflater:
                 yield _replay(before, piece)
                 self._stop(f"the compressed data is broken ({_reason(error)})")
             else:
-                data = self._inflate.unused_data + data
+                at -= len(self._inflate.unused_data)
 
     def close(self) -> None:
         """Note whether the data broke off."""
@@ -59,19 +64,22 @@ class Inflater:
         elif self._head and not self._over:
             self._junk()
 
-    def _next_member(self, data: bytes) -> bytes:
+    def _next_member(self, data: bytes, at: int) -> int:
+        """Look what follows a member; give the place up to which that was looked at."""
         if self._window != _GZIP:
             self._junk()
-            return b""
-        self._head = (self._head + data).lstrip(b"\0")
-        if len(self._head) < len(_MAGIC):
-            return b""
-        if not self._head.startswith(_MAGIC):
+            return at
+        if not self._head:
+            zeros = _ZEROS.match(data, at)
+            at = zeros.end() if zeros else at
+        head = self._head + data[at : at + len(_MAGIC) - len(self._head)]
+        at += len(head) - len(self._head)
+        self._head = head
+        if not _MAGIC.startswith(head):
             self._junk()
-            return b""
-        data, self._head = self._head, b""
-        self._inflate = zlib.decompressobj(self._window)
-        return data
+        elif head == _MAGIC:
+            self._inflate = zlib.decompressobj(self._window)
+        return at
 
     def _junk(self) -> None:
         self._stop("what follows the compressed data was passed over")
@@ -108,7 +116,11 @@ class Unpacker:
         layer: int = 0,
     ) -> None:
         self._problems = problems
-        self._deflated = "deflate" in (content_encoding or "").lower()
+        self._content_encoding = (content_encoding or "").lower()
+        # Of several encodings the last one is outside; one alone has nothing inside.
+        self._deflated = "deflate" in self._content_encoding and (
+            not layer or "," in self._content_encoding
+        )
         self._max_bytes = max_bytes
         self._room = max_bytes
         self._layer = layer
@@ -148,7 +160,12 @@ class Unpacker:
             self._plain = True
         else:
             self._inflater = Inflater(window, self._problems)
-            self._inner = Unpacker(self._problems, max_bytes=self._max_bytes, layer=self._layer + 1)
+            self._inner = Unpacker(
+                self._problems,
+                content_encoding=self._content_encoding,
+                max_bytes=self._max_bytes,
+                layer=self._layer + 1,
+            )
         return head
 
     def _window(self, head: bytes) -> int | None:

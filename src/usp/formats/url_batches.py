@@ -13,7 +13,7 @@ from usp.formats.extensions import FIELDS, MODULES
 from usp.formats.parser import PageBatch, PageEntry
 from usp.formats.xml.entries import Field
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import Sort
+from usp.formats.xml.parser import MAX_FIELDS, Sort
 from usp.formats.xml.references import decode_text
 from usp.helpers import parse_iso8601_date
 from usp.objects.page import (
@@ -199,7 +199,7 @@ class EntryReader:
         # The entry's own tags, without its end: url, loc and its end.
         if entry.count("<") != 3 + 2 * (len(found) + len(own)) + len(links):
             return None
-        records = self._records(found) if found else {}
+        records = self._records(found) if len(found) < MAX_FIELDS else None
         if records is None:
             return None
         fields: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import weakref
@@ -75,13 +76,19 @@ class Store:
         for offset, length in places:
             at, end = offset, offset + length
             while at < end:
-                with self._lock:
-                    self._spool.seek(at)
-                    data = self._spool.read(min(_READ, end - at))
+                data = self._read_at(at, min(_READ, end - at))
                 if not data:
                     raise OSError("the temporary file of the sitemap tree has been cut off")
                 at += len(data)
                 yield data
+
+    def _read_at(self, offset: int, size: int) -> bytes:
+        assert self._spool is not None
+        if hasattr(os, "pread"):  # independent of where other threads and forked processes read
+            return os.pread(self._spool.fileno(), size, offset)
+        with self._lock:
+            self._spool.seek(offset)
+            return self._spool.read(size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self._memory, self._small)

@@ -56,6 +56,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     ) -> None:
         self._response = requests_response
         self._limit = max_response_data_length
+        self._data: bytes | None = None
 
     def status_code(self) -> int:
         """Give the status."""
@@ -82,7 +83,12 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return self._response.url
 
     def raw_data(self) -> bytes:
-        """Give the body, HTTP's compression removed, up to the limit."""
+        """Give the body, HTTP's compression removed, up to the limit; the same each time."""
+        if self._data is None:
+            self._data = self._receive()
+        return self._data
+
+    def _receive(self) -> bytes:
         data = bytearray()
         try:
             for chunk in self._response.iter_content(_CHUNK):
@@ -95,8 +101,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def body(self) -> Iterator[bytes]:
         """Give the body as it comes, gzip and deflate left packed; stops at the limit."""
-        if type(self).raw_data is not RequestsWebClientSuccessResponse.raw_data:
-            yield self.raw_data()  # a subclass that gives other data than what was received
+        overridden = type(self).raw_data is not RequestsWebClientSuccessResponse.raw_data
+        if overridden or self._data is not None:
+            yield self.raw_data()  # a subclass has its own data; what was read is read
             return
         room = self._limit
         for data in self._pieces():

@@ -45,11 +45,15 @@ class RawEntry(abc.ABC):
 
     extensions: ClassVar[Mapping[Space, Extension]] = {}
 
+    counts_unfinished: ClassVar[bool] = False
+    """Whether an entry counts in which the document breaks off, if it has a loc already."""
+
     line: int | None
 
     def __init__(self, line: int, base: str | None) -> None:
         self.line = line
         self.base = base
+        self.size = 0  # how many elements were added
         self.records: dict[Space, list[list[Field]]] = {}
 
     @abc.abstractmethod

@@ -22,16 +22,19 @@ from usp.formats.xml.namespaces import Name, Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
 from usp.formats.xml.references import decode_cdata, decode_text
 from usp.formats.xml.scanner import Scanner, proper_tags
+from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from usp.formats.parser import Entry
     from usp.formats.xml.scanner import Token
-    from usp.objects.problem import Problems
 
 MAX_DEPTH = 200
 """Elements nested deeper are counted, not looked at."""
+
+MAX_FIELDS = 10_000
+"""What an entry says beyond so many elements is passed over."""
 
 MAX_NAMES = 1000
 """So many names are looked up once and remembered."""
@@ -79,7 +82,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     """Elements that have no business in such a document, and what to say of them."""
 
     implied_entry: ClassVar[type[RawEntry] | None] = None
-    """What a ``<loc>`` directly below the root belongs to, its entry's tag being lost."""
+    """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
 
     fast_entry: ClassVar[str | None] = None
     """The entry that the fast lane cuts, if it can be taken for such documents."""
@@ -203,13 +206,23 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """Give the rest; an entry that was not closed before the document broke off is lost."""
         entries = self._scan(self._held)
         self.scanner.close()
-        if self._entry is not None and self._implied:
-            self._finish_entry()
         if self._entry is not None:
-            self.problems.add("the document breaks off inside an entry", self._entry.line, lost=1)
+            self._break_off(self._entry)
         elif not self.root_closed:
             self.problems.add("the document breaks off before its end", self.line)
         return entries + self._done
+
+    def _break_off(self, entry: RawEntry) -> None:
+        """Give up the entry in which the document breaks off, unless it counts as it is."""
+        self._field = None  # what is cut off is not what was meant
+        before = len(self._done)
+        if self._implied or entry.counts_unfinished:
+            missing = Problems()
+            self.problems, noted = missing, self.problems
+            self._finish_entry()
+            self.problems = noted
+        lost = len(self._done) == before
+        self.problems.add("the document breaks off inside an entry", entry.line, lost=int(lost))
 
     # Tokens ---------------------------------------------------------------------------------------
 
@@ -278,6 +291,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _add_leaf(self, entry: RawEntry, meaning: _Meaning, attributes: str, text: str) -> bool:
         """Add an element without others inside to its entry; False if that needs more care."""
+        if self._is_full(entry):
+            return True
         sort = meaning.sort
         if attributes[-1:] == "/":
             attributes, text = attributes[:-1], ""
@@ -435,10 +450,14 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def _begin_outside(self, meaning: _Meaning, attributes: str) -> None:
         if meaning.local in self.strays:
             self.note(self.strays[meaning.local], lost=1)
-        elif self.implied_entry and len(self._stack) == 1:
+        elif self.implied_entry and not self._inside_stray():
             self.note("a <loc> stands outside of an entry")
             self._begin_entry(self.implied_entry, implied=True)
             self._begin_field(meaning, attributes)
+
+    def _inside_stray(self) -> bool:
+        """Tell whether the parser stands in an element that was named as a stray already."""
+        return any(self._scope.name(written).local in self.strays for written, _ in self._stack)
 
     def _begin_field(self, meaning: _Meaning, attributes: str) -> None:
         depth = len(self._stack)
@@ -509,8 +528,17 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         else:
             self._add(field.meaning, Field(field.meaning.local, text, field.attributes))
 
+    def _is_full(self, entry: RawEntry) -> bool:
+        """Count what an entry says; more than anybody can mean is passed over."""
+        entry.size += 1
+        if entry.size == MAX_FIELDS:
+            self.note(f"an entry has more than {MAX_FIELDS} elements; the rest was passed over")
+        return entry.size >= MAX_FIELDS
+
     def _add(self, meaning: _Meaning, field: Field) -> None:
         assert self._entry is not None
+        if self._is_full(self._entry):
+            return
         if meaning.sort is Sort.FIELD:
             self._entry.add(field, self)
         elif meaning.sort is Sort.RECORD:

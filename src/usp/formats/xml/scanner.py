@@ -113,9 +113,9 @@ class Scanner:
         self._counted = 0  # and where that is in the buffer
         self._section: _Section | None = None  # a section that is longer than what is kept
         self.hurry = False  # whether lines matter less than speed
+        self._calm = 0  # up to where tags are read one by one, because one of them is not proper
         self._unusual = -1  # where the next comment, section or instruction is, if not before
-        self._endless: set[_Section] = set()  # those whose end is not in the rest of the document
-        self._no_end_of_tag = False  # whether no ">" is in the rest of the document
+        self._absent: set[str] = set()  # what was searched for and is not in the rest of the buffer
         self._searched = 0  # how far the end of an unfinished section was searched for
 
     @property
@@ -168,6 +168,8 @@ class Scanner:
         self._buffer = self._buffer[self._at :] + "".join(self._waiting)
         self._at = self._counted = 0
         self._unusual = -1
+        self._calm = 0
+        self._absent.clear()
         self._waiting.clear()
 
     def _hurry(self) -> None:
@@ -188,6 +190,7 @@ class Scanner:
             return
         tokens = proper_tags(buffer, at, end)
         if tokens is None:
+            self._calm = end
             return
         opening = buffer.find("<", at)
         if opening > at:
@@ -202,7 +205,7 @@ class Scanner:
         if self._section and not self._finish_long_section(final=final):
             return
         while self._at < length:
-            if self.hurry:
+            if self.hurry and self._at >= self._calm:
                 self._hurry()
                 if self._at == length:
                     return
@@ -249,8 +252,7 @@ class Scanner:
     def _read_section(self, section: _Section, at: int, *, final: bool) -> bool:
         buffer = self._buffer
         inside = at + len(section.opening)
-        endless = final and section in self._endless
-        end = -1 if endless else buffer.find(section.end, max(inside, at + self._searched))
+        end = self._find(section.end, max(inside, at + self._searched))
         if end >= 0:
             self._searched = 0
             if section is _CDATA:
@@ -258,10 +260,9 @@ class Scanner:
             self._at = end + len(section.end)
             return True
         if section is _INSTRUCTION and (final or len(buffer) - at > MAX_TAG):
-            return self._broken_instruction(at, final=final)
+            return self._broken_instruction(at)
         if final:
             self.problems.add(f"a {section.name} is not closed", self.line)
-            self._endless.add(section)
             self._searched = 0
             self._at = inside
             return True
@@ -291,13 +292,20 @@ class Scanner:
         self._at = end + len(section.end)
         return True
 
-    def _broken_instruction(self, at: int, *, final: bool) -> bool:
+    def _find(self, text: str, at: int) -> int:
+        """Find text behind a place; what is not there is not searched for again."""
+        if text in self._absent:
+            return -1
+        found = self._buffer.find(text, at)
+        if found < 0:
+            self._absent.add(text)
+        return found
+
+    def _broken_instruction(self, at: int) -> bool:
         """End an instruction that has lost its ``?>`` at its first ``>``."""
         self._searched = 0
-        self._endless.add(_INSTRUCTION)
         self.problems.add("a processing instruction is not closed", self.line)
-        end = -1 if self._no_end_of_tag else self._buffer.find(">", at)
-        self._no_end_of_tag = final and end < 0
+        end = self._find(">", at)
         self._at = end + 1 if end >= 0 else at + len(_INSTRUCTION.opening)
         return True
 
