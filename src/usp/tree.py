@@ -99,8 +99,9 @@ def website_search(
     use_html_links: bool = False,
 ) -> Callable[[Crawl], Website]:
     """Give what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
-    if not isinstance(homepage_url, str) or not is_http_url(homepage_url):
+    if not isinstance(homepage_url, str) or not is_http_url(homepage_url.strip()):
         raise SitemapException(f"URL {homepage_url} is not a HTTP(s) URL.")
+    homepage_url = homepage_url.strip()
     return partial(
         Website,
         homepage_url=_homepage(homepage_url, normalize=normalize_homepage_url),

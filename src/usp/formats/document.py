@@ -30,7 +30,10 @@ _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin 
 _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
-_ROOT = re.compile(r"<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s", re.IGNORECASE)
+_ROOT = re.compile(
+    r"^\s*<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # "Sitemap: URL", "Sitemap : URL", "site-map:URL", and "Sitemap URL" where the colon was forgotten
 _SITEMAP = re.compile(r"\s*site-?map\s*(?::\s*(?P<value>.*)|\s(?P<bare>\S+)\s*)", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_AROUND = " \t\u00a0\u200b<>\"'"  # what stands around a URL that was pasted
 _DIRECTIVE = re.compile(
     r"^\s*(?:user-?agent|disallow|allow|site-?map|crawl-?delay|host)\s*:",
     re.IGNORECASE | re.MULTILINE,
@@ -48,10 +49,10 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
         for number, line in lines:
-            match = _SITEMAP.fullmatch(line.lstrip("\ufeff"))
+            match = _SITEMAP.fullmatch(line.lstrip("\ufeff\u200b"))
             if not match:
                 continue
-            value = _COMMENT.sub("", match["value"] or match["bare"] or "").strip()
+            value = _COMMENT.sub("", match["value"] or match["bare"] or "").strip(_AROUND)
             if not value:
                 continue
             for written in self._urls(value):
