@@ -54,29 +54,31 @@ def facts(node) -> tuple:
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_the_tree_is_that_of_the_synchronous_front(serve, name):
+def test_tree_and_stream_are_those_of_the_synchronous_front(serve, name):
     spec = SITES[name]
-    mine, theirs = serve(spec.answers), serve(spec.answers)
-    tree = run(usp.aio.sitemap_tree_for_homepage(home(mine, spec.options), **spec.options))
+    mine, theirs, streamed = (serve(spec.answers) for _ in range(3))
+
+    async def look():
+        tree = usp.aio.sitemap_tree_for_homepage(home(mine, spec.options), **spec.options)
+        stream = usp.aio.pages(home(streamed, spec.options), **spec.options)
+        return await tree, await told(stream)
+
+    tree, stream = run(look())
     expected = usp.tree.sitemap_tree_for_homepage(home(theirs, spec.options), **spec.options)
     assert site_free(mine, outline(tree)) == site_free(theirs, outline(expected))
     assert [site_free(mine, facts(node)) for node in tree.all_sitemaps()] == [
         site_free(theirs, facts(node)) for node in expected.all_sitemaps()
     ]
+    pages = [
+        (site_free(theirs, url), site_free(theirs, page.to_dict()))
+        for url, page in pages_of(expected)
+    ]
     assert [site_free(mine, page.to_dict()) for page in tree.all_pages()] == [
-        site_free(theirs, page.to_dict()) for page in expected.all_pages()
+        page for _, page in pages
     ]
-
-
-@pytest.mark.parametrize("name", SITES)
-def test_the_stream_is_that_of_the_tree(serve, name):
-    spec = SITES[name]
-    mine, theirs = serve(spec.answers), serve(spec.answers)
-    stream = run(told(usp.aio.pages(home(mine, spec.options), **spec.options)))
-    tree = run(usp.aio.sitemap_tree_for_homepage(home(theirs, spec.options), **spec.options))
-    assert [(site_free(mine, url), site_free(mine, page.to_dict())) for url, page in stream] == [
-        (site_free(theirs, url), site_free(theirs, page.to_dict())) for url, page in pages_of(tree)
-    ]
+    assert [
+        (site_free(streamed, url), site_free(streamed, page.to_dict())) for url, page in stream
+    ] == pages
 
 
 @pytest.mark.parametrize("name", ["one index", "fields", "feeds and text", "redirects", "packed"])

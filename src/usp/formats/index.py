@@ -11,12 +11,13 @@ from usp.formats.parser import ChildEntry, absolute_url
 from usp.formats.urlset import PagesXMLSitemapParser
 from usp.formats.xml.entries import Field, RawEntry
 from usp.formats.xml.fast import URL, Tags, cut
+from usp.formats.xml.lanes import TwoLaneParser
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import AbstractXMLSitemapParser
 from usp.objects.sitemap import IndexXMLSitemap
 
 if TYPE_CHECKING:
     from usp.formats.parser import Entry
+    from usp.formats.xml.parser import AbstractXMLSitemapParser
 
 
 class _SitemapEntry(RawEntry):
@@ -61,7 +62,7 @@ class _SitemapEntry(RawEntry):
         return children
 
 
-class IndexXMLSitemapParser(AbstractXMLSitemapParser):
+class IndexXMLSitemapParser(TwoLaneParser):
     """Reads a ``<sitemapindex>``; stray ``<url>`` entries come out as pages."""
 
     sitemap_class = IndexXMLSitemap

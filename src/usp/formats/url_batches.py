@@ -12,8 +12,9 @@ from usp.formats import values
 from usp.formats.extensions import FIELDS, MODULES
 from usp.formats.parser import PageBatch, PageEntry
 from usp.formats.xml.entries import Field
+from usp.formats.xml.meaning import Sort
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import MAX_FIELDS, Sort
+from usp.formats.xml.parser import MAX_FIELDS
 from usp.formats.xml.references import decode_text
 from usp.helpers import parse_iso8601_date
 from usp.objects.page import (
@@ -214,7 +215,7 @@ class EntryReader:
         records: dict[Space, list[list[Field]]] = {}
         known = self._parser.meanings(self._entry_class)
         for name, text, closed in found:
-            sort, local, _, space = known.get(name) or self._parser.meaning(name, self._entry_class)
+            sort, local, space = known.get(name) or self._parser.meaning(name, self._entry_class)
             if closed and sort is Sort.RECORD_FIELD:
                 if "&" in text or not text.isprintable():
                     text = decode_text(text, ignore)  # noqa: PLW2901

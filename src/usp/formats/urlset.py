@@ -10,8 +10,8 @@ from usp.formats.parser import PageEntry, absolute_url
 from usp.formats.url_batches import EntryReader, UrlBatch, ignore, read_own
 from usp.formats.xml.entries import Field, RawEntry
 from usp.formats.xml.fast import Tags, cut, is_plain
+from usp.formats.xml.lanes import TwoLaneParser
 from usp.formats.xml.namespaces import Space
-from usp.formats.xml.parser import AbstractXMLSitemapParser
 from usp.formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
 from usp.objects.sitemap import PagesXMLSitemap
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import re
 
     from usp.formats.parser import Entry, Note
+    from usp.formats.xml.parser import AbstractXMLSitemapParser
 
 
 class _UrlEntry(RawEntry, PageEntry):
@@ -71,7 +72,7 @@ class _UrlEntry(RawEntry, PageEntry):
         return PageFields(*own, **more)
 
 
-class PagesXMLSitemapParser(AbstractXMLSitemapParser):
+class PagesXMLSitemapParser(TwoLaneParser):
     """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages if it is fast."""
 
     sitemap_class = PagesXMLSitemap

@@ -11,13 +11,12 @@ The scanner gives tags one by one. Here they become entries (``<url>``, ``<sitem
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum, auto
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
 
 from usp.formats.parser import AbstractSitemapParser
 from usp.formats.xml.entries import Field, RawEntry
-from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
+from usp.formats.xml.meaning import Meaning, Sort, meaning_inside
 from usp.formats.xml.namespaces import Name, Scope, Space
 from usp.formats.xml.references import attributes as read_attributes
 from usp.formats.xml.references import decode_cdata, decode_text
@@ -43,27 +42,8 @@ MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
 
-class Sort(Enum):
-    """What an element means to a parser."""
-
-    OTHER = auto()
-    ENTRY = auto()
-    FIELD = auto()  # of the document's own vocabulary
-    RECORD = auto()  # begins a record of an extension
-    RECORD_FIELD = auto()
-
-
-class _Meaning(NamedTuple):
-    """What an element means where it stands: outside of entries, or in one of some class."""
-
-    sort: Sort
-    local: str
-    own: bool
-    space: Space
-
-
 class _OpenField(NamedTuple):
-    meaning: _Meaning
+    meaning: Meaning
     attributes: str
     depth: int  # of the element itself
     nested: bool
@@ -83,12 +63,6 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     implied_entry: ClassVar[type[RawEntry] | None] = None
     """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
-
-    fast_entry: ClassVar[str | None] = None
-    """The entry that the fast lane cuts, if it can be taken for such documents."""
-
-    counts_lines: ClassVar[bool] = True
-    """Whether problems are told beside the fast lane, with their lines."""
 
     def __init__(
         self,
@@ -118,42 +92,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._done: list[Entry] = []
         self._bases: list[tuple[int, str]] = []
         self._stray_text = False
-        self._tags: Tags | None = None  # None: no fast lane
-        self._learned = False  # whether the way in which entries are written is known
-        self._held = ""  # text that the fast lane waits to see the end of
-
-    # Two lanes ------------------------------------------------------------------------------------
 
     def feed(self, text: str) -> list[Entry]:
-        """Give the entries that are complete so far: by the fast lane where it can be taken."""
-        if self._tags is None or not self._at_rest():
-            return self._scan(text)
-        block = self._held + text
-        if not self._learned:
-            self._learn(block)
-        end = block.rfind(self._tags.end) + len(self._tags.end)
-        if end < len(self._tags.end):
-            self._held = block if len(block) <= MAX_ENTRY else ""
-            return [] if self._held else self._scan(block)
-        self._held, block = block[end:], block[:end]
-        entries = self._cut_block(block, self._tags)
-        if entries is None:
-            entries = self._cut_entries(block, self._tags)
-        elif self.counts_lines:
-            self.scanner.skip(block)
-        if self._held and not self._at_rest():
-            held, self._held = self._held, ""
-            entries += self._scan(held)
-        return entries
-
-    def _at_rest(self) -> bool:
-        """Whether the scanner stands directly below the root, with nothing begun."""
-        return (
-            len(self._stack) == 1
-            and self._entry is None
-            and not self.root_closed
-            and self.scanner.idle
-        )
+        """Give the entries that are complete so far."""
+        return self._scan(text)
 
     def _scan(self, text: str) -> list[Entry]:
         self.scanner.feed(text)
@@ -171,46 +113,14 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         done, self._done = self._done, []
         return done
 
-    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
-        """Cut a block by the fast lane; None if that cannot be done."""
-        raise NotImplementedError
-
-    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
-        """Cut a block that is not regular, entry by entry where that is possible."""
-        del tags
-        return self._scan(block)
-
-    def _learn(self, text: str) -> None:
-        """Look at the first entry for how tags are written."""
-        assert self.fast_entry is not None
-        assert self._tags is not None
-        style = learn_style(text[:MAX_FIRST_ENTRY], self.fast_entry, self._tags.prefix)
-        self._learned = style is not None or len(text) >= MAX_FIRST_ENTRY
-        if style is not None:
-            self._tags = self._choose_tags(style)
-
-    def _choose_tags(self, style: Style | None = None) -> Tags | None:
-        """Give the tags of entries that are written with the same prefix as the root."""
-        if self.fast_entry is None:
-            return None
-        prefix = self._root_tag[0].rpartition(":")[0]
-        own = {
-            other
-            for other in {"", *self._scope.prefixes()}
-            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
-        }
-        others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
-        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others, style)
-
     def close(self) -> list[Entry]:
         """Give the rest; an entry that was not closed before the document broke off is lost."""
-        entries = self._scan(self._held)
         self.scanner.close()
         if self._entry is not None:
             self._break_off(self._entry)
         elif not self.root_closed:
             self.problems.add("the document breaks off before its end", self.line)
-        return entries + self._done
+        return self._done
 
     def _break_off(self, entry: RawEntry) -> None:
         """Give up the entry in which the document breaks off, unless it counts as it is."""
@@ -262,7 +172,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def take(self, tokens: list[Token]) -> None:  # noqa: C901 - the loop that speed depends on
         """Take many tags at once: the same as one by one, but elements without others at a blow."""
-        known: dict[str, _Meaning] | None = None
+        known: dict[str, Meaning] | None = None
         for slash, name, attributes, inside, closing, after in tokens:
             empty = attributes[-1:] == "/"
             if (empty or closing) and not slash:
@@ -289,7 +199,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if after and (self._field is not None or self._entry is None):
                 self.text(after)
 
-    def _add_leaf(self, entry: RawEntry, meaning: _Meaning, attributes: str, text: str) -> bool:
+    def _add_leaf(self, entry: RawEntry, meaning: Meaning, attributes: str, text: str) -> bool:
         """Add an element without others inside to its entry; False if that needs more care."""
         if self._is_full(entry):
             return True
@@ -352,8 +262,6 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def _begin_root(self, name: str, attributes: str) -> None:
         self._root = self._scope.name(name)
         self._root_tag = (name, attributes)
-        if self.fast:
-            self._tags = self._choose_tags()
 
     def _begins_at(self, depth: int) -> bool:
         """Tell whether the element at that depth began anything that its end will end."""
@@ -397,45 +305,32 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             else:
                 self._begin_field(meaning, attributes)
 
-    def _known(self, name: str) -> _Meaning:
+    def _known(self, name: str) -> Meaning:
         """Give what an element means where the parser stands."""
         return self.meaning(name, type(self._entry))
 
-    def meanings(self, inside: type) -> dict[str, _Meaning]:
+    def meanings(self, inside: type) -> dict[str, Meaning]:
         """Give what is known about the meaning of elements in entries of some class."""
         return self._scope.meanings(inside)
 
-    def meaning(self, name: str, inside: type) -> _Meaning:
+    def meaning(self, name: str, inside: type) -> Meaning:
         """Give what an element means in entries of some class, or outside (``NoneType``)."""
         known = self.meanings(inside)
         meaning = known.get(name)
         if meaning is None:
-            meaning = self._find_meaning(name, inside)
+            meaning = self._find_meaning(self._scope.name(name), inside)
             if len(known) < MAX_NAMES:
                 known[name] = meaning
         return meaning
 
-    def _find_meaning(self, written: str, inside: type) -> _Meaning:
-        name = self._scope.name(written)
-        space, local = name.space, name.local
+    def _find_meaning(self, name: Name, inside: type) -> Meaning:
         own = self._is_own(name)
-        sort = Sort.OTHER
-        if own and local in self.entries:
-            sort = Sort.ENTRY
-        elif not issubclass(inside, RawEntry):
-            if own and (local in self.strays or (local == "loc" and self.implied_entry)):
-                sort = Sort.FIELD
-        elif own and local in inside.own_fields:
-            sort = Sort.FIELD
-        else:
-            if own and local == "link":  # the prefix of xhtml:link was forgotten
-                space = Space.XHTML
-            extension = inside.extensions.get(space)
-            if extension is not None and local == extension.record:
-                sort = Sort.RECORD
-            elif extension is not None and local in extension.fields:
-                sort = Sort.RECORD_FIELD
-        return _Meaning(sort, local, own, space)
+        if own and name.local in self.entries:
+            return Meaning(Sort.ENTRY, name.local, name.space)
+        if issubclass(inside, RawEntry):
+            return meaning_inside(name, inside, own=own)
+        known = name.local in self.strays or (name.local == "loc" and self.implied_entry)
+        return Meaning(Sort.FIELD if own and known else Sort.OTHER, name.local, name.space)
 
     def _is_own(self, name: Name) -> bool:
         assert self._root is not None
@@ -447,7 +342,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._entry_depth = len(self._stack)
         self._implied = implied
 
-    def _begin_outside(self, meaning: _Meaning, attributes: str) -> None:
+    def _begin_outside(self, meaning: Meaning, attributes: str) -> None:
         if meaning.local in self.strays:
             self.note(self.strays[meaning.local], lost=1)
         elif self.implied_entry and not self._inside_stray():
@@ -459,7 +354,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         """Tell whether the parser stands in an element that was named as a stray already."""
         return any(self._scope.name(written).local in self.strays for written, _ in self._stack)
 
-    def _begin_field(self, meaning: _Meaning, attributes: str) -> None:
+    def _begin_field(self, meaning: Meaning, attributes: str) -> None:
         depth = len(self._stack)
         nested = False
         if meaning.sort is Sort.FIELD:
@@ -535,7 +430,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self.note(f"an entry has more than {MAX_FIELDS} elements; the rest was passed over")
         return entry.size >= MAX_FIELDS
 
-    def _add(self, meaning: _Meaning, field: Field) -> None:
+    def _add(self, meaning: Meaning, field: Field) -> None:
         assert self._entry is not None
         if self._is_full(self._entry):
             return

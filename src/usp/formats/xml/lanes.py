@@ -1,0 +1,99 @@
+"""Two lanes through a document: the fast one where it can be taken, the scanner everywhere else."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
+from usp.formats.xml.parser import AbstractXMLSitemapParser
+
+if TYPE_CHECKING:
+    from usp.formats.parser import Entry
+
+
+class TwoLaneParser(AbstractXMLSitemapParser):
+    """A parser that cuts regular stretches of a document, if it was told to be fast.
+
+    It takes the fast lane whenever the scanner stands directly below the root, with nothing begun.
+    """
+
+    fast_entry: ClassVar[str]
+    """The entry that the fast lane cuts."""
+
+    counts_lines: ClassVar[bool] = True
+    """Whether problems are told beside the fast lane, with their lines."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._tags: Tags | None = None  # None: no fast lane
+        self._learned = False  # whether the way in which entries are written is known
+        self._held = ""  # text that the fast lane waits to see the end of
+
+    def feed(self, text: str) -> list[Entry]:
+        """Give the entries that are complete so far: by the fast lane where it can be taken."""
+        if self._tags is None or not self._at_rest():
+            return self._scan(text)
+        block = self._held + text
+        if not self._learned:
+            self._learn(block)
+        end = block.rfind(self._tags.end) + len(self._tags.end)
+        if end < len(self._tags.end):
+            self._held = block if len(block) <= MAX_ENTRY else ""
+            return [] if self._held else self._scan(block)
+        self._held, block = block[end:], block[:end]
+        entries = self._cut_block(block, self._tags)
+        if entries is None:
+            entries = self._cut_entries(block, self._tags)
+        elif self.counts_lines:
+            self.scanner.skip(block)
+        if self._held and not self._at_rest():
+            held, self._held = self._held, ""
+            entries += self._scan(held)
+        return entries
+
+    def _at_rest(self) -> bool:
+        """Whether the scanner stands directly below the root, with nothing begun."""
+        return (
+            len(self._stack) == 1
+            and self._entry is None
+            and not self.root_closed
+            and self.scanner.idle
+        )
+
+    def close(self) -> list[Entry]:
+        """Give the rest."""
+        return self._scan(self._held) + super().close()
+
+    @abc.abstractmethod
+    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
+        """Cut a block by the fast lane; None if that cannot be done."""
+
+    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
+        """Cut a block that is not regular, entry by entry where that is possible."""
+        del tags
+        return self._scan(block)
+
+    def _learn(self, text: str) -> None:
+        """Look at the first entry for how tags are written."""
+        assert self._tags is not None
+        style = learn_style(text[:MAX_FIRST_ENTRY], self.fast_entry, self._tags.prefix)
+        self._learned = style is not None or len(text) >= MAX_FIRST_ENTRY
+        if style is not None:
+            self._tags = self._choose_tags(style)
+
+    def _begin_root(self, name: str, attributes: str) -> None:
+        super()._begin_root(name, attributes)
+        if self.fast:
+            self._tags = self._choose_tags()
+
+    def _choose_tags(self, style: Style | None = None) -> Tags:
+        """Give the tags of entries that are written with the same prefix as the root."""
+        prefix = self._root_tag[0].rpartition(":")[0]
+        own = {
+            other
+            for other in {"", *self._scope.prefixes()}
+            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
+        }
+        others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
+        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others, style)
