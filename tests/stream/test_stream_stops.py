@@ -304,12 +304,23 @@ def test_a_thread_that_is_ended_from_inside_a_body_does_not_hold_up_the_stream(p
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-def test_a_known_path_that_fails_in_the_middle_is_no_part_of_the_tree(at_once):
-    """As it is none if it fails at once, and however many are fetched at a time."""
-    web = Web({"/sitemap.xml": Doc(urlset(*(f"/{n}" for n in range(100))), pieces=5)})
-    client = Odd(web, at_once, raise_in("body", pieces=2), "/sitemap.xml")
-    tree = sitemap_tree_for_homepage("http://h/", client)
-    assert tree.sub_sitemaps == []
+@pytest.mark.parametrize("pieces", [0, 2])
+@pytest.mark.parametrize("declared", [True, False])
+def test_what_came_before_a_clients_mistake_is_the_same_in_tree_and_stream(
+    at_once, pieces, declared
+):
+    """However many are fetched at a time; a known path of which nothing came is not there."""
+
+    def client():
+        web = Web({"/sitemap.xml": Doc(urlset(*(f"/{n}" for n in range(100))), pieces=5)})
+        if declared:
+            web.docs["/robots.txt"] = Doc(robots("/sitemap.xml"))
+        return Odd(web, at_once, raise_in("body", pieces=pieces), "/sitemap.xml")
+
+    tree = sitemap_tree_for_homepage("http://h/", client())
+    assert list(pages("http://h/", client())) == list(tree.all_pages())
+    assert bool(tree.page_count()) == bool(pieces)
+    assert bool(tree.sub_sitemaps) == (declared or bool(pieces))
 
 
 class Simplest(AbstractWebClient):

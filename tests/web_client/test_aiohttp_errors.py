@@ -7,6 +7,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from typing import ClassVar
 
 import aiohttp
 import pytest
@@ -219,6 +220,27 @@ def test_a_redirect_that_leads_nowhere_is_an_error(serve, target):
         assert site.hits["/loop"] <= 31
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_of_every_kind_are_followed(serve, status):
+    site = serve({"/a": Answer(redirect="b?x=1#part", status=status), "/b?x=1": "there"})
+    response = ask(site.url("/a"))
+    assert response.url().partition("#")[0] == site.url("/b?x=1")
+    assert response.redirects() == (site.url("/a"),)
+
+
+@pytest.mark.parametrize("status", [300, 302, 304, 305])
+def test_a_redirect_without_an_address_is_an_error(serve, same, status):
+    site = serve({"/a": Answer("", status)})
+    assert same(site.url("/a")).status == status
+
+
+def test_thirty_redirects_are_followed_and_no_more(serve, same):
+    chain = {f"/{n}": Answer(redirect=f"/{n + 1}") for n in range(31)}
+    site = serve(chain | {"/31": "there"})
+    assert len(ask(site.url("/1")).redirects()) == 30
+    assert not same(site.url("/0")).retryable()
+
+
 # A redirect to a host that is dead says nothing about the host that was asked --------------------------
 
 
@@ -286,6 +308,8 @@ def test_a_proxy_that_is_dead_says_nothing_about_the_host(port):
 )
 def test_what_aiohttp_raises_is_returned_and_sorted(raised, facts):
     class Session:
+        headers: ClassVar = {}
+
         async def get(self, *_, **__):
             raise raised
 

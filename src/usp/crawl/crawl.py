@@ -84,6 +84,11 @@ class Place:
     children: list[Place] = field(default_factory=list)
 
     @property
+    def is_homepage(self) -> bool:
+        """Whether the place is only looked at for links, and stands nowhere in the tree."""
+        return self.doc is not None and self.doc.role is Role.HOMEPAGE
+
+    @property
     def is_there(self) -> bool:
         """Whether the document has come, or will not."""
         return self.doc is None or self.doc.result is not None
@@ -264,7 +269,7 @@ class Crawl:
     def top_of(self, place: Place) -> Place:
         """Give the place at the top of the tree that a place stands below, or is."""
         top = self._roots[place.position[0]]
-        if top.doc is not None and top.doc.role is Role.HOMEPAGE and len(place.position) > 1:
+        if top.is_homepage and len(place.position) > 1:
             return top.children[place.position[1]]
         return top
 
@@ -275,6 +280,7 @@ class Crawl:
 
     def _settle(self, doc: _Doc, result: Received | Failed) -> None:
         doc.result = result
+        doc.arrival = None
         if isinstance(result, Failed):
             self._events.append(SitemapFailed(doc.url, result.error.message(), doc.attempt))
         else:
@@ -330,9 +336,13 @@ class Crawl:
                 while place.doc.result is None:
                     yield place
                 self._settle_place(place, place.doc)
+            received = place.received
+            pages_at = received.look.pages_at if received else None
+            before, behind = place.children[: pages_at or 0], place.children[pages_at or 0 :]
+            yield from self._walk_places(before)
             if self.settled is not None:
                 self.settled.append(place)
-            yield from self._walk_places(place.children)
+            yield from self._walk_places(behind)
 
     def _settle_place(self, place: Place, doc: _Doc) -> None:
         result, final_url = doc.result, place.final_url
@@ -359,8 +369,7 @@ class Crawl:
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}
         children = unique(result.look.children)
-        homepage = place.doc is not None and place.doc.role is Role.HOMEPAGE
-        if self._choice and not homepage:
+        if self._choice and not place.is_homepage:
             children = self._choice.of(children, place.level, parents)
         for at, child in enumerate(children):
             if self._places >= self._max_sitemaps:

@@ -208,6 +208,11 @@ class Reception:
         return mistake(error)
 
 
+def not_fetched() -> Failed:
+    """Say that a client fetches nothing."""
+    return Failed(NotFetched("nothing may be fetched", retryable=False))
+
+
 def no_response() -> Failed:
     """Say that a client gave something that is no response."""
     return Failed(WebClientErrorResponse("the web client gave no response", retryable=False))
@@ -234,7 +239,7 @@ def fetch_document(
     try:
         response = client.get(order.url)
     except NoWebClientException:
-        return Failed(NotFetched("nothing may be fetched", retryable=False))
+        return not_fetched()
     except Exception as error:
         log.exception("The web client failed on %s", order.url)
         return mistake(error)
@@ -249,7 +254,14 @@ def fetch_document(
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return mistake(error)
     finally:
+        _release(response)
+
+
+def _release(response: AbstractWebClientSuccessResponse) -> None:
+    try:
         _newer(response, "close", AbstractWebClientSuccessResponse.close)
+    except Exception:
+        log.exception("A response could not be closed")
 
 
 def _newer(response: T, name: str, default: Callable[[T], R]) -> R:
@@ -280,6 +292,9 @@ def _receive(
                 break
     except BrokenBody as error:
         return reception.end(str(error))
-    except Exception as error:  # noqa: BLE001 - the same
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return reception.fail(error)
+    except BaseException as error:
+        reception.fail(error)
+        raise
     return reception.end()

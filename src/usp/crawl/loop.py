@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
-from usp.crawl.fetch import Arrival, Failed, Reception, fetch_document, mistake, no_response
+from usp.crawl.fetch import (
+    Arrival,
+    Failed,
+    Reception,
+    fetch_document,
+    mistake,
+    no_response,
+    not_fetched,
+)
 from usp.crawl.threads import TOTAL_FACTOR
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClient,
     BrokenBody,
+    NoWebClientException,
     WebClientErrorResponse,
 )
 
@@ -23,6 +34,9 @@ if TYPE_CHECKING:
     from usp.crawl.fetch import Fetch, Received
     from usp.store import Store
     from usp.web_client.abstract_client import AbstractAsyncWebClient
+
+
+log = logging.getLogger(__name__)
 
 
 class LoopDriver:
@@ -43,16 +57,20 @@ class LoopDriver:
         self._client = client
         self._store = store
         self._on_event = on_event
-        self._most = client.max_concurrent_requests
+        self._most = getattr(client, "max_concurrent_requests", 1)
+        self._busy = 0
         if self._most > 1:
             self._most *= TOTAL_FACTOR
         self._tasks: set[asyncio.Task[None]] = set()
+        self._inbox: deque[tuple[Fetch, Received | Failed | Arrival]] = deque()
         self._news = asyncio.Event()
+        self._stopped = False
 
     async def __aenter__(self) -> LoopDriver:  # noqa: PYI034 - nobody subclasses it
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._stopped = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -65,7 +83,8 @@ class LoopDriver:
     async def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
         crawl = self._crawl
-        for order in crawl.next_fetches(self._most - len(self._tasks), time.monotonic()):
+        for order in crawl.next_fetches(self._most - self._busy, time.monotonic()):
+            self._busy += 1
             task = asyncio.create_task(self._obey(order))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -82,6 +101,13 @@ class LoopDriver:
         else:
             await asyncio.sleep(0)
         self._news.clear()
+        while self._inbox:
+            order, what = self._inbox.popleft()
+            if isinstance(what, Arrival):
+                crawl.arriving(order, what)
+            else:
+                self._busy -= 1
+                crawl.finished(order, what, time.monotonic())
         self._tell()
 
     def call_me(self, arrival: Arrival) -> None:
@@ -95,19 +121,35 @@ class LoopDriver:
                 self._on_event(event)
 
     async def _obey(self, order: Fetch) -> None:
-        if isinstance(self._client, AbstractWebClient):
-            result = await asyncio.to_thread(fetch_document, order, self._client, self._store)
-        else:
-            result = await _fetch(order, self._client, self._store, self._announcer(order))
-        self._crawl.finished(order, result, time.monotonic())
-        self._news.set()
+        result: Received | Failed
+        try:
+            if isinstance(self._client, AbstractWebClient):
+                result = await self._fetch_in_thread(order, self._client)
+            else:
+                result = await _fetch(
+                    order, self._client, self._store, lambda arrival: self._put(order, arrival)
+                )
+        except BaseException as error:
+            if self._stopped or not isinstance(error, Exception | asyncio.CancelledError):
+                raise
+            log.exception("The web client failed on %s", order.url)
+            result = mistake(error)
+        self._put(order, result)
 
-    def _announcer(self, order: Fetch) -> Callable[[Arrival], None]:
+    async def _fetch_in_thread(self, order: Fetch, client: AbstractWebClient) -> Received | Failed:
+        loop = asyncio.get_running_loop()
+
         def announce(arrival: Arrival) -> None:
-            self._crawl.arriving(order, arrival)
-            self._news.set()
+            loop.call_soon_threadsafe(self._put, order, arrival)
 
-        return announce
+        return await asyncio.to_thread(
+            fetch_document, order, client, self._store, lambda: self._stopped, announce
+        )
+
+    def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
+        """Leave news for the next step: callbacks and events run where the crawl is driven."""
+        self._inbox.append((order, what))
+        self._news.set()
 
 
 async def _fetch(
@@ -120,8 +162,8 @@ async def _fetch(
     started = time.monotonic()
     try:
         response = await client.get(order.url)
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        return mistake(error)
+    except NoWebClientException:
+        return not_fetched()
     if isinstance(response, WebClientErrorResponse):
         return Failed(response)
     if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
@@ -148,7 +190,7 @@ async def _receive(
                 break
     except BrokenBody as error:
         return reception.end(str(error))
-    except Exception as error:  # noqa: BLE001 - the same
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return reception.fail(error)
     except BaseException as error:
         reception.fail(error)

@@ -71,8 +71,10 @@ class PageStream:
         return self._holds(self._crawl.top_of(place))
 
     def _pages_of(self, place: Place) -> Iterable[SitemapPage]:
+        if place.is_homepage or not self._wanted(place):  # asked for every place, in order
+            return ()
         received = place.received
-        if received is None or place.streamed or not self._wanted(place):
+        if received is None or place.streamed:
             return ()
         kind = received.look.kind
         has_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)

@@ -12,6 +12,7 @@ from usp.formats import values
 from usp.formats.extensions import FIELDS, MODULES
 from usp.formats.parser import PageBatch, PageEntry
 from usp.formats.xml.entries import Field
+from usp.formats.xml.fast import ATTRIBUTES
 from usp.formats.xml.meaning import Sort
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.parser import MAX_FIELDS
@@ -116,7 +117,7 @@ class EntryReader:
         self._prefix = prefix = re.escape(tags.prefix)
         self._shape: tuple[tuple[str, ...], re.Pattern[str] | None] = ((), None)
         self._own = re.compile(
-            rf"<{prefix}(lastmod|changefreq|priority)(?:\s[^<>]*+)?+>\s*+([^<&\x00-\x1f]*+)\s*+"
+            rf"<{prefix}(lastmod|changefreq|priority){ATTRIBUTES}>\s*+([^<&\x00-\x1f]*+)\s*+"
             rf"</{prefix}(?:\1)\s*+>"
         )
         # An end tag is found as a field without a name.
@@ -159,7 +160,7 @@ class EntryReader:
     def _shape_pattern(self, names: tuple[str, ...]) -> re.Pattern[str]:
         """Give the pattern of what stands between a loc and the end of an entry of that shape."""
         fields = "".join(
-            rf"<{self._prefix}{name}(?:\s[^<>]*+)?+>\s*+([^<&\x00-\x1f]*+)\s*+</{self._prefix}{name}\s*+>\s*+"
+            rf"<{self._prefix}{name}{ATTRIBUTES}>\s*+([^<&\x00-\x1f]*+)\s*+</{self._prefix}{name}\s*+>\s*+"
             for name in names
         )
         return re.compile(rf"</{self._prefix}loc\s*+>\s*+{fields}{re.escape(self.end)}")
@@ -198,7 +199,8 @@ class EntryReader:
         own = self._own.findall(entry, 0, first.start() if first else len(entry))
         links = _LINK.findall(entry) if self._links and "hreflang" in entry else []
         # The entry's own tags, without its end: url, loc and its end.
-        if entry.count("<") != 3 + 2 * (len(found) + len(own)) + len(links):
+        elements = len(found) + len(own)
+        if entry.count("</") != 1 + elements or entry.count("<") != 3 + 2 * elements + len(links):
             return None
         records = self._records(found) if len(found) < MAX_FIELDS else None
         if records is None:

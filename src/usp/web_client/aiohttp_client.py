@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import aiohttp
+import yarl
+from requests.utils import requote_uri
+from urllib3.util import parse_url
 
+from usp.helpers import is_http_url
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractAsyncWebClient,
@@ -29,14 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
 _MAX_REDIRECTS = 30
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
     """A 2xx answer; its body is received while it is read, gzip and deflate left packed."""
 
-    def __init__(self, response: aiohttp.ClientResponse, limit: int | None) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, limit: int | None, history: tuple[str, ...] = ()
+    ) -> None:
         self._response = response
         self._limit = limit
+        self._history = history
 
     def status_code(self) -> int:
         """Give the status."""
@@ -52,7 +61,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Give the addresses that led here."""
-        return tuple(str(response.url) for response in self._response.history)
+        return self._history
 
     def url(self) -> str:
         """Give the address after redirects."""
@@ -117,25 +126,49 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             await self._session.close()
             self._session = None
 
+    def _headers(self, url: str, session: aiohttp.ClientSession) -> dict[str, str]:
+        named = not self._own_session and "User-Agent" in getattr(session, "headers", ())
+        headers = self._identity.headers(url, names_itself=named)
+        if self._auth is not None and self._identity.is_home(url):
+            headers["Authorization"] = self._auth.encode()
+        return headers
+
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         if self._session is None:
             # Made here, because it belongs to the loop that is running now.
             connector = aiohttp.TCPConnector(limit=0, ssl=self._verify)
             self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
-        try:
-            response = await self._session.get(
-                url,
-                headers=self._identity.headers(url),
-                auth=self._auth if self._identity.is_home(url) else None,
-                proxy=self._proxy,
-                timeout=self._timeout,
-                max_redirects=_MAX_REDIRECTS,
-            )
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            return _connection_error(error, url)
+        session = self._session
+        history: list[str] = []
+        address = url
+        while True:
+            # Redirects are followed here: each host is told only what it may know.
+            try:
+                response = await session.get(
+                    _as_requests_writes_it(address),
+                    headers=self._headers(address, session),
+                    proxy=self._proxy,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                )
+            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                return _connection_error(error, asked=host_of(address) == host_of(url))
+            target = _redirect(response)
+            if target is None:
+                break
+            response.release()
+            history.append(address)
+            if len(history) > _MAX_REDIRECTS:
+                return WebClientErrorResponse(
+                    f"more than {_MAX_REDIRECTS} redirects", retryable=False
+                )
+            if not is_http_url(target):
+                message = f"redirected to {target}, which is no HTTP URL"
+                return WebClientErrorResponse(message, retryable=False)
+            address = target
         if 200 <= response.status < 300:  # noqa: PLR2004
-            return AiohttpWebClientSuccessResponse(response, self._limit)
+            return AiohttpWebClientSuccessResponse(response, self._limit, tuple(history))
         response.close()
         failure = WebClientErrorResponse(
             f"{response.status} {response.reason or ''}".strip(),
@@ -146,22 +179,39 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         return failure
 
 
-def _connection_error(error: Exception, url: str) -> WebClientErrorResponse:
-    """Sort out whether nobody is there, or somebody who may answer next time."""
-    message = message_of(error)
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
-        failure = WebClientErrorResponse(message, retryable=False)
-        failure.unreachable = True
-        return failure
-    if isinstance(error, aiohttp.ClientConnectorError):
-        failure = WebClientErrorResponse(message, retryable=False)
-        asked = host_of(url) or ""
-        # A redirect may have led to another host: then nothing is said about the one asked.
-        failure.unreachable = asked.rpartition("@")[2].split(":")[0].strip("[]") == error.host
-        return failure
-    if isinstance(error, asyncio.TimeoutError):
-        failure = WebClientErrorResponse(message, retryable=True)
-        failure.silent = True
-        return failure
-    aborted = isinstance(error, aiohttp.ServerConnectionError | aiohttp.ClientOSError)
-    return WebClientErrorResponse(message, retryable=aborted)
+def _as_requests_writes_it(url: str) -> yarl.URL:
+    """Give a URL as the synchronous client asks for it: the same sitemap has the same address."""
+    return yarl.URL(parse_url(requote_uri(url)).url, encoded=True)
+
+
+def _redirect(response: aiohttp.ClientResponse) -> str | None:
+    """Give the address that an answer redirects to, if it does."""
+    location = response.headers.get("Location")
+    if response.status not in _REDIRECTS or location is None:
+        return None
+    try:
+        return urljoin(str(response.url), location)
+    except ValueError:
+        return location
+
+
+def _connection_error(error: Exception, *, asked: bool) -> WebClientErrorResponse:
+    """Sort out whether nobody is there, or somebody who may answer next time.
+
+    ``asked`` is whether it is the host that was asked, and not one it redirected to.
+    """
+    connecting = isinstance(error, aiohttp.ClientConnectorError)
+    aborted = not connecting and isinstance(
+        error, aiohttp.ServerConnectionError | aiohttp.ClientOSError
+    )
+    nobody = isinstance(error, aiohttp.ConnectionTimeoutError) or (
+        isinstance(error, aiohttp.ClientConnectorError)
+        and not isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
+    )
+    silent = isinstance(error, asyncio.TimeoutError) and not nobody
+    failure = WebClientErrorResponse(
+        message_of(error), retryable=not nobody and (silent or aborted)
+    )
+    failure.unreachable = nobody and asked
+    failure.silent = silent and asked
+    return failure

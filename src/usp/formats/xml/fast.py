@@ -32,6 +32,9 @@ MAX_FIRST_ENTRY = 8 * 1024
 URL = r"https?://[A-Za-z0-9][^<]*+"
 """A URL as it stands between tags: it begins well, and :func:`plain` tells about the rest."""
 
+ATTRIBUTES = r"""(?:\s++(?!xmlns|xml:base)[\w:.-]++=(?:"[^"<>&]*+"|'[^'<>&]*+'))*+\s*+"""
+"""Attributes that change nothing about the meaning of a tag."""
+
 _COMMENT = r"<!--(?:[^-]|-(?!-))*+-->"
 _CDATA = r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+\]\]>"
 
@@ -87,16 +90,14 @@ def learn_style(text: str, name: str, prefix: str) -> Style | None:
     A document that writes ``<url >`` or ``<loc xml:lang="en">`` does so in every entry.
     """
     found = _first_entry(name, prefix).search(text)
-    if not found or any("xmlns" in part or "xml:base" in part for part in found.groups("")):
-        return None
-    return Style(*found.groups(""))
+    return Style(*found.groups("")) if found else None
 
 
 @lru_cache(maxsize=64)
 def _first_entry(name: str, prefix: str) -> re.Pattern[str]:
     p = re.escape(prefix)
     return re.compile(
-        rf"<{p}{name}(\s[^<>]*+)?>\s*+<{p}loc(\s[^<>]*+)?>[^<]*+</{p}loc(\s*+)>"
+        rf"<{p}{name}({ATTRIBUTES})>\s*+<{p}loc({ATTRIBUTES})>[^<]*+</{p}loc(\s*+)>"
         rf"(?:[^<]++|<(?!/{p}{name}))*+</{p}{name}(\s*+)>"
     )
 

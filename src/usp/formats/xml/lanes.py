@@ -26,6 +26,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.scanner.hurry = self.fast and not self.counts_lines
         self._tags: Tags | None = None  # None: no fast lane
         self._learned = False  # whether the way in which entries are written is known
         self._held = ""  # text that the fast lane waits to see the end of

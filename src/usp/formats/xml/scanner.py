@@ -8,8 +8,8 @@ Three rules make it tolerant, and every one of them is impossible in well-formed
 
 - a ``<`` that no tag begins with, or whose tag does not end before the next ``<``, is text;
 - a quote that does not end before the next ``<`` is no quote: the tag ends at its first ``>``;
-- a comment, CDATA section or processing instruction that never ends has not begun: what stands
-  behind its opening is read as if the opening were not there.
+- a comment or CDATA section that never ends has not begun: what stands behind its opening is read as
+  if the opening were not there; a processing instruction that never ends, ends at its first ``>``.
 """
 
 from __future__ import annotations
