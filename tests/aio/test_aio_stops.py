@@ -173,7 +173,7 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
         else:
             del stream
             gc.collect()
-            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # what was sent before may still be on its way
         asked = long_site.hits.total()
         assert asked <= 2 + 1 + 8
         gate.set()
