@@ -257,3 +257,19 @@ def test_requests_that_all_end_at_the_same_moment_do_not_end_the_crawl(most):
     client.max_concurrent_requests = most
     tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False), 3)
     assert tree.page_count() == len(names)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_retry_that_is_due_while_all_hands_are_busy_waits_for_its_turn(most):
+    """And does not keep the news of those that are busy from being read."""
+    names = [f"http://h{n % 2}/{n}.xml" for n in range(8)]
+    docs = {name: Doc(urlset(f"{name}/p"), stumbles=1) for name in names}
+    web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
+
+    async def slowly(url):
+        await asyncio.sleep(0.01)  # longer than the pause before a retry
+
+    client = AsyncClient(web, before_answer=slowly)
+    client.max_concurrent_requests = most
+    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False), 3)
+    assert tree.page_count() == len(names)

@@ -125,16 +125,27 @@ def test_a_clients_mistake_is_a_failure_of_that_document(answer, words):
     assert not result.error.retryable()
 
 
-def test_a_document_that_failed_half_way_gives_its_memory_back():
+def test_what_came_before_a_clients_mistake_is_kept():
     class Half(LocalWebClientSuccessResponse):
         def body(self):
             yield b"<urlset>" * 100
             raise RuntimeError("no more")
 
+    result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Half(url, "")), Store())
+    assert isinstance(result, Received)
+    assert result.document.size == 800
+    assert result.document.exchange.broken == "RuntimeError: no more"
+
+
+def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
+    class Nothing(LocalWebClientSuccessResponse):
+        def body(self):
+            raise RuntimeError("no more")
+            yield b""
+
     store = Store(memory=1000, small=1000)
-    for _ in range(3):
-        result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Half(url, "")), store)
-        assert isinstance(result, Failed)
+    result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Nothing(url, "")), store)
+    assert isinstance(result, Failed)
     assert store.hold(1000, 1000)
 
 

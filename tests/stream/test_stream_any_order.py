@@ -103,7 +103,7 @@ def listed(tree) -> list:
 
 
 @given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_order_of_arrival_does_not_matter(web, chance):
     docs, options = web
     streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)

@@ -109,7 +109,7 @@ class FirstLook:
             if isinstance(entry, ChildEntry):
                 self._children.append(entry)
             elif self._pages_at is None:
-                self._pages_at = len(self._children)
+                self._pages_at = len({child.loc for child in self._children})
 
     def close(self, broken: str | None = None) -> Look:
         """Say what the document is; ``broken`` is why it may not be whole."""
@@ -199,8 +199,10 @@ class Reception:
             self.arrival.tell()
         return Received(self._writer.finish(exchange), look)
 
-    def fail(self, error: BaseException) -> Failed:
-        """Forget what came."""
+    def fail(self, error: BaseException) -> Received | Failed:
+        """Say what came before a client made a mistake; a stream may have read it already."""
+        if self._writer.size:
+            return self.end(f"{type(error).__name__}: {error}")
         self._writer.discard()
         if self.arrival is not None:
             self.arrival.over = True

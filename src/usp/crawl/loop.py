@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from usp.crawl.fetch import (
@@ -91,13 +92,12 @@ class LoopDriver:
         self._tell()
         if crawl.complete:
             return
-        wake_at = crawl.wake_at()
+        # What is due can begin only when there is room for it, and room comes with news.
+        wake_at = crawl.wake_at() if self._busy < self._most else None
         pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
         if wait:
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), pause)
-            except TimeoutError:
-                return
         else:
             await asyncio.sleep(0)
         self._news.clear()

@@ -61,7 +61,8 @@ class ThreadDriver:
         self._tell()
         if crawl.complete:
             return
-        wake_at = crawl.wake_at()
+        # What is due can begin only when there is room for it, and room comes with news.
+        wake_at = crawl.wake_at() if hands.room() > 0 else None
         pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
         news = hands.news(pause if wait else 0.0)
         if news is None:
