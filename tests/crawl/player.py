@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from usp.crawl.build import node_for
-from usp.crawl.crawl import Crawl, Place
+from usp.crawl.crawl import Crawl
 from usp.crawl.events import Event
 from usp.crawl.fetch import Failed, Fetch, Look, Received
+from usp.crawl.places import Place
 from usp.formats.parser import ChildEntry
 from usp.objects.sitemap import (
     AbstractSitemap,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +32,6 @@ class UnderWay:
     order: Fetch
     reception: Reception
     response: Response
-    announced: bool = False
 
     def __post_init__(self) -> None:
         self.body = self.response.body()
@@ -53,7 +53,8 @@ class Hand:
             if isinstance(answer, WebClientErrorResponse):
                 self.crawl.finished(order, Failed(answer), self.now)
             else:
-                reception = Reception(order, answer, self.store, 0.0)
+                announce = partial(self.crawl.arriving, order)
+                reception = Reception(order, answer, self.store, 0.0, announce)
                 self.under_way.append(UnderWay(order, reception, answer))
         if self.crawl.complete:
             return
@@ -69,9 +70,6 @@ class Hand:
         except BrokenBody as error:
             piece, broken = None, str(error)
         if piece is not None and coming.reception.take(piece):
-            if coming.reception.arrival and not coming.announced:
-                coming.announced = True
-                self.crawl.arriving(coming.order, coming.reception.arrival)
             return
         self.under_way.remove(coming)
         coming.response.close()

@@ -17,8 +17,8 @@ from usp.objects.sitemap import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp.crawl.crawl import Place
     from usp.crawl.fetch import Received
+    from usp.crawl.places import Place
 
 
 def node_for(place: Place) -> AbstractSitemap:

@@ -9,7 +9,6 @@ and limits cut in an order that does not depend on the network.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
@@ -24,6 +23,7 @@ from usp.crawl.events import (
 )
 from usp.crawl.fetch import Arrival, Failed, Fetch, NotFetched, Received
 from usp.crawl.pages import StoredPages
+from usp.crawl.places import Doc, Place
 from usp.crawl.queue import Queue
 from usp.crawl.retry import DECLARED, PROBE, log_failure
 from usp.formats.document import Role
@@ -51,79 +51,6 @@ MAX_SITEMAPS = 100_000
 """How many nodes a tree may have."""
 
 
-@dataclass(slots=True, eq=False)
-class _Doc:
-    """A document: fetched once, wherever it stands in the tree."""
-
-    url: str
-    role: Role
-    position: tuple[int, ...]  # of its first place in the tree: what is fetched first
-    level: int
-    probe: bool
-    quiet: bool
-    host: str
-    attempt: int = 0
-    arrival: Arrival | None = None
-    result: Received | Failed | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """A place in the tree and the document that stands there, or the reason why none does."""
-
-    url: str
-    level: int
-    parents: frozenset[str]
-    position: tuple[int, ...]
-    lastmod: str | None = None
-    doc: _Doc | None = None
-    reason: str | None = None
-    astray: bool = False  # redirected to one of its own parents
-    streamed: bool = False  # read while it came in
-    problems: list[Problem] = field(default_factory=list)
-    children: list[Place] = field(default_factory=list)
-
-    @property
-    def is_homepage(self) -> bool:
-        """Whether the place is only looked at for links, and stands nowhere in the tree."""
-        return self.doc is not None and self.doc.role is Role.HOMEPAGE
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the document has come, or will not."""
-        return self.doc is None or self.doc.result is not None
-
-    @property
-    def arrival(self) -> Arrival | None:
-        """The document while it comes in, unless a redirect led to one of its own parents."""
-        arrival = self.doc.arrival if self.doc else None
-        if arrival is None:
-            return None
-        final_url = arrival.exchange.final_url
-        return None if final_url != self.url and final_url in self.parents else arrival
-
-    @property
-    def node_url(self) -> str:
-        """The address of the node: after redirects, unless these led astray."""
-        return self.url if self.astray else self.final_url
-
-    @property
-    def final_url(self) -> str:
-        """The address after redirects, as far as they are known."""
-        if self.doc and isinstance(self.doc.result, Received):
-            return self.doc.result.document.exchange.final_url
-        if self.doc and self.doc.arrival:
-            return self.doc.arrival.exchange.final_url
-        return self.url
-
-    @property
-    def received(self) -> Received | None:
-        """What came, if it is a sitemap."""
-        if self.reason is None and self.doc and isinstance(self.doc.result, Received):
-            return self.doc.result
-        return None
-
-
 class Crawl:
     """Decides what is fetched next and where it stands in the tree.
 
@@ -141,11 +68,11 @@ class Crawl:
     ) -> None:
         self._choice = choice
         self._max_sitemaps = max_sitemaps
-        self._docs: dict[tuple[Role, str], _Doc] = {}
+        self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
         self._places = 0
         self._events: list[Event] = []
-        self._queue = Queue[_Doc](per_host)
+        self._queue = Queue[Doc](per_host)
         self._dead: dict[str, str] = {}
         self._silent: dict[str, int] = {}
         self._walk: Iterator[Place] | None = None
@@ -188,11 +115,11 @@ class Crawl:
         parent_url: str | None,
         probe: bool = False,
         quiet: bool = False,
-    ) -> _Doc:
+    ) -> Doc:
         key = (role, urldefrag(url)[0])
         doc = self._docs.get(key)
         if doc is None:
-            doc = _Doc(key[1], role, position, level, probe, quiet, _host(url))
+            doc = Doc(key[1], role, position, level, probe, quiet, _host(url))
             self._docs[key] = doc
             self._queue.put(doc)
             self._events.append(SitemapFound(url, parent_url, level))
@@ -200,7 +127,7 @@ class Crawl:
             self._take_seriously(doc)
         return doc
 
-    def _take_seriously(self, doc: _Doc) -> None:
+    def _take_seriously(self, doc: Doc) -> None:
         """Ask again for what was given up as a probe, now that somebody has declared it."""
         doc.probe = doc.quiet = False
         if isinstance(doc.result, Failed):
@@ -278,7 +205,7 @@ class Crawl:
         events, self._events = self._events, []
         return events
 
-    def _settle(self, doc: _Doc, result: Received | Failed) -> None:
+    def _settle(self, doc: Doc, result: Received | Failed) -> None:
         doc.result = result
         doc.arrival = None
         if isinstance(result, Failed):
@@ -289,7 +216,7 @@ class Crawl:
                 self._fetch_ahead(doc, result)
         self._pump()
 
-    def _tell(self, doc: _Doc, result: Received) -> None:
+    def _tell(self, doc: Doc, result: Received) -> None:
         exchange, look = result.document.exchange, result.look
         self._events.append(
             SitemapReceived(doc.url, exchange.final_url, exchange.received, exchange.seconds)
@@ -308,7 +235,7 @@ class Crawl:
             pages = StoredPages(result.document, exchange.final_url)
             self._events.append(PagesReady(exchange.final_url, pages))
 
-    def _fetch_ahead(self, doc: _Doc, result: Received) -> None:
+    def _fetch_ahead(self, doc: Doc, result: Received) -> None:
         """Queue the children of a document whose place is not settled yet: nobody will object."""
         if doc.level >= MAX_LEVEL:
             return
@@ -344,7 +271,7 @@ class Crawl:
                 self.settled.append(place)
             yield from self._walk_places(behind)
 
-    def _settle_place(self, place: Place, doc: _Doc) -> None:
+    def _settle_place(self, place: Place, doc: Doc) -> None:
         result, final_url = doc.result, place.final_url
         if isinstance(result, Failed) and isinstance(result.error, NotFetched):
             place.reason = "Un-fetched child sitemap"

@@ -151,8 +151,16 @@ class Arrival:
 class Reception:
     """Takes the body of one answer: stores it, looks at it, and says what came of it."""
 
-    def __init__(self, order: Fetch, response: ResponseFacts, store: Store, started: float) -> None:
+    def __init__(
+        self,
+        order: Fetch,
+        response: ResponseFacts,
+        store: Store,
+        started: float,
+        announce: Callable[[Arrival], object],
+    ) -> None:
         self._started = started
+        self._announce = announce
         content_type = response.header("Content-Type")
         content_encoding = response.header("Content-Encoding")
         self._exchange = Exchange(
@@ -170,16 +178,17 @@ class Reception:
         )
         self._look = FirstLook(parser)
         self._writer = store.writer()
-        self.arrival: Arrival | None = None
+        self._arrival: Arrival | None = None
 
     def take(self, chunk: bytes) -> bool:
         """Take a chunk; False if the rest need not be received."""
         self._writer.write(chunk)
         going_on = self._look.feed(chunk)
-        if self.arrival is not None:
-            self.arrival.tell()
+        if self._arrival is not None:
+            self._arrival.tell()
         elif self._look.has_pages:
-            self.arrival = Arrival(self._exchange, self._writer)
+            self._arrival = Arrival(self._exchange, self._writer)
+            self._announce(self._arrival)
         return going_on
 
     def end(self, broken: str | None = None) -> Received | Failed:
@@ -194,9 +203,7 @@ class Reception:
             charset=self._look.parser.encoding,
             broken=broken,
         )
-        if self.arrival is not None:
-            self.arrival.over = True
-            self.arrival.tell()
+        self._end_arrival()
         return Received(self._writer.finish(exchange), look)
 
     def fail(self, error: BaseException) -> Received | Failed:
@@ -204,10 +211,13 @@ class Reception:
         if self._writer.size:
             return self.end(f"{type(error).__name__}: {error}")
         self._writer.discard()
-        if self.arrival is not None:
-            self.arrival.over = True
-            self.arrival.tell()
+        self._end_arrival()
         return mistake(error)
+
+    def _end_arrival(self) -> None:
+        if self._arrival is not None:
+            self._arrival.over = True
+            self._arrival.tell()
 
 
 def not_fetched() -> Failed:
@@ -250,9 +260,9 @@ def fetch_document(
     if not isinstance(response, AbstractWebClientSuccessResponse):
         return no_response()
     try:
-        reception = Reception(order, response, store, started)
+        reception = Reception(order, response, store, started, announce)
         body = _newer(response, "body", AbstractWebClientSuccessResponse.body)
-        return _receive(reception, body, given_up, announce)
+        return _receive(reception, body, given_up)
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return mistake(error)
     finally:
@@ -279,18 +289,12 @@ def _receive(
     reception: Reception,
     body: Iterable[bytes],
     given_up: Callable[[], bool],
-    announce: Callable[[Arrival], object],
 ) -> Received | Failed:
-    announced = False
     try:
         for chunk in body:
             if given_up():
                 return reception.end("the crawl was given up")
-            going_on = reception.take(chunk)
-            if reception.arrival and not announced:
-                announced = True
-                announce(reception.arrival)
-            if not going_on:
+            if not reception.take(chunk):
                 break
     except BrokenBody as error:
         return reception.end(str(error))

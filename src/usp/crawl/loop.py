@@ -169,7 +169,7 @@ async def _fetch(
     if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
         return no_response()
     try:
-        return await _receive(Reception(order, response, store, started), response, announce)
+        return await _receive(Reception(order, response, store, started, announce), response)
     finally:
         await response.close()
 
@@ -177,16 +177,10 @@ async def _fetch(
 async def _receive(
     reception: Reception,
     response: AbstractAsyncWebClientSuccessResponse,
-    announce: Callable[[Arrival], None],
 ) -> Received | Failed:
-    announced = False
     try:
         async for chunk in response.body():
-            going_on = reception.take(chunk)
-            if reception.arrival and not announced:
-                announced = True
-                announce(reception.arrival)
-            if not going_on:
+            if not reception.take(chunk):
                 break
     except BrokenBody as error:
         return reception.end(str(error))

@@ -11,8 +11,9 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from usp.crawl.crawl import Crawl, Place
+    from usp.crawl.crawl import Crawl
     from usp.crawl.fetch import Arrival
+    from usp.crawl.places import Place
     from usp.objects.page import SitemapPage
 
 

@@ -11,7 +11,8 @@ from usp.objects.sitemap import IndexWebsiteSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp.crawl.crawl import Crawl, Place
+    from usp.crawl.crawl import Crawl
+    from usp.crawl.places import Place
 
 
 class Website:
