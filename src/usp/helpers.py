@@ -151,10 +151,11 @@ def parse_iso8601_date(date_string: str) -> datetime | None:
     """
     if not date_string:
         raise SitemapException("Date string is unset.")
-    text = _CUT_SHORT.sub("", date_string.strip())
+    text = date_string.strip()
     try:
         if _USUAL.fullmatch(text):
             return datetime.fromisoformat(text)
+        text = _CUT_SHORT.sub("", text)
         return _other_date(text) if len(text) <= _MAX_DATE_LENGTH else None
     except ValueError:
         return None

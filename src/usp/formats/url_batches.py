@@ -27,13 +27,13 @@ from usp.objects.page import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from decimal import Decimal
 
     from usp.formats.parser import Note
     from usp.formats.xml.entries import RawEntry
-    from usp.formats.xml.fast import Tags
+    from usp.formats.xml.fast import Shape, Tags
     from usp.formats.xml.parser import AbstractXMLSitemapParser
 
 _Row: TypeAlias = "tuple[Decimal, datetime | None, SitemapPageChangeFrequency | None]"
@@ -70,16 +70,23 @@ def read_own(
 class UrlBatch(PageBatch):
     """Pages that the fast lane has cut; also what they are read from later."""
 
-    __slots__ = ("_block", "_entries", "_reader", "_rows", "urls")
+    __slots__ = ("_block", "_entries", "_reader", "_rows", "_shape", "urls")
 
     def __init__(
-        self, urls: list[str], reader: EntryReader, block: str, entries: list[str] | None = None
+        self,
+        urls: list[str],
+        reader: EntryReader,
+        block: str,
+        *,
+        shape: Shape | None = None,
+        entries: list[str] | None = None,
     ) -> None:
         self.urls = urls
         self._reader = reader
         self._block = block
+        self._shape = shape
         self._entries = entries
-        self._rows: list[_Row] | None = [] if entries else None
+        self._rows: list[_Row] = []
 
     def pages(self) -> Iterator[SitemapPage]:
         """Give the pages; nothing but their URLs is read."""
@@ -87,15 +94,22 @@ class UrlBatch(PageBatch):
 
     def fields(self, at: int) -> PageFields | _Row:
         """Read what an entry says beside its loc: of simple entries all at once."""
-        rows = self._rows
-        if rows is None:
-            rows = self._rows = self._reader.rows(self._block, len(self.urls))
-        if rows:
-            return rows[at]
+        shape = self._shape
+        if shape:
+            self._rows = read_rows(self._block, shape, len(self.urls))
+            self._shape = None
+        if self._rows:
+            return self._rows[at]
         if self._entries is None:
             self._entries = self._block.split(self._reader.end)
         return self._reader.fields(self._entries[at])
 
+
+_Plan: TypeAlias = "list[tuple[str, Callable[..., Any], list[list[tuple[str, int]]]]]"
+"""How the elements of an entry become fields: the field, who reads it, the elements by record."""
+
+_NO_PLAN: _Plan = []
+_MAX_PLANS = 256
 
 _NOTHING: _Row = (SITEMAP_PAGE_DEFAULT_PRIORITY, None, None)
 
@@ -114,69 +128,14 @@ class EntryReader:
         self._parser = parser
         self._entry_class = entry_class
         self._lock = threading.Lock()
-        self._prefix = prefix = re.escape(tags.prefix)
-        self._shape: tuple[tuple[str, ...], re.Pattern[str] | None] = ((), None)
+        prefix = re.escape(tags.prefix)
         self._own = re.compile(
             rf"<{prefix}(lastmod|changefreq|priority){ATTRIBUTES}>\s*+([^<&\x00-\x1f]*+)\s*+"
             rf"</{prefix}(?:\1)\s*+>"
         )
-        # An end tag is found as a field without a name.
-        self._own_or_end = re.compile(rf"{self._own.pattern}|{re.escape(tags.end)}")
         self._unprefixed = not tags.prefix
         self._links = parser.means("xhtml:link", Space.XHTML)
-
-    def rows(self, block: str, count: int) -> list[_Row]:
-        """Read a block whose entries all have the same simple fields; empty if they have not."""
-        rows = self._rows_of_shape(block, count)
-        if rows:
-            return rows
-        names = self._shape_of(block, count)
-        if names is None:
-            return []
-        if not names:
-            return [_NOTHING] * count
-        self._shape = (names, self._shape_pattern(names))
-        return self._rows_of_shape(block, count)
-
-    def _rows_of_shape(self, block: str, count: int) -> list[_Row]:
-        """Read a block whose entries have the fields that those of the last one had."""
-        names, pattern = self._shape
-        found = pattern.findall(block) if pattern else []
-        if len(found) != count:
-            return []
-        return self._table(names, found if len(names) > 1 else [(text,) for text in found])
-
-    def _shape_of(self, block: str, count: int) -> tuple[str, ...] | None:
-        """Give the fields of each entry, in order, if that is the same for all."""
-        found = self._own_or_end.findall(block)
-        # Each entry has four tags of its own: url and loc, begin and end.
-        if block.count("<") != 4 * count + 2 * (len(found) - count):
-            return None
-        names = next(zip(*found, strict=True))
-        shape = names[: names.index("")]
-        same = names == (*shape, "") * count and len(set(shape)) == len(shape)
-        return shape if same else None
-
-    def _shape_pattern(self, names: tuple[str, ...]) -> re.Pattern[str]:
-        """Give the pattern of what stands between a loc and the end of an entry of that shape."""
-        fields = "".join(
-            rf"<{self._prefix}{name}{ATTRIBUTES}>\s*+([^<&\x00-\x1f]*+)\s*+</{self._prefix}{name}\s*+>\s*+"
-            for name in names
-        )
-        return re.compile(rf"</{self._prefix}loc\s*+>\s*+{fields}{re.escape(self.end)}")
-
-    @staticmethod
-    def _table(names: tuple[str, ...], found: list[tuple[str, ...]]) -> list[_Row]:
-        columns = dict(zip(names, zip(*found, strict=True), strict=True))
-        count = len(found)
-        return list(
-            zip(
-                _column(columns.get("priority"), _priority, count, SITEMAP_PAGE_DEFAULT_PRIORITY),
-                _column(columns.get("lastmod"), _date, count, None),
-                _column(columns.get("changefreq"), _frequency, count, None),
-                strict=True,
-            )
-        )
+        self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], _Plan] = {}
 
     def fields(self, entry: str) -> PageFields:
         """Read one entry, without its end tag."""
@@ -194,54 +153,104 @@ class EntryReader:
         If every ``<`` in it belongs to one of these, then there is nothing else in it. Where a record
         ends does not matter: what follows belongs to the last one of its kind.
         """
+        links: list[tuple[str, str]] | None = None
+        if self._links and (begin := entry.find("<xhtml:link ")) > 0:
+            end = entry.find(">", entry.rfind("<xhtml:link ")) + 1
+            links = _read_links(entry[begin:end])
+            if links is None:
+                return None
+            entry = entry[:begin] + entry[end:]
         found = _ELEMENT.findall(entry)
-        first = _ELEMENT.search(entry) if found else None
-        own = self._own.findall(entry, 0, first.start() if first else len(entry))
-        links = _LINK.findall(entry) if self._links and "hreflang" in entry else []
+        first = entry.find(f"<{found[0][0]}>") if found else len(entry)
+        own = self._own.findall(entry, 0, first)
         # The entry's own tags, without its end: url, loc and its end.
         elements = len(found) + len(own)
-        if entry.count("</") != 1 + elements or entry.count("<") != 3 + 2 * elements + len(links):
+        if entry.count("</") != 1 + elements or entry.count("<") != 3 + 2 * elements:
             return None
-        records = self._records(found) if len(found) < MAX_FIELDS else None
-        if records is None:
+        fields = self._extensions(found) if found else {}
+        if fields is None:
             return None
-        fields: dict[str, Any] = {
-            FIELDS[space]: MODULES[space].read(record, ignore) for space, record in records.items()
-        }
-        if links:
-            fields["alternates"] = links
-        return PageFields(*read_own({name: text for name, text in own if text}), **fields)
+        return PageFields(
+            *read_own({name: text for name, text in own if text}), alternates=links, **fields
+        )
 
-    def _records(self, found: list[tuple[str, str, str]]) -> dict[Space, list[list[Field]]] | None:
-        """Sort elements into the records of extensions; None if one is not where it should be."""
-        records: dict[Space, list[list[Field]]] = {}
-        known = self._parser.meanings(self._entry_class)
-        for name, text, closed in found:
-            sort, local, space = known.get(name) or self._parser.meaning(name, self._entry_class)
+    def _extensions(self, found: list[tuple[str, str, str]]) -> dict[str, Any] | None:
+        """Read the elements of extensions; None if one is not where it should be."""
+        names, texts, ends = zip(*found, strict=True)
+        plan = self._plans.get((names, ends))
+        if plan is None:
+            plan = self._plan(names, ends)
+            if len(self._plans) < _MAX_PLANS:
+                self._plans[names, ends] = plan
+        if plan is _NO_PLAN:
+            return None
+        decoded = [
+            decode_text(text, ignore) if "&" in text or not text.isprintable() else text
+            for text in texts
+        ]
+        return {
+            field: read(
+                [[Field(name, decoded[at]) for name, at in record] for record in records], ignore
+            )
+            for field, read, records in plan
+        }
+
+    def _plan(self, names: tuple[str, ...], ends: tuple[str, ...]) -> _Plan:
+        """Sort elements into the records of extensions."""
+        if len(names) >= MAX_FIELDS:
+            return _NO_PLAN
+        records: dict[Space, list[list[tuple[str, int]]]] = {}
+        for at, (name, closed) in enumerate(zip(names, ends, strict=True)):
+            sort, local, space = self._parser.meaning(name, self._entry_class)
             if closed and sort is Sort.RECORD_FIELD:
-                if "&" in text or not text.isprintable():
-                    text = decode_text(text, ignore)  # noqa: PLW2901
-                if space not in records:
-                    records[space] = [[]]
-                records[space][-1].append(Field(local, text))
+                records.setdefault(space, [[]])[-1].append((local, at))
             elif not closed and sort is Sort.RECORD:
-                records.setdefault(space, []).append([Field(local, "")])
+                records.setdefault(space, []).append([(local, at)])
             elif sort is not Sort.OTHER:
-                return None
-        return records
+                return _NO_PLAN
+        return [(FIELDS[space], MODULES[space].read, found) for space, found in records.items()]
 
 
 # An element with a prefix and without attributes; closed at once, or with others inside.
-_ELEMENT = re.compile(r"<([A-Za-z][\w.-]*+:[\w.-]++)>([^<]*+)(</\1>)?+")
+_ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.-]*+:[A-Za-z0-9_.-]++)>(?:([^<]*+)(</\1>))?+")
 
 # How nearly every generator writes a link to another language.
 _LINK = re.compile(
-    r'<xhtml:link rel="alternate" hreflang="([\w-]++)" href="([^"&<>\s]++)"\s*+/>', re.ASCII
+    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="([^"]++)"\s*+/>'
 )
 
 
+def _read_links(text: str) -> list[tuple[str, str]] | None:
+    """Read links with nothing between them; None if one is not written as usual."""
+    links = _LINK.findall(text)
+    if text.count("<") != len(links):
+        return None
+    addresses = "".join([address for _, address in links])
+    usual = addresses.isprintable() and " " not in addresses and "&" not in addresses
+    return links if usual else None
+
+
+def read_rows(block: str, shape: Shape, count: int) -> list[_Row]:
+    """Read the fields of a block of that shape as columns; empty if one needs a closer look."""
+    if not shape.names:
+        return [_NOTHING] * count
+    found = shape.rows.findall(block)
+    if len(found) != count:
+        return []
+    texts = zip(*found, strict=True) if len(shape.names) > 1 else [found]
+    columns = dict(zip(shape.names, texts, strict=True))
+    return list(
+        zip(
+            _column(columns.get("priority"), _priority, count, SITEMAP_PAGE_DEFAULT_PRIORITY),
+            _column(columns.get("lastmod"), _date, count, None),
+            _column(columns.get("changefreq"), _frequency, count, None),
+            strict=True,
+        )
+    )
+
+
 def _column(
-    texts: tuple[str, ...] | None, read: Callable[[str], Any], count: int, default: object
+    texts: Sequence[str] | None, read: Callable[[str], Any], count: int, default: object
 ) -> Iterator[Any]:
     return repeat(default, count) if texts is None else map(read, texts)
 

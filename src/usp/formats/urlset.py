@@ -9,7 +9,7 @@ from usp.formats.extensions import EXTENSIONS, FIELDS, MODULES
 from usp.formats.parser import PageEntry, absolute_url
 from usp.formats.url_batches import EntryReader, UrlBatch, ignore, read_own
 from usp.formats.xml.entries import Field, RawEntry
-from usp.formats.xml.fast import Tags, cut, is_plain
+from usp.formats.xml.fast import Shape, Tags, cut, cut_shape, is_plain, learn_shape
 from usp.formats.xml.lanes import TwoLaneParser
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.references import decode_text
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from usp.formats.parser import Entry, Note
     from usp.formats.xml.parser import AbstractXMLSitemapParser
+
+_MAX_SHAPELESS = 3  # blocks without a shape, until no shape is looked for any more
 
 
 class _UrlEntry(RawEntry, PageEntry):
@@ -85,9 +87,13 @@ class PagesXMLSitemapParser(TwoLaneParser):
     counts_lines = False  # pages are iterated over without a word, and problems asked for apart
 
     _reader: EntryReader | None = None
+    _shape: Shape | None = None
+    _shapeless = 0
 
     def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
-        locs = cut(block, tags)
+        locs, shape = self._cut_shape(block, tags), self._shape
+        if locs is None:
+            locs, shape = cut(block, tags), None
         if locs is None:
             return None
         if "&" in block:
@@ -95,7 +101,18 @@ class PagesXMLSitemapParser(TwoLaneParser):
             if None in urls:
                 return None
             locs = urls  # type: ignore[assignment]
-        return [UrlBatch(locs, self._entry_reader(tags), block)]
+        return [UrlBatch(locs, self._entry_reader(tags), block, shape=shape)]
+
+    def _cut_shape(self, block: str, tags: Tags) -> list[str] | None:
+        """Cut a block whose entries all have one shape, the last one's or a new one."""
+        locs = cut_shape(block, tags, self._shape) if self._shape else None
+        if locs is None and self._shapeless < _MAX_SHAPELESS:
+            shape = learn_shape(block, tags)
+            if shape and shape != self._shape:
+                locs = cut_shape(block, tags, shape)
+            self._shapeless += locs is None
+            self._shape = shape if self._shapeless < _MAX_SHAPELESS else None
+        return locs
 
     def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
         entries: list[Entry] = []
@@ -111,13 +128,13 @@ class PagesXMLSitemapParser(TwoLaneParser):
                 at = match.end()
                 continue
             if urls:
-                entries.append(UrlBatch(urls, self._entry_reader(tags), "", texts))
+                entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
                 urls, texts = [], []
             end = block.find(tags.end, at) + len(tags.end)
             entries += self._scan(block[at:end])
             at = end
         if urls:
-            entries.append(UrlBatch(urls, self._entry_reader(tags), "", texts))
+            entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
         return entries
 
     def _entry_reader(self, tags: Tags) -> EntryReader:

@@ -10,6 +10,10 @@ the number of ``</url>`` and of ``<loc`` in it, and if nothing stands in it that
 (comment, CDATA, processing instruction). Then every entry that has a loc has exactly one, right at
 its beginning, and ends at the next ``</url>``: just what the scanner would find.
 
+Most blocks are simpler still: all their entries have the same fields of the protocol in the same
+order, a *shape*. Then the one ``findall`` can take in whole entries, and the block is regular if it
+has no ``<`` beside theirs. The fields, once asked for, are read in another such call, as columns.
+
 In a block that is not regular the entries may still be: they are then tried one by one, comments and
 CDATA sections allowed, and only those that are not regular either go through the scanner.
 
@@ -58,6 +62,7 @@ class Tags(NamedTuple):
     others: tuple[str, ...]  # tags of the same meaning with another prefix: they must not occur
     locs: re.Pattern[str]
     entry: re.Pattern[str]
+    simple: re.Pattern[str]  # an entry with fields of the protocol only
 
 
 @lru_cache(maxsize=64)
@@ -81,6 +86,10 @@ def tags(
             rf"(?:\s++|{_COMMENT})*+({head}(?:<!\[CDATA\[\s*+({URL[:-6]}[^<\]]*+)\]\]>|({URL}))\s*+"
             rf"</{p}loc{loc_end}>{body})</{p}{name}{end}>"
         ),
+        simple=re.compile(
+            rf"\s*+{head}[^<]*+</{p}loc{loc_end}>\s*+"
+            rf"((?:<{p}(lastmod|changefreq|priority)>[^<]*+</{p}\2>\s*+)*+)</{p}{name}{end}>"
+        ),
     )
 
 
@@ -102,6 +111,45 @@ def _first_entry(name: str, prefix: str) -> re.Pattern[str]:
     )
 
 
+class Shape(NamedTuple):
+    """The fields of every entry of a block beside its loc, in order."""
+
+    names: tuple[str, ...]
+    locs: re.Pattern[str]
+    rows: re.Pattern[str]  # the same, with the texts of the fields; none has references in it
+
+
+def learn_shape(block: str, tag: Tags) -> Shape | None:
+    """Give the shape of the first entry of a block, if it has fields of the protocol only."""
+    found = tag.simple.match(block)
+    names = tuple(_NAME.findall(found[1])) if found else ()
+    return _shape(tag, names) if found and len(set(names)) == len(names) else None
+
+
+_NAME = re.compile(r"<(?:[^<>/:]++:)?+([a-z]++)>")
+
+
+@lru_cache(maxsize=256)
+def _shape(tag: Tags, names: tuple[str, ...]) -> Shape:
+    p = re.escape(tag.prefix)
+    fields = "".join(rf"<{p}{name}>[^<]*+</{p}{name}>\s*+" for name in names)
+    texts = "".join(rf"<{p}{name}>\s*+([^<&\x00-\x1f]*+)\s*+</{p}{name}>\s*+" for name in names)
+    locs, end = tag.locs.pattern, re.escape(tag.end)
+    return Shape(
+        names=names,
+        locs=re.compile(rf"{locs}\s*+{fields}(?={end})"),
+        rows=re.compile(rf"</{p}loc\s*+>\s*+{texts}{end}"),
+    )
+
+
+def cut_shape(block: str, tag: Tags, shape: Shape) -> list[str] | None:
+    """Give the locs of a block all of whose entries have that shape, or None."""
+    locs = shape.locs.findall(tag.end + block)
+    # An entry has four tags of its own: url and loc, begin and end.
+    regular = block.count("<") == len(locs) * (4 + 2 * len(shape.names))
+    return _cleaned(locs) if regular else None
+
+
 def cut(block: str, tag: Tags) -> list[str] | None:
     """Give the locs of a block as they are written, or None if it is not regular."""
     if ("!" in block and "<!" in block) or ("?" in block and "<?" in block):
@@ -113,8 +161,10 @@ def cut(block: str, tag: Tags) -> list[str] | None:
         and block.count(tag.loc) == count
         and not any(other in block for other in tag.others)
     )
-    if not regular:
-        return None
+    return _cleaned(locs) if regular else None
+
+
+def _cleaned(locs: list[str]) -> list[str] | None:
     if plain(locs):
         return locs
     stripped = [loc.rstrip() for loc in locs]
@@ -127,17 +177,11 @@ def plain(urls: list[str]) -> bool:
     That leaves out blanks, control and invisible characters (none of them printable), users and
     passwords, IPv6 addresses, and hosts that are not written in ASCII.
     """
-    joined = "".join(urls)
-    if joined.isascii():
-        return not joined.encode("ascii").translate(None, _PLAIN)
-    return (
-        " " not in joined
-        and "@" not in joined
-        and "[" not in joined
-        and "]" not in joined
-        and joined.isprintable()
-        and _have_ascii_hosts(urls)
-    )
+    others = "".join(urls).encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    if not others:
+        return True
+    letters = others.decode("utf-8", "surrogatepass")
+    return min(letters) > "\x7f" and letters.isprintable() and _have_ascii_hosts(urls)
 
 
 _PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"@[]"))
