@@ -185,6 +185,18 @@ def test_requests_go_through_the_proxies_that_are_set(make, serve):
     assert response.raw_data() == b"by proxy"
 
 
+def test_the_proxies_of_the_environment_are_used_except_for_hosts_that_want_none(
+    make, serve, monkeypatch
+):
+    site = serve({"proxied:http://far.invalid/": "by proxy", "/": "at once"})
+    monkeypatch.setenv("http_proxy", site.base)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    client = make()
+    for _ in range(2):
+        assert client.get("http://far.invalid/").raw_data() == b"by proxy"
+        assert client.get(site.url("/")).raw_data() == b"at once"
+
+
 @pytest.mark.parametrize("verify", [True, False, "/path/to/bundle.pem"])
 def test_verify_is_handed_on_to_requests(verify, site, monkeypatch):
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):

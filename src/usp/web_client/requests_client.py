@@ -6,6 +6,7 @@ import logging
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
@@ -215,7 +216,7 @@ class RequestsWebClient(AbstractWebClient):
                 timeout=self._timeout,
                 stream=True,
                 headers=self._identity.headers(url, names_itself=self._session_names_itself()),
-                proxies=self._proxies,
+                proxies=dict(self._proxies),  # requests adds those of the environment
                 verify=self._verify,
                 auth=self._auth if self._identity.is_home(url) else None,
             )
@@ -238,8 +239,34 @@ class RequestsWebClient(AbstractWebClient):
         return agent is not None and agent != requests.utils.default_user_agent()
 
 
+class _Session(requests.Session):
+    """Asks the environment about proxies once a host: that takes longer than a small answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._settings: dict[tuple[object, ...], Any] = {}
+
+    def merge_environment_settings(
+        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
+    ) -> Any:
+        """Give the settings for a URL, which depend on its scheme and host only."""
+        parts = urlsplit(url)
+        given = tuple(sorted((proxies or {}).items()))
+        key = (parts.scheme, parts.netloc, given, stream, verify, cert)
+        settings = self._settings.get(key)
+        if settings is None:
+            settings = super().merge_environment_settings(url, dict(given), stream, verify, cert)
+            if len(self._settings) >= _MAX_SETTINGS:
+                self._settings.clear()
+            self._settings[key] = settings
+        return dict(settings)
+
+
+_MAX_SETTINGS = 1000
+
+
 def _session(concurrency: int) -> requests.Session:
-    session = requests.Session()
+    session = _Session()
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=concurrency)
     session.mount("http://", adapter)
     session.mount("https://", adapter)
