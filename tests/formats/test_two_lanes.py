@@ -13,6 +13,7 @@ from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 
 from usp.formats.document import DocumentParser
 from usp.formats.parser import PageBatch
+from usp.formats.xml.fast import MAX_ENTRY
 
 LAW = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
@@ -109,6 +110,40 @@ def test_both_lanes_give_the_same_pages_of_well_formed_documents(text, data):
     same(read([text.encode()]), read(data.draw(pieces(text.encode())), fast=True))
 
 
+FIELD = st.sampled_from(
+    [
+        *("<lastmod>2024-01-02</lastmod>", "<lastmod> 2024\n</lastmod>", "<lastmod>x</lastmod>"),
+        *("<lastmod></lastmod>", "<lastmod a='b'>2024</lastmod>", "<priority>0.3</priority>"),
+        *(
+            "<priority>2</priority>",
+            "<priority>&#48;.2</priority>",
+            "<changefreq>daily</changefreq>",
+        ),
+        *("<changefreq>Hourly</changefreq>", "<changefreq>never</changefreq >", "<other>1</other>"),
+    ]
+)
+
+
+@settings(LAW, max_examples=400)
+@given(
+    shapes=st.lists(
+        st.tuples(
+            st.lists(FIELD, max_size=4), st.sampled_from(["", "\n ", "w"]), st.integers(1, 9)
+        ),
+        max_size=4,
+    ),
+    data=st.data(),
+)
+def test_both_lanes_give_the_same_pages_of_runs_of_entries_of_one_shape(shapes, data):
+    entries, at = "", 0
+    for fields, gap, count in shapes:
+        for _ in range(count):
+            entries += f"<url><loc>https://e.org/{at}</loc>{gap}{gap.join(fields)}</url>{gap}"
+            at += 1
+    text = f"<urlset>{entries}</urlset>".encode()
+    same(read([text]), read(data.draw(pieces(text)), fast=True))
+
+
 def batches(text, **options):
     parser = DocumentParser("https://www.example.org/", fast=True, **options)
     entries = [*parser.feed(text.encode()), *parser.close()]
@@ -120,6 +155,18 @@ def test_regular_documents_take_the_fast_lane():
     assert [url for batch in batches(urlset(*urls)) for url in batch.urls] == urls
     lines = "\n".join(urls) + "\n"
     assert [url for batch in batches(lines) for url in batch.urls] == urls
+
+
+def test_an_entry_too_large_for_the_fast_lane_does_not_end_it():
+    urls = [f"https://www.example.org/{n}" for n in range(100)]
+    large = f"<url><loc>https://www.example.org/large</loc><o>{'x' * (MAX_ENTRY + 1)}</o></url>"
+    text = urlset(large, *urls)
+    end = text.index("</o>")
+    parser = DocumentParser("https://www.example.org/", fast=True)
+    parser.feed(text[:end].encode())
+    (entry, batch) = parser.feed(text[end:].encode())
+    assert entry.page().url == "https://www.example.org/large"
+    assert batch.urls == urls
 
 
 def test_pages_of_a_batch_are_values_like_all_others():

@@ -33,8 +33,10 @@ class TwoLaneParser(AbstractXMLSitemapParser):
 
     def feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far: by the fast lane where it can be taken."""
-        if self._tags is None or not self._at_rest():
+        if self._tags is None:
             return self._scan(text)
+        if not self._at_rest():
+            return self._return_to_rest(text, self._tags)
         block = self._held + text
         if not self._learned:
             self._learn(block)
@@ -52,6 +54,15 @@ class TwoLaneParser(AbstractXMLSitemapParser):
             held, self._held = self._held, ""
             entries += self._scan(held)
         return entries
+
+    def _return_to_rest(self, text: str, tags: Tags) -> list[Entry]:
+        """Scan to the end of an entry that the fast lane could not take, then go on as usual."""
+        end = text.find(tags.end) + len(tags.end)
+        if end < len(tags.end):
+            return self._scan(text)
+        entries = self._scan(text[:end])
+        rest = text[end:]
+        return entries + (self.feed(rest) if self._at_rest() else self._scan(rest))
 
     def _at_rest(self) -> bool:
         """Whether the scanner stands directly below the root, with nothing begun."""
