@@ -40,7 +40,9 @@ def serve() -> Iterator[Callable[[Mapping[str, Any]], Site]]:
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Repeat failed requests as often as ever, but without long pauses."""
     monkeypatch.setattr(crawl_module, "DECLARED", RetryPolicy(first_delay=0.001))
-    monkeypatch.setattr(crawl_module, "PROBE", RetryPolicy(attempts=2, first_delay=0.001))
+    monkeypatch.setattr(
+        crawl_module, "PROBE", RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
+    )
 
 
 def fetching_threads() -> list[threading.Thread]:

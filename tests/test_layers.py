@@ -14,19 +14,21 @@ ROOT = Path(usp.__file__).parent
 
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "demo"],
-    ["export", "report", "check", "fleet"],
+    ["export", "report", "graph", "check", "fleet"],
     ["tree", "aio", "stream", "fetch_parse"],
     ["crawl"],
     ["web_client", "store"],
     ["formats"],
+    ["selection"],
     ["objects"],
-    ["helpers", "exceptions", "web_client.abstract_client", ""],
+    ["helpers", "exceptions", "limits", "web_client.abstract_client", ""],
 ]
 
 DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("helpers", "crawl.retry"): "get_url_retry_on_client_errors: the crawl knows when to ask again",
     ("helpers", "formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "formats.decode"): "ungzipped_response_content: the same",
+    ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
     (
         "aio",
         "web_client.aiohttp_client",

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl, refuse
-from usp.crawl.fetch import MAX_RESPONSE_BYTES
+from usp.crawl.crawl import refuse
 from usp.crawl.loop import LoopDriver
+from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream
 from usp.exceptions import SitemapException
 from usp.formats.document import Role
-from usp.store import Store
+from usp.limits import DEFAULT
 from usp.tree import website_search
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
+    from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
     from usp.crawl.website import Website
     from usp.helpers import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         RecurseEntryCallbackType,
         RecurseListCallbackType,
     )
+    from usp.limits import Limits
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -45,6 +47,8 @@ async def sitemap_tree_for_homepage(
     recurse_callback: RecurseCallbackType | None = None,
     recurse_list_callback: RecurseListCallbackType | None = None,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    crawl_delay: bool = False,
     on_event: Listener | None = None,
     **where: Any,
 ) -> AbstractSitemap:
@@ -55,8 +59,13 @@ async def sitemap_tree_for_homepage(
     ``normalize_homepage_url``).
     """
     search = website_search(homepage_url, **where)
-    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-    async with _crawl(web_client, choice, on_event) as (crawl, driver):
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        crawl_delay=crawl_delay,
+        on_event=on_event,
+    )
+    async with _crawl(homepage_url.strip(), web_client, plan) as (crawl, driver):
         website = search(crawl)
         await driver.run()
     return website.tree()
@@ -69,18 +78,23 @@ async def sitemap_tree_for_sitemap(
     recurse_callback: RecurseCallbackType | None = None,
     recurse_list_callback: RecurseListCallbackType | None = None,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
     on_event: Listener | None = None,
 ) -> AbstractSitemap:
     """Fetch and read a sitemap whose address is known, and what it declares."""
     refusal = refuse(url, 0, ())
     if refusal:
         raise SitemapException(refusal)
-    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-    async with _crawl(web_client, choice, on_event) as (crawl, driver):
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        on_event=on_event,
+    )
+    async with _crawl(url, web_client, plan) as (crawl, driver):
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
         place = crawl.want(url, role=role)
         await driver.run()
-    return node_for(place)
+    return node_for(place, plan.limits)
 
 
 def pages(
@@ -90,6 +104,8 @@ def pages(
     recurse_callback: RecurseCallbackType | None = None,
     recurse_list_callback: RecurseListCallbackType | None = None,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    crawl_delay: bool = False,
     on_event: Listener | None = None,
     **where: Any,
 ) -> AsyncGenerator[SitemapPage, None]:
@@ -99,17 +115,22 @@ def pages(
     (``contextlib.aclosing``).
     """
     search = website_search(homepage_url, **where)
-    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-    return _pages(search, web_client, choice, on_event)
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        crawl_delay=crawl_delay,
+        on_event=on_event,
+    )
+    return _pages(search, homepage_url.strip(), web_client, plan)
 
 
 async def _pages(
     search: Callable[[Crawl], Website],
+    start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    choice: Choice,
-    on_event: Listener | None,
+    plan: Plan,
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _crawl(web_client, choice, on_event) as (crawl, driver):
+    async with _crawl(start_url, web_client, plan) as (crawl, driver):
         stream = PageStream(crawl, search(crawl).holds)
         while True:
             for page in stream.ready():
@@ -135,19 +156,20 @@ def _own_client() -> AiohttpWebClient:
 
 @asynccontextmanager
 async def _crawl(
+    start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    choice: Choice,
-    on_event: Listener | None,
+    plan: Plan,
 ) -> AsyncIterator[tuple[Crawl, LoopDriver]]:
-    """Give a crawl and its driver; a client that nobody handed in is made, and closed in the end."""
-    client = web_client
-    if client is None:
-        client = _own_client()
-    client.set_max_response_data_length(MAX_RESPONSE_BYTES)
-    crawl = Crawl(choice=choice, per_host=client.max_concurrent_requests)
+    """Give a crawl and its driver; what was made for this crawl is closed in the end."""
+    given = _own_client() if web_client is None else web_client
+    client = given.for_crawl(start_url, plan.limits)
+    client.set_max_response_data_length(plan.most_bytes)
+    crawl = plan.crawl(client)
     try:
-        async with LoopDriver(crawl, client, Store(), on_event) as driver:
+        async with LoopDriver(crawl, client, plan.store(), plan.on_event) as driver:
             yield crawl, driver
     finally:
-        if web_client is None:
-            await client.close()  # type: ignore[union-attr]
+        if client is not web_client:
+            closing = client.close()
+            if closing is not None:
+                await closing

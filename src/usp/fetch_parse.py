@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl, refuse, unique
-from usp.crawl.fetch import MAX_RESPONSE_BYTES, FirstLook, Received
+from usp.crawl.crawl import refuse, unique
+from usp.crawl.fetch import FirstLook, Received
 from usp.crawl.pages import parser_for
+from usp.crawl.plan import Plan
 from usp.crawl.threads import ThreadDriver
 from usp.exceptions import SitemapException
 from usp.formats.document import Role
@@ -26,6 +27,8 @@ from usp.formats.text import PlainTextSitemapParser
 from usp.formats.urlset import PagesXMLSitemapParser
 from usp.formats.values import date
 from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.limits import DEFAULT
+from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.store import Exchange, Store
 from usp.web_client.requests_client import RequestsWebClient
@@ -34,12 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
+    from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
     from usp.helpers import (
         RecurseCallbackType,
         RecurseEntryCallbackType,
         RecurseListCallbackType,
     )
+    from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClient
 
     T = TypeVar("T")
@@ -82,10 +87,14 @@ class SitemapFetcher:
         recurse_list_callback: RecurseListCallbackType | None = None,
         *,
         recurse_entry_callback: RecurseEntryCallbackType | None = None,
+        limits: Limits | None = None,
+        crawl_delay: bool = False,
+        keep_partial: bool = False,
         on_event: Listener | None = None,
     ) -> None:
         parents = frozenset(parent_urls or ())
-        refusal = refuse(url, recursion_level, parents)
+        limits = limits or DEFAULT
+        refusal = refuse(url, recursion_level, parents, limits)
         if refusal:
             raise SitemapException(refusal)
         self._url = url
@@ -93,8 +102,13 @@ class SitemapFetcher:
         self._client = web_client
         self._parents = parents
         self._quiet_404 = quiet_404
-        self._choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-        self._on_event = on_event
+        self._plan = Plan(
+            choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+            limits=limits,
+            crawl_delay=crawl_delay,
+            keep_partial=keep_partial,
+            on_event=on_event,
+        )
 
     def sitemap(self) -> AbstractSitemap:
         """Fetch and parse; what cannot be fetched is an ``InvalidSitemap``."""
@@ -108,38 +122,47 @@ class SitemapFetcher:
                 parents=self._parents,
                 quiet=self._quiet_404,
             )
-            return lambda: node_for(place)
+            return lambda: node_for(place, self._plan.limits)
 
-        return crawl_with(seed, self._client, self._choice, self._on_event)
+        return crawl_with(seed, self._url, self._client, self._plan)
 
 
 def crawl_with(
     seed: Callable[[Crawl], Callable[[], T]],
+    start_url: str,
     web_client: AbstractWebClient | None,
-    choice: Choice,
-    on_event: Listener | None,
+    plan: Plan,
 ) -> T:
     """Run a crawl from start to end.
 
     ``seed`` says what is wanted and gives what makes the result of it.
     """
-    with client_for(web_client) as client:
-        crawl = Crawl(choice=choice, per_host=getattr(client, "max_concurrent_requests", 1))
+    with client_for(web_client, start_url, plan) as client:
+        crawl = plan.crawl(client)
         result = seed(crawl)
-        with ThreadDriver(crawl, client, Store(), on_event) as driver:
-            driver.run()
+        with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
+            try:
+                driver.run()
+            except KeyboardInterrupt:
+                if not plan.keep_partial:
+                    raise
+                crawl.end("the crawl was interrupted")
+                driver.run()
     return result()
 
 
 @contextmanager
-def client_for(web_client: AbstractWebClient | None) -> Iterator[AbstractWebClient]:
-    """Give the caller's client, or one of our own that is closed in the end; its bodies limited."""
-    client = web_client if web_client is not None else RequestsWebClient()
-    client.set_max_response_data_length(MAX_RESPONSE_BYTES)
+def client_for(
+    web_client: AbstractWebClient | None, start_url: str, plan: Plan
+) -> Iterator[AbstractWebClient]:
+    """Give what fetches for one crawl: a client of ours, or the caller's."""
+    given = web_client if web_client is not None else RequestsWebClient()
+    client = given.for_crawl(start_url, plan.limits)
+    client.set_max_response_data_length(plan.most_bytes)
     try:
         yield client
     finally:
-        if web_client is None and isinstance(client, RequestsWebClient):
+        if client is not web_client:
             client.close()
 
 
@@ -161,8 +184,12 @@ def parse_document(
     *,
     content_type: str | None = None,
     role: Role = Role.SITEMAP,
+    name: str = LOCAL_URL,
 ) -> AbstractSitemap:
-    """Parse a document that is at hand; ``url`` is where it came from, if that is known."""
+    """Parse a document that is at hand; ``url`` is where it came from, if that is known.
+
+    Otherwise ``name`` is the address of its node.
+    """
     writer = Store().writer()
     first = FirstLook(parser_for(url, content_type, None, role=role, glance=True, fast=True))
     for chunk in chunks:
@@ -170,7 +197,7 @@ def parse_document(
         if not first.feed(chunk):
             break
     look = first.close()
-    node_url = url or LOCAL_URL
+    node_url = url or name
     if look.kind is None:
         reason = f"No parsers support sitemap from {node_url}: {look.refusal}"
         return InvalidSitemap(node_url, reason, problems=look.problems)
@@ -179,4 +206,6 @@ def parse_document(
         InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
         for child in unique(look.children)
     ]
-    return document_node(Received(writer.finish(exchange), look), children, url=node_url, base=url)
+    failure = Failure(node_url, look.unfinished) if look.unfinished else None
+    received = Received(writer.finish(exchange), look)
+    return document_node(received, children, url=node_url, base=url, failure=failure)

@@ -204,7 +204,13 @@ def get_url_retry_on_client_errors(
     """Fetch a URL, asking again after errors that may pass."""
     from usp.crawl.retry import RetryPolicy, get_with_retries  # noqa: PLC0415 - see the module
 
-    policy = RetryPolicy(attempts=retry_count, first_delay=sleep_between_retries, growth=1)
+    policy = RetryPolicy(
+        connection=retry_count,
+        busy=retry_count,
+        server=retry_count,
+        first_delay=sleep_between_retries,
+        growth=1,
+    )
     return get_with_retries(url, web_client, policy, quiet_404=quiet_404)
 
 
@@ -220,10 +226,10 @@ def ungzipped_response_content(
 ) -> str:
     """Give the text of an answer: unpacked by its content, decoded by BOM, header or declaration."""
     from usp.formats.decode import Decoder  # noqa: PLC0415 - see the module
+    from usp.limits import Limits  # noqa: PLC0415
 
-    decoder = Decoder(
-        content_type=response.header("Content-Type"), max_bytes=max_uncompressed_bytes
-    )
+    limits = Limits(unpacked_bytes=max_uncompressed_bytes, ratio=None)
+    decoder = Decoder(content_type=response.header("Content-Type"), limits=limits)
     text = decoder.feed(response.raw_data()) + decoder.close()
     for problem in decoder.problems.listed():
         log.warning("%s: %s", url, problem)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl
+from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream
 from usp.crawl.threads import ThreadDriver
 from usp.fetch_parse import client_for
-from usp.store import Store
+from usp.limits import DEFAULT
 from usp.tree import website_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
+    from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
     from usp.crawl.website import Website
     from usp.helpers import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         RecurseEntryCallbackType,
         RecurseListCallbackType,
     )
+    from usp.limits import Limits
     from usp.objects.page import SitemapPage
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -40,6 +42,8 @@ def pages(
     *,
     use_html_links: bool = False,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    crawl_delay: bool = False,
     on_event: Listener | None = None,
 ) -> Generator[SitemapPage, None, None]:
     """Give the pages of a website as they come in, in the order of its tree.
@@ -59,20 +63,25 @@ def pages(
         normalize_homepage_url=normalize_homepage_url,
         use_html_links=use_html_links,
     )
-    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-    return _pages(search, web_client, choice, on_event)
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        crawl_delay=crawl_delay,
+        on_event=on_event,
+    )
+    return _pages(search, homepage_url.strip(), web_client, plan)
 
 
 def _pages(
     search: Callable[[Crawl], Website],
+    start_url: str,
     web_client: AbstractWebClient | None,
-    choice: Choice,
-    on_event: Listener | None,
+    plan: Plan,
 ) -> Generator[SitemapPage, None, None]:
-    with client_for(web_client) as client:
-        crawl = Crawl(choice=choice, per_host=getattr(client, "max_concurrent_requests", 1))
+    with client_for(web_client, start_url, plan) as client:
+        crawl = plan.crawl(client)
         stream = PageStream(crawl, search(crawl).holds)
-        with ThreadDriver(crawl, client, Store(), on_event) as driver:
+        with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
             while True:
                 yield from stream.ready()
                 if stream.over:

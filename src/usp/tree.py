@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.choice import Choice
 from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
+from usp.crawl.plan import Plan
 from usp.crawl.website import Website
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
 from usp.formats.document import Role
 from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         RecurseEntryCallbackType,
         RecurseListCallbackType,
     )
+    from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -57,6 +60,9 @@ def sitemap_tree_for_homepage(
     *,
     use_html_links: bool = False,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    crawl_delay: bool = False,
+    keep_partial: bool = False,
     on_event: Listener | None = None,
 ) -> AbstractSitemap:
     """Find, fetch and read the sitemaps of a website.
@@ -69,7 +75,10 @@ def sitemap_tree_for_homepage(
     looked for below its path. ``recurse_callback``, ``recurse_list_callback`` and
     ``recurse_entry_callback`` decide which children of an index are followed; they and ``on_event``
     run in the calling thread. ``web_client`` is asked for one thing at a time unless it says
-    otherwise.
+    otherwise. ``limits`` bound what the crawl may take (:class:`usp.limits.Limits`); with
+    ``crawl_delay`` the pause is kept that robots.txt asks for; with ``keep_partial`` Ctrl-C ends the
+    crawl, and what was found so far is given. ``tree.is_complete`` and ``tree.failures()`` tell whether
+    something is missing.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
@@ -85,8 +94,14 @@ def sitemap_tree_for_homepage(
     def seed(crawl: Crawl) -> Callable[[], IndexWebsiteSitemap]:
         return search(crawl).tree
 
-    choice = Choice(recurse_callback, recurse_list_callback, recurse_entry_callback)
-    return crawl_with(seed, web_client, choice, on_event)
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        crawl_delay=crawl_delay,
+        keep_partial=keep_partial,
+        on_event=on_event,
+    )
+    return crawl_with(seed, homepage_url.strip(), web_client, plan)
 
 
 def website_search(
@@ -129,6 +144,8 @@ def sitemap_tree_for_sitemap(
     recurse_callback: RecurseCallbackType | None = None,
     recurse_list_callback: RecurseListCallbackType | None = None,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    keep_partial: bool = False,
     on_event: Listener | None = None,
 ) -> AbstractSitemap:
     """Fetch and read a sitemap whose address is known, and what it declares.
@@ -143,6 +160,8 @@ def sitemap_tree_for_sitemap(
         recurse_callback=recurse_callback,
         recurse_list_callback=recurse_list_callback,
         recurse_entry_callback=recurse_entry_callback,
+        limits=limits,
+        keep_partial=keep_partial,
         on_event=on_event,
     ).sitemap()
 
@@ -161,7 +180,10 @@ def sitemap_from_bytes(data: bytes, url: str | None = None) -> AbstractSitemap:
 
 
 def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
-    """Parse a sitemap from a file, compressed or not; nothing is fetched."""
+    """Parse a sitemap from a file, compressed or not; nothing is fetched.
+
+    The address of the node is that of the file (``file://…``).
+    """
 
     def chunks() -> Iterator[bytes]:
         with Path(path).open("rb") as file:
@@ -169,4 +191,4 @@ def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
                 yield chunk
 
     role = Role.ROBOTS if Path(path).name == "robots.txt" else Role.SITEMAP
-    return parse_document(chunks(), None, role=role)
+    return parse_document(chunks(), None, role=role, name=Path(path).resolve().as_uri())

@@ -10,6 +10,7 @@ from usp.crawl.choice import Choice
 from usp.crawl.crawl import Crawl, refuse
 from usp.crawl.fetch import Fetch
 from usp.formats.document import Role
+from usp.limits import DEFAULT
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 
 
@@ -17,7 +18,7 @@ def test_a_crawl_that_nothing_is_wanted_of_is_complete_at_once():
     crawl = Crawl()
     assert crawl.next_fetches(8, 0.0) == []
     assert crawl.complete
-    assert crawl.wake_at() is None
+    assert crawl.wake_at() == DEFAULT.seconds
 
 
 def test_orders_are_given_once_and_not_more_than_there_is_room_for():

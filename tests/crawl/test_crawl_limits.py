@@ -7,7 +7,8 @@ from player import World, index, pages, play, tree, url
 
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import MAX_LEVEL, MAX_SITEMAPS, Crawl
+from usp.crawl.crawl import Crawl
+from usp.limits import DEFAULT, Limits
 
 
 def nodes(place):
@@ -20,7 +21,7 @@ def nodes(place):
 def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(limit, callbacks):
     names = [f"i{n}" for n in range(11)]
     choice = Choice(recurse_callback=lambda *_: True) if callbacks else None
-    crawl = Crawl(per_host=8, max_sitemaps=limit, choice=choice)
+    crawl = Crawl(per_host=8, limits=Limits(sitemaps=limit), choice=choice)
     place = crawl.want(url("i0"))
     world = World({name: index(*names) for name in names})
     play(crawl, world, room=8)
@@ -30,11 +31,11 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(lim
     assert len(set(world.asked)) == len(world.asked)
     lost = [problem for node in tree_nodes for problem in node.problems]
     assert lost
-    assert all(problem.lost > 0 and str(limit) in problem.message for problem in lost)
+    assert all(problem.lost > 0 and f"{limit:,}" in problem.message for problem in lost)
 
 
 def test_what_the_limit_cuts_off_is_counted():
-    crawl = Crawl(max_sitemaps=4)
+    crawl = Crawl(limits=Limits(sitemaps=4))
     place = crawl.want(url("i"))
     names = [f"a{n}" for n in range(10)]
     world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
@@ -46,7 +47,7 @@ def test_what_the_limit_cuts_off_is_counted():
 
 
 def test_a_tree_as_large_as_the_limit_has_no_problem():
-    crawl = Crawl(max_sitemaps=4)
+    crawl = Crawl(limits=Limits(sitemaps=4))
     place = crawl.want(url("i"))
     play(crawl, World({"i": index("a", "b", "c")}))
     assert len(nodes(place)) == 4
@@ -54,7 +55,7 @@ def test_a_tree_as_large_as_the_limit_has_no_problem():
 
 
 def test_there_is_a_limit_from_the_start():
-    assert 10_000 <= MAX_SITEMAPS <= 1_000_000
+    assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
 
 
 @pytest.mark.parametrize("callbacks", [False, True])
@@ -64,7 +65,7 @@ def test_nothing_deeper_than_level_eleven_is_asked_for(callbacks):
     crawl.want(url("0"))
     world = World({str(n): index(str(n + 1)) for n in range(40)})
     play(crawl, world, room=8)
-    assert world.asked == [url(str(n)) for n in range(MAX_LEVEL + 1)]
+    assert world.asked == [url(str(n)) for n in range(DEFAULT.depth + 1)]
 
 
 def test_a_wide_index_is_crawled_in_reasonable_work():

@@ -9,6 +9,7 @@ from player import World, error, index, junk, pages, play, tree, url
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
 from usp.crawl.crawl import Crawl
+from usp.limits import Limits
 
 NAMES = [f"n{n}" for n in range(8)]
 BUSY = error("503 Service Unavailable", retryable=True)
@@ -34,7 +35,7 @@ def worlds(draw) -> dict:
 
 
 def crawled(answers, draw=None, *, room=1, limit=200, choice=None):
-    crawl = Crawl(per_host=room, max_sitemaps=limit, choice=choice)
+    crawl = Crawl(per_host=room, limits=Limits(sitemaps=limit), choice=choice)
     places = [crawl.want(url(name)) for name in NAMES[:3]]
     choose = (lambda n: draw(st.integers(0, n - 1))) if draw else (lambda _: 0)
     events = play(crawl, World(answers), room=room, choose=choose)
@@ -65,7 +66,7 @@ def test_callbacks_are_asked_the_same_in_the_same_order_however_answers_arrive(a
 
 @given(worlds(), st.data(), st.integers(2, 9))
 def test_no_document_is_asked_for_again_once_it_came(answers, data, room):
-    crawl = Crawl(per_host=room, max_sitemaps=200)
+    crawl = Crawl(per_host=room, limits=Limits(sitemaps=200))
     for name in NAMES[:3]:
         crawl.want(url(name))
     world = World(answers)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import email.utils
 import logging
+import time
 
 import pytest
 from player import World, error, index, pages, play, robots, tree, url
@@ -10,22 +12,30 @@ from player import World, error, index, pages, play, robots, tree, url
 from usp.crawl.build import node_for
 from usp.crawl.crawl import Crawl
 from usp.crawl.events import SitemapFailed, SitemapStarted
-from usp.crawl.retry import DECLARED, PROBE, RetryPolicy
+from usp.crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
 from usp.formats.document import Role
+from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.identity import retry_after
 
 BUSY = error("503 Service Unavailable", retryable=True)
 DEAD = error("connection refused", unreachable=True)
 
 
+def EVEN() -> float:
+    """Leave the pauses as they are."""
+    return 0.5
+
+
 def failure(*, retryable: bool = True, retry_after: float | None = None) -> WebClientErrorResponse:
     response = WebClientErrorResponse("503 Service Unavailable", retryable)
+    response.status = 503
     response.retry_after = retry_after
     return response
 
 
 def test_the_pause_grows_from_try_to_try_until_the_tries_are_used_up():
-    policy = RetryPolicy(attempts=4, first_delay=1, growth=3, longest_delay=100)
+    policy = RetryPolicy(busy=4, first_delay=1, growth=3, longest_delay=100)
     pauses = [policy.delay(attempt, failure()) for attempt in range(1, 6)]
     assert pauses == [1, 3, 9, None, None]
 
@@ -41,14 +51,14 @@ def test_a_server_that_names_a_pause_is_obeyed_up_to_a_limit(asked, pause):
 
 def test_the_policies_in_use_are_bounded():
     for policy in (DECLARED, PROBE):
-        pauses = [policy.delay(n, failure(retry_after=10)) for n in range(1, policy.attempts)]
+        pauses = [policy.delay(n, failure(retry_after=10)) for n in range(1, policy.busy)]
         assert all(pause is not None and pause <= 10 for pause in pauses)
-        assert policy.delay(policy.attempts, failure()) is None
-    assert PROBE.attempts < DECLARED.attempts
+        assert policy.delay(policy.busy, failure()) is None
+    assert PROBE.busy < DECLARED.busy
 
 
 def test_a_busy_server_is_asked_again_later_and_only_then():
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     place = crawl.want(url("a"))
     (order,) = crawl.next_fetches(1, 100.0)
     crawl.finished(order, BUSY(order), 100.0)
@@ -56,14 +66,14 @@ def test_a_busy_server_is_asked_again_later_and_only_then():
     assert crawl.next_fetches(1, 100.4) == []
     (again,) = crawl.next_fetches(1, 100.5)
     assert (again.url, again.attempt) == (url("a"), 2)
-    assert crawl.wake_at() is None
+    assert crawl.wake_at() == 100.0 + DEFAULT.seconds
     crawl.finished(again, pages()(again), 101.0)
     assert crawl.complete
     assert tree(place) == "a"
 
 
 def test_others_are_fetched_while_one_waits():
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     crawl.want(url("a"))
     crawl.want(url("b"))
     world = World({"a": [BUSY, pages()], "b": pages()})
@@ -72,7 +82,7 @@ def test_others_are_fetched_while_one_waits():
 
 
 def test_a_declared_document_is_asked_five_times_and_then_given_up():
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     place = crawl.want(url("a"))
     world = World({"a": BUSY})
     events = play(crawl, world)
@@ -87,7 +97,7 @@ def test_a_declared_document_is_asked_five_times_and_then_given_up():
 
 
 def test_a_known_path_is_asked_twice():
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     crawl.want(url("a"), probe=True)
     world = World({"a": BUSY})
     play(crawl, world)
@@ -95,7 +105,7 @@ def test_a_known_path_is_asked_twice():
 
 
 def test_a_server_that_asks_for_too_long_a_pause_is_not_asked_again():
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     crawl.want(url("a"))
     world = World({"a": error("429 Too Many Requests", retryable=True, retry_after=3600)})
     play(crawl, world)
@@ -103,7 +113,7 @@ def test_a_server_that_asks_for_too_long_a_pause_is_not_asked_again():
 
 
 def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
-    crawl = Crawl(per_host=2)
+    crawl = Crawl(per_host=2, chance=EVEN)
     crawl.want(url("robots.txt"), role=Role.ROBOTS)
     crawl.want(url("a"), probe=True)
     world = World({"robots.txt": robots("a"), "a": BUSY})
@@ -114,7 +124,7 @@ def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
 @pytest.mark.parametrize("late", [0, 1, 2])
 def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares(late):
     """The document answers at the fourth try: it is in the tree however late robots.txt came."""
-    crawl = Crawl(per_host=2)
+    crawl = Crawl(per_host=2, chance=EVEN)
     place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
     crawl.want(url("a"), probe=True)
     slow, order = crawl.next_fetches(2, 0.0)
@@ -148,7 +158,7 @@ def test_a_dead_host_is_asked_once_and_others_go_on():
 
 
 def test_what_waits_to_be_repeated_at_a_host_that_died_is_given_up():
-    crawl = Crawl(per_host=2)
+    crawl = Crawl(per_host=2, chance=EVEN)
     crawl.want(url("a"))
     crawl.want(url("b"))
     world = World({"a": BUSY, "b": DEAD})
@@ -175,7 +185,7 @@ def test_children_at_a_dead_host_are_not_asked_for():
     ],
 )
 def test_expected_404s_are_quiet(caplog, message, quiet, level):
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     crawl.want(url("a"), probe=quiet)
     with caplog.at_level(logging.DEBUG, "usp.crawl"):
         play(crawl, World({"a": error(message)}))
@@ -183,8 +193,118 @@ def test_expected_404s_are_quiet(caplog, message, quiet, level):
 
 
 def test_a_repeat_is_no_warning(caplog):
-    crawl = Crawl()
+    crawl = Crawl(chance=EVEN)
     crawl.want(url("a"))
     with caplog.at_level(logging.WARNING, "usp.crawl"):
         play(crawl, World({"a": [BUSY, pages()]}))
     assert not caplog.records
+
+
+# Budgets, chance, and pauses that servers name ----------------------------------------------------
+
+BROKEN = error("500 Internal Server Error", retryable=True)
+RESET = error("connection reset", retryable=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "declared", "probe"), [(RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2)]
+)
+def test_each_kind_of_failure_has_its_budget(answer, declared, probe):
+    for is_probe, tries in ((False, declared), (True, probe)):
+        crawl = Crawl(chance=EVEN)
+        crawl.want(url("a"), probe=is_probe)
+        world = World({"a": answer})
+        play(crawl, world)
+        assert len(world.asked) == tries
+
+
+def test_a_failure_of_one_kind_costs_nothing_of_the_budget_of_another():
+    answers = [RESET] * 2 + [BUSY] * 4 + [BROKEN] * 4
+    crawl = Crawl(chance=EVEN)
+    place = crawl.want(url("a"))
+    world = World({"a": [*answers, pages()]})
+    play(crawl, world)
+    assert len(world.asked) == len(answers) + 1
+    assert tree(place) == "a"
+    crawl = Crawl(chance=EVEN)
+    crawl.want(url("a"))
+    world = World({"a": [*answers, RESET, pages()]})
+    play(crawl, world)
+    assert len(world.asked) == len(answers) + 1
+
+
+@pytest.mark.parametrize("message", ["503 Service Unavailable", "429 Too Many Requests"])
+def test_busy_is_what_asks_for_patience(message):
+    assert kind_of(WebClientErrorResponse(message, retryable=True)) is Kind.BUSY
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("500 Internal Server Error", Kind.SERVER),
+        ("400 Bad Request", Kind.SERVER),
+        ("502", Kind.SERVER),
+        ("timed out", Kind.CONNECTION),
+        ("5030 bytes", Kind.CONNECTION),
+        ("", Kind.CONNECTION),
+        ("\u0665\u0660\u0663 in other digits", Kind.CONNECTION),
+    ],
+)
+def test_the_kind_of_an_error_without_a_status_is_read_from_its_message(message, kind):
+    assert kind_of(WebClientErrorResponse(message, retryable=True)) is kind
+
+
+def test_a_status_counts_more_than_a_message():
+    response = WebClientErrorResponse("503 Service Unavailable", retryable=True)
+    response.status = 500
+    assert kind_of(response) is Kind.SERVER
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3, 4])
+def test_chance_varies_a_pause_by_a_half_either_way(attempt):
+    even = DECLARED.delay(attempt, failure(), 0.5)
+    assert DECLARED.delay(attempt, failure(), 0.0) == even / 2
+    assert DECLARED.delay(attempt, failure(), 1.0) == even * 1.5
+
+
+def test_the_crawl_asks_chance_for_every_pause():
+    for number, pause in ((0.0, 0.25), (1.0, 0.75)):
+        crawl = Crawl(chance=lambda number=number: number)
+        crawl.want(url("a"))
+        (order,) = crawl.next_fetches(1, 100.0)
+        crawl.finished(order, BUSY(order), 100.0)
+        assert crawl.wake_at() == 100.0 + pause
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_chance_does_not_shorten_the_pause_that_a_server_names(chance):
+    assert DECLARED.delay(1, failure(retry_after=7), chance) == 7
+    assert DECLARED.delay(1, failure(retry_after=30), chance) == 30
+    assert DECLARED.delay(1, failure(retry_after=30.1), chance) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("0", 0.0), ("7", 7.0), (" 12 ", 12.0), ("999999999999999999", 999_999_999_999.0)]
+    + [(text, None) for text in (None, "", "soon", "-5", "1.5", "Mon, 99 Foo 2024 00:00:00 GMT")],
+)
+def test_a_pause_in_seconds_is_read_and_nonsense_is_none(header, seconds):
+    assert retry_after(header) == seconds
+
+
+@pytest.mark.parametrize(
+    ("ahead", "low", "high"), [(20, 18, 20), (-1000, 0, 0), (7200, 7190, 7200)]
+)
+def test_a_pause_as_a_date_is_read(ahead, low, high):
+    header = email.utils.formatdate(time.time() + ahead, usegmt=True)
+    assert low <= retry_after(header) <= high
+
+
+def test_a_pause_that_a_server_names_is_kept_by_the_crawl():
+    crawl = Crawl(chance=EVEN)
+    crawl.want(url("a"))
+    named = error("429 Too Many Requests", retryable=True, retry_after=12)
+    (order,) = crawl.next_fetches(1, 100.0)
+    crawl.finished(order, named(order), 100.0)
+    assert crawl.next_fetches(1, 111.9) == []
+    assert len(crawl.next_fetches(1, 112.0)) == 1

@@ -173,7 +173,7 @@ def test_the_connection_is_let_go_whatever_happens():
 
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):
     site = serve({"/a.xml": Answer("<urlset>", endless=b"<url><loc>http://h/p</loc></url>" * 100)})
-    asked = iter([False, False, True])
+    asked = iter([None, None, "the crawl was given up"])
     result = fetch_document(Fetch(site.url("/a.xml")), client, Store(), lambda: next(asked))
     assert isinstance(result, Received)
     assert result.document.exchange.broken == "the crawl was given up"

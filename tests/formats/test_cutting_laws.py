@@ -15,6 +15,7 @@ from usp.formats.lines import MAX_LINE, Lines
 from usp.formats.robots import IndexRobotsTxtSitemapParser
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser
+from usp.limits import Limits
 from usp.objects.problem import Problems
 
 LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -113,8 +114,8 @@ def test_cutting_bytes_anywhere_gives_the_same_text(data, content_type):
 @given(data=st.data(), role=st.sampled_from(Role), limit=st.sampled_from([None, 50, 300]))
 def test_cutting_any_document_anywhere_gives_the_same_entries(data, role, limit):
     document = data.draw(st.sampled_from(list(SOUPS)).flatmap(lambda name: encoded(SOUPS[name])))
-    whole = read([document], role=role, max_bytes=limit)
-    cut = read(data.draw(pieces(document)), role=role, max_bytes=limit)
+    whole = read([document], role=role, limits=Limits(unpacked_bytes=limit))
+    cut = read(data.draw(pieces(document)), role=role, limits=Limits(unpacked_bytes=limit))
     assert (cut.kind, cut.refusal, cut.encoding) == (whole.kind, whole.refusal, whole.encoding)
     assert (cut.pages, cut.children) == (whole.pages, whole.children)
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from usp.formats.document import Role
+from usp.limits import Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -22,7 +23,7 @@ OPTIONS = st.fixed_dictionaries(
         "role": st.sampled_from(Role),
         "content_type": CONTENT_TYPES,
         "content_encoding": st.sampled_from([None, "gzip", "deflate", "br", "gzip, deflate"]),
-        "max_bytes": st.sampled_from([None, 0, 1, 200]),
+        "limits": st.sampled_from([None, 0, 1, 200]).map(lambda n: Limits(unpacked_bytes=n)),
         "url": st.sampled_from([None, "https://www.example.org/s.xml", "http://h/robots.txt"]),
     }
 )

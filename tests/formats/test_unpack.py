@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usp.formats.unpack import MAX_LAYERS, Unpacker
+from usp.limits import Limits
 from usp.objects.problem import Problems
 
 LAW = settings(deadline=None)
@@ -88,21 +89,24 @@ def test_junk_behind_the_data_is_named_once(junk, size):
     assert problems == ["what follows the compressed data was passed over"]
 
 
+LIMITS = Limits(unpacked_bytes=100)
+
+
 def test_the_limit_counts_what_comes_out():
     text = b"<urlset>" + b"x" * 5000
-    assert unpack([text], max_bytes=len(text)) == (text, [])
+    assert unpack([text], limits=Limits(unpacked_bytes=len(text))) == (text, [])
     for data in (text, packed(text), packed(text, 2)):
         for size in (1, 10, 10_000):
-            out, problems = unpack(chunks(data, size), max_bytes=100)
+            out, problems = unpack(chunks(data, size), limits=LIMITS)
             assert out == text[:100]
-            assert problems == ["more than 100 bytes after decompression; the rest was not read"]
+            assert problems == [LIMITS.reached("unpacked_bytes")]
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_bomb_is_unpacked_up_to_the_limit_and_in_bounded_memory(times):
     bomb = packed(bytes(200_000_000), times)
     problems = Problems()
-    unpacker = Unpacker(problems, max_bytes=50_000_000)
+    unpacker = Unpacker(problems, limits=Limits(unpacked_bytes=50_000_000, ratio=None))
     tracemalloc.start()
     try:
         length = sum(len(piece) for part in chunks(bomb, 65536) for piece in unpacker.feed(part))

@@ -18,6 +18,7 @@ from webs import webs
 from usp.crawl.crawl import Crawl
 from usp.crawl.fetch import Failed, Fetch, Reception
 from usp.crawl.reading import PageStream
+from usp.limits import Limits
 from usp.store import Store
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
@@ -54,7 +55,7 @@ class Hand:
                 self.crawl.finished(order, Failed(answer), self.now)
             else:
                 announce = partial(self.crawl.arriving, order)
-                reception = Reception(order, answer, self.store, 0.0, announce)
+                reception = Reception(order, answer, self.store, time.monotonic(), announce)
                 self.under_way.append(UnderWay(order, reception, answer))
         if self.crawl.complete:
             return
@@ -78,7 +79,7 @@ class Hand:
 
 def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
     """Give the pages of the stream, and those of the tree of the same crawl."""
-    crawl = Crawl(per_host=3, max_sitemaps=max_sitemaps)
+    crawl = Crawl(per_host=3, limits=Limits(sitemaps=max_sitemaps))
     website = website_search(web.base + "/", **options)(crawl)
     stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, choose)
     given = []

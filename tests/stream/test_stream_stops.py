@@ -32,7 +32,7 @@ NAMES = [f"/{n}.xml" for n in range(40)]
 @pytest.fixture
 def gate(monkeypatch):
     """What the server holds back; nobody waits long for threads that wait for it."""
-    monkeypatch.setattr("usp.crawl.threads._PATIENCE", 0.1)
+    monkeypatch.setattr("usp.crawl.threads.PATIENCE", 0.1)
     gate = threading.Event()
     yield gate
     gate.set()
@@ -355,7 +355,7 @@ def test_a_client_without_a_network_gives_no_pages():
 
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
-    monkeypatch.setattr("usp.crawl.crawl.DECLARED", RetryPolicy(first_delay=0.05))
+    monkeypatch.setattr("usp.crawl.crawl.DECLARED", RetryPolicy(first_delay=0.1))
     web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
     started = time.monotonic()
     stream = pages("http://h/", Client(web, at_once), use_known_paths=False)
@@ -412,5 +412,5 @@ def test_a_user_s_client_is_told_the_limit_and_not_closed():
     web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")})
     client = Client(web)
     assert len(list(pages("http://h/", client))) == 1
-    assert web.limit == 100 * 1024 * 1024
+    assert web.limit == 100 * 1024 * 1024 + 1
     assert len(list(pages("http://h/", client))) == 1

@@ -141,7 +141,7 @@ def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
     [
         (Answer("", 404), "404 Not Found"),
         (Answer("", 451), "451 Unavailable For Legal Reasons"),
-        (Answer("", 403, "No Way"), "403 No Way"),
+        (Answer("", 402, "No Way"), "402 No Way"),
         (Answer("", 503), "503 Service Unavailable"),
     ],
 )

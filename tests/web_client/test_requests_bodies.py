@@ -9,6 +9,7 @@ import zlib
 
 import pytest
 
+from usp.limits import Limits
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.tree import sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import BrokenBody
@@ -135,8 +136,7 @@ def endure(pieces):
         return
 
 
-def test_an_endless_sitemap_is_left_at_the_limit_and_the_crawl_goes_on(serve, monkeypatch):
-    monkeypatch.setattr("usp.fetch_parse.MAX_RESPONSE_BYTES", 200_000)
+def test_an_endless_sitemap_is_left_at_the_limit_and_the_crawl_goes_on(serve):
     entry = b"<url><loc>http://h/%d</loc></url>"
     filler = b"".join(entry % n for n in range(100))
     site = serve(
@@ -146,10 +146,10 @@ def test_an_endless_sitemap_is_left_at_the_limit_and_the_crawl_goes_on(serve, mo
             "/b.xml": urlset("/b"),
         }
     )
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(document_bytes=200_000))
     endless, b = tree.sub_sitemaps
     assert endless.page_count() == 100
-    assert any("200000" in problem.message for problem in endless.problems)
+    assert any("200,000" in problem.message for problem in endless.problems)
     assert b.page_count() == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,25 +20,51 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL, and whether it is a sitemap's own."""
+    """A URL, and whether it is a sitemap's own; or a file or folder, or the standard input."""
 
     url: str
     is_sitemap: bool
+    path: Path | None = None
+    is_stdin: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing has to be fetched."""
+        return self.is_stdin or self.path is not None
 
 
 def address(text: str) -> Address:
-    """Complete and check a URL; without a scheme, https is meant."""
+    """Complete and check a URL; without a scheme, https is meant.
+
+    The name of a file or folder that exists is that; ``-`` is the standard input.
+    """
     stripped = text.strip()
+    if stripped == "-":
+        return Address("-", is_sitemap=True, is_stdin=True)
+    local = _existing(text)
+    if local is not None:
+        return Address(local.resolve().as_uri(), is_sitemap=local.is_file(), path=local)
     parts = _split(stripped if "://" in stripped else _with_scheme(stripped))
     if parts is None:
         raise click.UsageError(
-            f"{text!r} is not the URL of a website or a sitemap; "
+            f"{text!r} is not the URL of a website or a sitemap, and no file or folder; "
             "write for example https://example.org"
         )
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
     return Address(url, looks_like_sitemap(url))
+
+
+def _existing(text: str) -> Path | None:
+    """Give the file or folder of that name, if there is one."""
+    if "://" in text or not text.strip():
+        return None
+    try:
+        path = Path(text)
+        return path if path.exists() else None
+    except (OSError, ValueError):
+        return None
 
 
 def looks_like_sitemap(url: str) -> bool:

@@ -1,27 +1,29 @@
 """The command ``usp``: its subcommands, and how every one of them ends.
 
-The exit status is 0 when the work was done (also when the reader of a pipe has seen enough), 1 when
-what was asked for could not be read or written, 2 when the call was wrong, 130 after Ctrl-C.
+The exit status is 0 when the work was done (also when the reader of a pipe has seen enough), 3 when a
+part of it is missing, 1 when what was asked for could not be read or written, 2 when the call was
+wrong, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
 
 import usp
+from usp.cli import config
 from usp.cli.commands import COMMANDS
+from usp.cli.errors import FAILED, INTERRUPTED, tell, wants_json
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
-
-FAILED = 1
-INTERRUPTED = 130
 
 
 class _Group(click.RichGroup):
@@ -36,10 +38,13 @@ class _Group(click.RichGroup):
             ctx.exit(0)
         except OSError as error:
             _forget_stdout()
-            click.echo(f"usp: {error}", err=True)
+            tell.error(str(error), FAILED)
+            ctx.exit(FAILED)
+        except SitemapException as error:
+            tell.error(str(error), FAILED)
             ctx.exit(FAILED)
         except KeyboardInterrupt:
-            click.echo("usp: interrupted", err=True)
+            tell.error("interrupted", INTERRUPTED)
             ctx.exit(INTERRUPTED)
         return result
 
@@ -57,6 +62,7 @@ def _forget_stdout() -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.option("--json", is_flag=True, expose_value=False, help="Write errors as JSON.")
 @click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -70,6 +76,9 @@ def cli(ctx: click.Context) -> None:
       usp ls example.org                        sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt    every page, one a line
     """  # noqa: D301 - click knows the backspace
+    found = config.find(Path.cwd())
+    if found is not None:
+        ctx.default_map = config.defaults(*found, COMMANDS)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -79,14 +88,15 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
     Always ends in ``SystemExit``.
     """
+    tell.as_json = wants_json(argv)
     try:
         status = cli.main(args=argv, prog_name="usp", standalone_mode=False)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
-        click.echo(f"{command}: {error.format_message()}", err=True)
-        click.echo(f"Try '{command} --help'.", err=True)
+        hint = f"Try '{command} --help'."
+        tell.error(error.format_message(), error.exit_code, hint=hint, command=command)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        click.echo(f"usp: {error.format_message()}", err=True)
+        tell.error(error.format_message(), error.exit_code)
         sys.exit(error.exit_code)
     sys.exit(status if isinstance(status, int) else 0)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 from rich.tree import Tree
 
 from usp.cli.output.text import printable, shown_below
-from usp.helpers import strip_url_to_homepage
+from usp.cli.progress import size
+from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
+    AbstractPagesSitemap,
     IndexRobotsTxtSitemap,
     IndexXMLSitemap,
     InvalidSitemap,
@@ -22,10 +26,18 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
+
+NO_WRAP = 1_000_000
+"""Columns: a pipe has no width."""
+
+_LONG = 12  # a run of more sitemaps of one kind is cut short,
+_FIRST = 6  # to so many at its beginning, and the last
+_DAY = len("2024-01-01")
+_ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _KINDS: dict[type[AbstractSitemap], str] = {
     IndexRobotsTxtSitemap: "robots.txt",
@@ -37,44 +49,131 @@ _KINDS: dict[type[AbstractSitemap], str] = {
 }
 
 
-def tree_view(tree: AbstractSitemap) -> Tree:
-    """Give the tree as a drawing, a node a sitemap; pages are counted, not shown."""
-    homepage = strip_url_to_homepage(tree.url)
-    view = Tree(_label(tree, printable))
-    _add(view, tree, homepage)
-    return view
+def tree_view(
+    tree: AbstractSitemap,
+    *,
+    everything: bool = True,
+    depth: int | None = None,
+    count: bool = True,
+    problems: bool = True,
+) -> Tree:
+    """Give the tree as a drawing, a node a sitemap; pages are counted, not shown.
+
+    Without ``everything`` long runs of sitemaps are cut short. ``depth`` is how many levels are
+    drawn. Without ``count`` no pages are read, and without ``problems`` only those are shown that are
+    known without reading every field.
+    """
+    homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
+    return _View(homepage, everything=everything, count=count, problems=problems).of(tree, depth)
 
 
-def _add(view: Tree, sitemap: AbstractSitemap, homepage: str) -> None:
-    for problem in sitemap.problems:
-        cost = f" ({_many(problem.lost, 'entry')} lost)" if problem.lost else ""
-        view.add(Text(f"problem: {_short(str(problem), homepage)}{cost}", style="yellow"))
-    if isinstance(sitemap, InvalidSitemap):
-        view.add(Text(f"failed: {_short(sitemap.reason, homepage)}", style="red"))
-    for child in sitemap.sub_sitemaps:
-        _add(view.add(_label(child, shown_below(homepage))), child, homepage)
+class _View:
+    def __init__(self, homepage: str, *, everything: bool, count: bool, problems: bool) -> None:
+        self._homepage = homepage
+        self._shown = shown_below(homepage)
+        self._everything = everything
+        self._read = count
+        self._problems = problems
+
+    def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
+        view = Tree(self._label(tree, printable))
+        self._add(view, tree, depth)
+        return view
+
+    def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
+        if isinstance(sitemap, InvalidSitemap):
+            view.add(Text(f"failed: {self._short(sitemap.reason)}", style="red"))
+        elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
+            for problem in sitemap.problems:
+                cost = f" ({_many(problem.lost, 'entry')} lost)" if problem.lost else ""
+                view.add(Text(f"problem: {self._short(str(problem))}{cost}", style="yellow"))
+        else:
+            for failure in sitemap.failures():
+                view.add(Text(f"incomplete: {self._short(failure.reason)}", style="yellow"))
+        children = sitemap.sub_sitemaps
+        if children and depth is not None and depth <= 0:
+            view.add(Text(f"… {_many(len(list(sitemap.all_sitemaps())), 'sitemap')}", style="dim"))
+            return
+        below = None if depth is None else depth - 1
+        for child, run in self._runs(children):
+            if child is None:
+                view.add(Text(f"… {_many(len(run), 'more sitemap')}{self._sum(run)}", style="dim"))
+            else:
+                self._add(view.add(self._label(child, self._shown)), child, below)
+
+    def _runs(
+        self, children: list[AbstractSitemap]
+    ) -> Iterator[tuple[AbstractSitemap | None, list[AbstractSitemap]]]:
+        """Give the sitemaps to draw; for a long run of the same kind, some and the rest as one."""
+        for _, same in groupby(children, key=_collapses):
+            run = list(same)
+            if self._everything or len(run) <= _LONG or not _collapses(run[0]):
+                yield from ((child, []) for child in run)
+                continue
+            yield from ((child, []) for child in run[:_FIRST])
+            yield None, run[_FIRST:-1]
+            yield run[-1], []
+
+    def _sum(self, run: list[AbstractSitemap]) -> str:
+        if not self._read:
+            return ""
+        return f" with {_many(sum(sitemap.page_count() for sitemap in run), 'page')}"
+
+    def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
+        holds = self._holds(sitemap)
+        return Text.assemble((shown(sitemap.url), "bold"), (f"  {holds}" if holds else "", "dim"))
+
+    def _holds(self, sitemap: AbstractSitemap) -> str:
+        """Say what a sitemap is and what it lists."""
+        if isinstance(sitemap, InvalidSitemap):
+            return ""
+        kind = _KINDS.get(type(sitemap))
+        if isinstance(sitemap, AbstractIndexSitemap):
+            counted = _many(len(sitemap.sub_sitemaps), "sitemap")
+        elif self._read:
+            counted = _contents(sitemap)
+        else:
+            counted = ""
+        parts = [f"{kind}: {counted}" if kind and counted else kind or counted]
+        if sitemap.size is not None:
+            parts.append(size(sitemap.size))
+        return ", ".join(part for part in parts if part)
+
+    def _short(self, text: str) -> str:
+        """Leave scheme and host of the website out of a message."""
+        return printable(text.replace(self._homepage, "/"))
 
 
-def _label(sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
-    holds = _holds(sitemap)
-    return Text.assemble((shown(sitemap.url), "bold"), (f"  {holds}" if holds else "", "dim"))
+def _collapses(sitemap: AbstractSitemap) -> type | None:
+    """Give the kind of a sitemap that may be one of many; None if it must be seen."""
+    if isinstance(sitemap, InvalidSitemap) or sitemap.sub_sitemaps:
+        return None
+    return type(sitemap)
 
 
-def _holds(sitemap: AbstractSitemap) -> str:
-    """Say what a sitemap is and what it lists."""
-    if isinstance(sitemap, InvalidSitemap):
-        return ""
-    if isinstance(sitemap, AbstractIndexSitemap):
-        counted = _many(len(sitemap.sub_sitemaps), "sitemap")
-    else:
-        counts = Counter[str]()
-        for page in sitemap.all_pages():
-            counts.update(_parts(page))
-        page_count = counts.pop("page", 0)
-        more = ", ".join(_many(number, what) for what, number in counts.items() if number)
-        counted = _many(page_count, "page") + (f" with {more}" if more else "")
-    kind = _KINDS.get(type(sitemap))
-    return f"{kind}: {counted}" if kind else counted
+def _contents(sitemap: AbstractSitemap) -> str:
+    """Count the pages of a sitemap and what they have, and give the range of their dates."""
+    counts: Counter[str] = Counter()
+    days: list[str] = []
+    for _, block in sitemap.page_blocks():
+        texts = block.texts()
+        if texts is not None:
+            counts["page"] += len(block.urls)
+            days += [text[:_DAY] for text in texts.get("lastmod", ()) if _ISO_DAY.match(text)]
+        else:
+            for page in block.pages():
+                counts.update(_parts(page))
+                if page.last_modified:
+                    days.append(page.last_modified.date().isoformat())
+        days = [min(days), max(days)] if days else []
+    page_count = counts.pop("page", 0)
+    more = ", ".join(_many(number, what) for what, number in counts.items() if number)
+    dates = " to ".join(dict.fromkeys(days))
+    return (
+        _many(page_count, "page")
+        + (f" with {more}" if more else "")
+        + (f", {dates}" if dates else "")
+    )
 
 
 def _parts(page: SitemapPage) -> dict[str, int]:
@@ -87,20 +186,19 @@ def _parts(page: SitemapPage) -> dict[str, int]:
     }
 
 
-def summary(tree: AbstractSitemap) -> str:
+def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
     """Give the totals of a tree in a line."""
     nodes = [tree, *tree.all_sitemaps()]
     failed = sum(isinstance(node, InvalidSitemap) for node in nodes)
-    problems = sum(len(node.problems) for node in nodes)
-    return (
-        f"{_many(tree.page_count(), 'page')} in {_many(len(nodes) - 1 - failed, 'sitemap')}; "
-        f"{_many(failed, 'sitemap')} failed, {_many(problems, 'problem')} on the way."
+    own = isinstance(tree, AbstractPagesSitemap)
+    found = (
+        f"{_many(tree.page_count(), 'page')} in {_many(len(nodes) - 1 - failed + own, 'sitemap')}"
     )
-
-
-def _short(text: str, homepage: str) -> str:
-    """Leave scheme and host of the website out of a message."""
-    return printable(text.replace(homepage, "/"))
+    missing = f"{_many(failed, 'sitemap')} failed"
+    if not problems:
+        return f"{found}; {missing}."
+    count = sum(len(node.problems) for node in nodes)
+    return f"{found}; {missing}, {_many(count, 'problem')} on the way."
 
 
 def _many(number: int, what: str) -> str:

@@ -4,39 +4,64 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from usp.crawl.fetch import Received
 from usp.crawl.pages import StoredPages
 from usp.formats.values import date
-from usp.objects.problem import Problem
+from usp.limits import DEFAULT
+from usp.objects.problem import Failure, Problem
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
     InvalidSitemap,
     PagesXMLSitemap,
 )
+from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp.crawl.fetch import Received
     from usp.crawl.places import Place
+    from usp.limits import Limits
 
 
-def node_for(place: Place) -> AbstractSitemap:
+def node_for(place: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
     """Build the node of a place and all nodes below it."""
     received = place.received
     if received is None:
-        reason = place.reason or "it was not fetched"
         return InvalidSitemap(
-            place.node_url, reason, last_modified=date(place.lastmod), problems=place.problems
+            place.node_url,
+            place.reason or "it was not fetched",
+            last_modified=date(place.lastmod),
+            problems=place.problems,
+            failure=failure_of(place),
         )
     return document_node(
         received,
-        [node_for(child) for child in place.children],
+        [node_for(child, limits) for child in place.children],
         url=place.final_url,
         base=place.final_url,
         lastmod=place.lastmod,
         problems=place.problems,
+        failure=failure_of(place),
+        limits=limits,
+        most=place.most,
     )
+
+
+def failure_of(place: Place) -> Failure | None:
+    """Say what of a place is missing in the tree, if something is."""
+    doc = place.doc
+    result = doc.result if doc else None
+    reason = place.reason or place.left_out
+    status = None
+    if isinstance(result, Received):
+        status = result.document.exchange.status
+        reason = reason or result.look.unfinished
+    elif result is not None:
+        status = status_of(result.error)
+    if reason is None:
+        return None
+    return Failure(place.node_url, reason, doc.attempt if doc else 0, status)
 
 
 def document_node(
@@ -47,19 +72,38 @@ def document_node(
     base: str | None,
     lastmod: str | None = None,
     problems: Sequence[Problem] = (),
+    failure: Failure | None = None,
+    limits: Limits = DEFAULT,
+    most: int | None = None,
 ) -> AbstractSitemap:
-    """Build the node of a document that is a sitemap; ``children`` are those of an index."""
+    """Build the node of a document that is a sitemap; ``children`` are those of an index.
+
+    ``most`` is how many pages of it are in the tree.
+    """
     look = received.look
     last_modified = date(lastmod)
     assert look.kind is not None
     if issubclass(look.kind, AbstractPagesSitemap):
         # Reading the pages finds the rest; only the transfer is not seen then.
         known = [p for p in look.problems if p.message.startswith("the transfer")]
-        pages = StoredPages(received.document, base)
-        return look.kind(url, pages, last_modified=last_modified, problems=[*known, *problems])
+        return look.kind(
+            url,
+            StoredPages(received.document, base, limits, most),
+            last_modified=last_modified,
+            problems=[*known, *problems],
+            failure=failure,
+            size=received.document.size,
+        )
     listed = [*look.problems, *problems]
     if look.pages_at is not None:
-        stray = PagesXMLSitemap(url, StoredPages(received.document, base))
+        stray = PagesXMLSitemap(url, StoredPages(received.document, base, limits, most))
         children.insert(min(look.pages_at, len(children)), stray)
         listed.append(Problem("pages stand in an index of sitemaps"))
-    return look.kind(url, children, last_modified=last_modified, problems=listed)
+    return look.kind(
+        url,
+        children,
+        last_modified=last_modified,
+        problems=listed,
+        failure=failure,
+        size=received.document.size,
+    )

@@ -9,6 +9,7 @@ and limits cut in an order that does not depend on the network.
 from __future__ import annotations
 
 import logging
+import random
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
@@ -21,34 +22,27 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.crawl.fetch import Arrival, Failed, Fetch, NotFetched, Received
+from usp.crawl.fetch import Arrival, Failed, Fetch, Look, NotFetched, Received, not_wanted
+from usp.crawl.hosts import Hosts
 from usp.crawl.pages import StoredPages
 from usp.crawl.places import Doc, Place
 from usp.crawl.queue import Queue
-from usp.crawl.retry import DECLARED, PROBE, log_failure
+from usp.crawl.retry import DECLARED, PROBE, explain, kind_of, log_failure
 from usp.formats.document import Role
 from usp.helpers import is_http_url
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.crawl.choice import Choice
     from usp.formats.parser import ChildEntry
 
 log = logging.getLogger(__name__)
-
-MAX_LEVEL = 11
-"""How deep below its start a sitemap is followed."""
-
-MAX_SILENT = 2
-"""A host that has never answered is given up after so many requests without an answer in time."""
-
-MAX_SITEMAPS = 100_000
-"""How many nodes a tree may have."""
 
 
 class Crawl:
@@ -57,6 +51,11 @@ class Crawl:
     A driver asks for orders (:meth:`next_fetches`), obeys them, and reports (:meth:`finished`) until
     the crawl is :attr:`complete`. ``awaited`` is the next place of the tree, whose document is not
     there yet; a stream that sets ``settled`` to a queue finds there the places before it, in order.
+    Once ``ending`` says why, nothing more is asked for, and what is being fetched should end soon.
+    ``holds`` tells whether a place at the top is in the tree; it is asked in the order of the tree.
+
+    With ``crawl_delay`` a pause that robots.txt asks for is kept. ``chance`` gives random numbers from
+    0 to 1, for the pauses between tries.
     """
 
     def __init__(
@@ -64,20 +63,29 @@ class Crawl:
         *,
         choice: Choice | None = None,
         per_host: int = 1,
-        max_sitemaps: int = MAX_SITEMAPS,
+        limits: Limits = DEFAULT,
+        crawl_delay: bool = False,
+        chance: Callable[[], float] = random.random,
     ) -> None:
+        self.limits = limits
         self._choice = choice
-        self._max_sitemaps = max_sitemaps
+        self._per_host = per_host
+        self._crawl_delay = crawl_delay
+        self._chance = chance
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
         self._places = 0
         self._events: list[Event] = []
         self._queue = Queue[Doc](per_host)
-        self._dead: dict[str, str] = {}
-        self._silent: dict[str, int] = {}
+        self._hosts = Hosts()
+        self._ends_at: float | None = None
+        self._pages = 0
         self._walk: Iterator[Place] | None = None
+        self._pumping = False
         self.awaited: Place | None = None
         self.settled: deque[Place] | None = None
+        self.holds: Callable[[Place], bool] = lambda _: True
+        self.ending: str | None = None
         self.complete = False
 
     # What is wanted -------------------------------------------------------------------------------
@@ -121,16 +129,24 @@ class Crawl:
         if doc is None:
             doc = Doc(key[1], role, position, level, probe, quiet, _host(url))
             self._docs[key] = doc
-            self._queue.put(doc)
             self._events.append(SitemapFound(url, parent_url, level))
+            if self.ending is not None:
+                doc.result = Failed(not_wanted(self.ending))
+            else:
+                self._put(doc)
         elif doc.probe and not probe:
             self._take_seriously(doc)
         return doc
 
+    def _put(self, doc: Doc) -> None:
+        if self._crawl_delay and doc.role is Role.ROBOTS:
+            self._queue.reserve(doc)  # nothing is asked before robots.txt has come
+        self._queue.put(doc)
+
     def _take_seriously(self, doc: Doc) -> None:
         """Ask again for what was given up as a probe, now that somebody has declared it."""
         doc.probe = doc.quiet = False
-        if isinstance(doc.result, Failed):
+        if isinstance(doc.result, Failed) and self.ending is None:
             pause = DECLARED.delay(doc.attempt, doc.result.error)
             if pause is not None:
                 doc.result = None
@@ -140,24 +156,60 @@ class Crawl:
 
     def next_fetches(self, room: int, now: float) -> list[Fetch]:
         """Give what is to be fetched now: ``room`` orders at most, no host asked too much at once."""
+        self._watch_the_time(now)
         self._pump()
         orders: list[Fetch] = []
-        while len(orders) < room and not self.complete:
+        while len(orders) < room and not self.complete and self.ending is None:
             doc = self._queue.get(now)
             if doc is None:
                 break
-            if doc.host in self._dead:
+            given_up = self._hosts.given_up(doc.host)
+            if given_up is not None:
                 self._queue.done(doc)
-                self._settle(doc, Failed(_given_up(self._dead[doc.host])))
+                self._settle(doc, doc.partial or Failed(not_wanted(given_up)))
                 continue
             doc.attempt += 1
+            doc.active = True
             self._events.append(SitemapStarted(doc.url, doc.attempt))
             orders.append(Fetch(doc.url, doc.role, doc.attempt))
         return orders
 
-    def wake_at(self) -> float | None:
-        """Give the time at which a request that failed is due again, if one is waiting."""
-        return self._queue.next_due()
+    def wake_at(self, *, room: bool = True) -> float | None:
+        """Give the time at which there is something to do even if nothing comes.
+
+        That a request is due is of interest only if there is ``room`` for it.
+        """
+        due = self._queue.next_due() if room else None
+        times = [time for time in (due, self._ends_at) if time is not None]
+        return min(times, default=None)
+
+    def _watch_the_time(self, now: float) -> None:
+        if self._ends_at is None and self.limits.seconds is not None:
+            self._ends_at = now + self.limits.seconds
+        if self._ends_at is not None and now >= self._ends_at:
+            self.end(self.limits.reached("seconds"))
+
+    def overdue(self, now: float) -> str | None:
+        """Say why what is being fetched should end, if it should; does not change anything."""
+        if self.ending is None and self._ends_at is not None and now >= self._ends_at:
+            return self.limits.reached("seconds")
+        return self.ending
+
+    def end(self, reason: str) -> None:
+        """Ask for nothing more; what is being fetched is still taken."""
+        if self.ending is None:
+            self.ending = reason
+            self._give_up(active=False)
+
+    def abandon(self) -> None:
+        """Wait no longer for what is being fetched, after an :meth:`end`."""
+        self._give_up(active=True)
+
+    def _give_up(self, *, active: bool) -> None:
+        assert self.ending is not None
+        for doc in list(self._docs.values()):
+            if doc.result is None and (active or not doc.active):
+                self._settle(doc, doc.partial or Failed(not_wanted(self.ending)))
 
     # Results in -----------------------------------------------------------------------------------
 
@@ -168,30 +220,41 @@ class Crawl:
     def finished(self, order: Fetch, result: Received | Failed, now: float) -> None:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
+        doc.active = False
+        given_up = self._hosts.given_up(doc.host) is not None
+        self._judge_host(doc, result, now)
         self._queue.done(doc)
-        known_dead = doc.host in self._dead
-        self._judge_host(doc.host, result)
-        if isinstance(result, Failed):
-            error = result.error
-            pause = (PROBE if doc.probe else DECLARED).delay(doc.attempt, error)
+        if doc.result is not None:
+            return  # it was waited for no longer
+        error = result.error if isinstance(result, Failed) else _broken_off(result)
+        if error is not None:
+            if isinstance(result, Received):
+                doc.partial = _longer(doc.partial, result)
+            pause = self._pause(doc, error)
             quiet = doc.quiet or doc.role is not Role.SITEMAP
-            again = pause is not None and doc.host not in self._dead
-            log_failure(doc.url, error, retry=again, quiet_404=quiet, quiet=known_dead)
-            if pause is not None and again:
+            log_failure(doc.url, error, retry=pause is not None, quiet_404=quiet, quiet=given_up)
+            if pause is not None:
                 self._queue.put(doc, not_before=now + pause)
                 return
+            result = doc.partial or result
         self._settle(doc, result)
 
-    def _judge_host(self, host: str, result: Received | Failed) -> None:
-        """Give up a host where nobody is, or that has never answered."""
-        if isinstance(result, Received) or result.error.status is not None:
-            self._silent[host] = -1  # it answers: silence is about single documents now
-        elif result.error.unreachable:
-            self._dead.setdefault(host, result.error.message())
-        elif result.error.silent and self._silent.get(host, 0) >= 0:
-            self._silent[host] = self._silent.get(host, 0) + 1
-            if self._silent[host] >= MAX_SILENT:
-                self._dead.setdefault(host, result.error.message())
+    def _pause(self, doc: Doc, error: WebClientErrorResponse) -> float | None:
+        """Give the seconds until a document is asked for again, or None if it is not."""
+        kind = kind_of(error)
+        doc.failures[kind] += 1
+        if self.ending is not None or self._hosts.given_up(doc.host) is not None:
+            return None
+        policy = PROBE if doc.probe else DECLARED
+        return policy.delay(doc.failures[kind], error, self._chance())
+
+    def _judge_host(self, doc: Doc, result: Received | Failed, now: float) -> None:
+        """Ask a host that fails for less at a time."""
+        was_slow = self._hosts.is_slow(doc.host)
+        self._hosts.judge(doc.host, result, now)
+        is_slow = self._hosts.is_slow(doc.host)
+        if was_slow != is_slow and not self._crawl_delay:
+            self._queue.restrain(doc.host, 1 if is_slow else self._per_host)
 
     def top_of(self, place: Place) -> Place:
         """Give the place at the top of the tree that a place stands below, or is."""
@@ -208,6 +271,9 @@ class Crawl:
     def _settle(self, doc: Doc, result: Received | Failed) -> None:
         doc.result = result
         doc.arrival = None
+        if self._crawl_delay and doc.role is Role.ROBOTS:
+            delay = result.look.crawl_delay if isinstance(result, Received) else None
+            self._queue.restrain(doc.host, 1 if delay else self._per_host, delay)
         if isinstance(result, Failed):
             self._events.append(SitemapFailed(doc.url, result.error.message(), doc.attempt))
         else:
@@ -232,16 +298,16 @@ class Crawl:
         log.info("%s: %s, %d bytes", exchange.final_url, look.kind.__name__, exchange.received)
         self._events.append(SitemapFinished(doc.url, look.kind.__name__))
         if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:
-            pages = StoredPages(result.document, exchange.final_url)
+            pages = StoredPages(result.document, exchange.final_url, self.limits)
             self._events.append(PagesReady(exchange.final_url, pages))
 
     def _fetch_ahead(self, doc: Doc, result: Received) -> None:
         """Queue the children of a document whose place is not settled yet: nobody will object."""
-        if doc.level >= MAX_LEVEL:
+        if not _below(doc.level, self.limits.depth):
             return
         parent_url = result.document.exchange.final_url
         for at, child in enumerate(unique(result.look.children)):
-            if len(self._docs) >= self._max_sitemaps:
+            if not _below(len(self._docs), self.limits.sitemaps):
                 return
             position = (*doc.position, at)
             self._document(child.loc, Role.SITEMAP, position, doc.level + 1, parent_url=parent_url)
@@ -250,11 +316,20 @@ class Crawl:
 
     def _pump(self) -> None:
         """Settle places as far as their documents have come."""
+        if self._pumping:  # settling a place has ended the crawl, and settled more
+            return
+        self._pumping = True
         if self._walk is None:
             self._walk = self._walk_places(self._roots)
-        while not self.complete and (self.awaited is None or self.awaited.is_there):
-            self.awaited = next(self._walk, None)
-            self.complete = self.awaited is None
+        try:
+            while not self.complete and (self.awaited is None or self.awaited.is_there):
+                self.awaited = next(self._walk, None)
+                self.complete = self.awaited is None
+        except BaseException:
+            self._walk = self.awaited = None  # a callback has failed: the walk begins anew
+            raise
+        finally:
+            self._pumping = False
 
     def _walk_places(self, places: Iterable[Place]) -> Iterator[Place]:
         """Settle places in the order of the tree; gives each whose document must come first."""
@@ -262,12 +337,18 @@ class Crawl:
             if place.doc is not None:
                 while place.doc.result is None:
                     yield place
-                self._settle_place(place, place.doc)
+                if not place.settled:
+                    self._settle_place(place, place.doc)
+                    place.settled = True
             received = place.received
             pages_at = received.look.pages_at if received else None
             before, behind = place.children[: pages_at or 0], place.children[pages_at or 0 :]
             yield from self._walk_places(before)
-            if self.settled is not None:
+            if received is not None and not place.counted:
+                place.counted = True
+                self._count_pages(place, received.look)
+            if self.settled is not None and not place.told:
+                place.told = True
                 self.settled.append(place)
             yield from self._walk_places(behind)
 
@@ -277,7 +358,7 @@ class Crawl:
             place.reason = "Un-fetched child sitemap"
             return
         if isinstance(result, Failed):
-            place.reason = f"Unable to fetch sitemap from {place.url}: {result.error.message()}"
+            place.reason = f"Unable to fetch sitemap from {place.url}: {explain(result.error)}"
             return
         assert result is not None
         look = result.look
@@ -293,20 +374,34 @@ class Crawl:
         elif issubclass(look.kind, AbstractIndexSitemap):
             self._add_children(place, result)
 
+    def _count_pages(self, place: Place, look: Look) -> None:
+        """Leave out the pages that are too many, and ask for no more."""
+        most = self.limits.pages
+        if most is None or not look.pages or not self.holds(self.top_of(place)):
+            return
+        room = most - self._pages
+        self._pages += min(look.pages, room)
+        if look.pages <= room:
+            return
+        place.most = room
+        reason = self.limits.reached("pages")
+        self._leave_out(place, look.pages - room, "pages", reason)
+        self.end(reason)
+
+    @staticmethod
+    def _leave_out(place: Place, count: int, what: str, reason: str) -> None:
+        place.left_out = f"{count:,} of its {what} left out: {reason}"
+        place.problems.append(Problem(place.left_out, lost=count))
+
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}
         children = unique(result.look.children)
-        if self._choice and not place.is_homepage:
+        if self._choice and not place.is_homepage and self.ending is None:
             children = self._choice.of(children, place.level, parents)
         for at, child in enumerate(children):
-            if self._places >= self._max_sitemaps:
-                left = len(children) - at
-                place.problems.append(
-                    Problem(
-                        f"{left} sitemaps were left out: the tree has {self._max_sitemaps} already",
-                        lost=left,
-                    )
-                )
+            if not _below(self._places, self.limits.sitemaps):
+                reason = self.limits.reached("sitemaps")
+                self._leave_out(place, len(children) - at, "sitemaps", reason)
                 return
             self._places += 1
             place.children.append(self._child(place, child, parents, (*place.position, at)))
@@ -316,7 +411,7 @@ class Crawl:
     ) -> Place:
         url, level = entry.loc, parent.level + 1
         place = Place(url, level, parents, position, entry.lastmod)
-        refusal = refuse(url, level, parents)
+        refusal = refuse(url, level, parents, self.limits)
         if refusal:
             place.reason = f"Unable to add sub-sitemap from URL {url}: {refusal}"
         else:
@@ -326,12 +421,13 @@ class Crawl:
         return place
 
 
-def refuse(url: str, level: int, parents: Iterable[str]) -> str | None:
+def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAULT) -> str | None:
     """Say why a sitemap is not even asked for, if it is not."""
     if not is_http_url(url.replace(" ", "%20")):
         return f"URL {url} is not a HTTP(s) URL."
-    if level > MAX_LEVEL:
-        return f"Recursion level exceeded {MAX_LEVEL} for URL {url}."
+    if limits.depth is not None and level > limits.depth:
+        reached = limits.reached("depth")
+        return f"Recursion level exceeded {limits.depth} for URL {url}: {reached}."
     if urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}:
         return f"Recursion detected in URL {url} with parent URLs {_listed(parents)}."
     return None
@@ -357,5 +453,17 @@ def _host(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
-def _given_up(reason: str) -> WebClientErrorResponse:
-    return WebClientErrorResponse(f"nobody answers at this host ({reason})", retryable=False)
+def _below(number: int, limit: int | None) -> bool:
+    return limit is None or number < limit
+
+
+def _broken_off(result: Received) -> WebClientErrorResponse | None:
+    """Give the error of a document that came only in part, and may come as a whole next time."""
+    broken = result.look.broken
+    if broken is None:
+        return None
+    return WebClientErrorResponse(f"the transfer broke off: {broken}", retryable=True)
+
+
+def _longer(one: Received | None, other: Received) -> Received:
+    return one if one is not None and one.document.size > other.document.size else other

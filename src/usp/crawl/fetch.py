@@ -8,12 +8,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from usp.crawl.pages import parser_for
+from usp.crawl.pages import UniquePages, parser_for
 from usp.formats.document import Role
 from usp.formats.parser import ChildEntry
+from usp.limits import DEFAULT
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
-from usp.store import Exchange
+from usp.store import Exchange, SpoolFull
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from usp.formats.document import DocumentParser
     from usp.formats.parser import Entry
+    from usp.limits import Limits
     from usp.objects.sitemap import AbstractIndexSitemap
     from usp.store import Document, Store, Writer
     from usp.web_client.abstract_client import AbstractWebClient
@@ -36,8 +38,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 
-MAX_RESPONSE_BYTES = 100 * 1024 * 1024
-"""How many bytes of a body are received: twice what the protocol allows, compressed or not."""
+_WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Look:
 
     ``kind`` is the class of its node, None if it is no sitemap; ``refusal`` then says why.
     ``pages_at`` is where among the children of an index the first stray page stands; ``broken`` says
-    why the transfer ended too early, if it did.
+    why the transfer ended too early, if it did, and ``unfinished`` why the rest of the document was not
+    read, whatever the reason. ``pages`` counts its pages, if somebody wanted to know.
     """
 
     kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
@@ -64,6 +66,9 @@ class Look:
     pages_at: int | None = None
     problems: tuple[Problem, ...] = ()
     broken: str | None = None
+    unfinished: str | None = None
+    crawl_delay: float | None = None
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +90,22 @@ class NotFetched(WebClientErrorResponse):
     """What a client answers, so to speak, that fetches nothing."""
 
 
+class NotAsked(WebClientErrorResponse):
+    """What is known of a document that was not asked for, or not to its end."""
+
+
 class FirstLook:
-    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``."""
+    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``.
+
+    Pages are counted if they are read: by a parser that does more than glance at them.
+    """
 
     def __init__(self, parser: DocumentParser) -> None:
         self.parser = parser
         self._children: list[ChildEntry] = []
         self._pages_at: int | None = None
+        self._pages = UniquePages()
+        self._count = 0
 
     @property
     def has_pages(self) -> bool:
@@ -108,15 +122,19 @@ class FirstLook:
         for entry in entries:
             if isinstance(entry, ChildEntry):
                 self._children.append(entry)
-            elif self._pages_at is None:
+                continue
+            if self._pages_at is None and not self.has_pages:
                 self._pages_at = len({child.loc for child in self._children})
+            self._count += sum(1 for _ in self._pages.of(entry))
 
-    def close(self, broken: str | None = None) -> Look:
-        """Say what the document is; ``broken`` is why it may not be whole."""
+    def close(self, broken: str | None = None, ended: str | None = None) -> Look:
+        """Say what the document is; ``broken`` or ``ended`` by us is why it may not be whole."""
         self._sort(self.parser.close())
         parser = self.parser.parser
         problems = self.parser.problems.listed()
-        if broken is not None:
+        if ended is not None:
+            problems.insert(0, Problem(f"the transfer was ended: {ended}"))
+        elif broken is not None:
             problems.insert(0, Problem(f"the transfer broke off: {broken}"))
         return Look(
             kind=parser.sitemap_class if parser and not self.parser.refusal else None,
@@ -124,7 +142,10 @@ class FirstLook:
             children=tuple(self._children),
             pages_at=self._pages_at,
             problems=tuple(problems),
-            broken=broken,
+            broken=broken if ended is None else None,
+            unfinished=ended or broken or self.parser.problems.unfinished,
+            crawl_delay=getattr(parser, "crawl_delay", None),
+            pages=self._count,
         )
 
 
@@ -158,9 +179,13 @@ class Reception:
         store: Store,
         started: float,
         announce: Callable[[Arrival], object],
+        limits: Limits = DEFAULT,
     ) -> None:
-        self._started = started
+        self._started = self._window = started
+        self._window_size = 0
         self._announce = announce
+        self._limits = limits
+        self._ended: str | None = None
         content_type = response.header("Content-Type")
         content_encoding = response.header("Content-Encoding")
         self._exchange = Exchange(
@@ -174,7 +199,13 @@ class Reception:
             content_encoding=content_encoding,
         )
         parser = parser_for(
-            response.url(), content_type, content_encoding, role=order.role, glance=True, fast=True
+            response.url(),
+            content_type,
+            content_encoding,
+            role=order.role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
         )
         self._look = FirstLook(parser)
         self._writer = store.writer()
@@ -182,8 +213,17 @@ class Reception:
 
     def take(self, chunk: bytes) -> bool:
         """Take a chunk; False if the rest need not be received."""
-        self._writer.write(chunk)
-        going_on = self._look.feed(chunk)
+        most = self._limits.document_bytes
+        if most is not None and self._writer.size + len(chunk) > most:
+            chunk = chunk[: most - self._writer.size]
+            self._reach("document_bytes")
+        try:
+            self._writer.write(chunk)
+        except SpoolFull:
+            self._reach("spool_bytes")
+            return False
+        self._check_pace()
+        going_on = self._look.feed(chunk) and self._ended is None
         if self._arrival is not None:
             self._arrival.tell()
         elif self._look.has_pages:
@@ -191,20 +231,45 @@ class Reception:
             self._announce(self._arrival)
         return going_on
 
+    def _check_pace(self) -> None:
+        """See whether the transfer takes too long."""
+        now, limits = time.monotonic(), self._limits
+        if limits.document_seconds is not None and now - self._started > limits.document_seconds:
+            self._reach("document_seconds")
+        passed = now - self._window
+        if limits.lowest_rate is not None and passed >= _WINDOW:
+            if self._writer.size - self._window_size < limits.lowest_rate * passed:
+                self._reach("lowest_rate")
+            self._window, self._window_size = now, self._writer.size
+
+    def _reach(self, limit: str) -> None:
+        self._ended = self._ended or self._limits.reached(limit)
+
     def end(self, broken: str | None = None) -> Received | Failed:
         """Say what came; ``broken`` is why the body ended too early, if it did."""
-        look = self._look.close(broken)
-        if broken is not None and not self._writer.size:
+        if broken is not None and broken == self._limits.reached("document_seconds"):
+            self._ended = self._ended or broken  # the client has seen it already
+        look = self._look.close(broken, self._ended)
+        if self._ended is not None and look.kind is None:
+            self._writer.discard()
+            self._end_arrival()
+            return Failed(not_wanted(self._ended))
+        if look.broken is not None and not self._writer.size:
             return Failed(WebClientErrorResponse(f"no data came: {broken}", retryable=True))
         exchange = replace(
             self._exchange,
             seconds=time.monotonic() - self._started,
             received=self._writer.size,
             charset=self._look.parser.encoding,
-            broken=broken,
+            broken=self._ended or broken,
         )
         self._end_arrival()
         return Received(self._writer.finish(exchange), look)
+
+    def give_up(self, reason: str) -> Received | Failed:
+        """Say what came before the crawl was ended."""
+        self._ended = self._ended or reason
+        return self.end()
 
     def fail(self, error: BaseException) -> Received | Failed:
         """Say what came before a client made a mistake; a stream may have read it already."""
@@ -225,6 +290,11 @@ def not_fetched() -> Failed:
     return Failed(NotFetched("nothing may be fetched", retryable=False))
 
 
+def not_wanted(reason: str) -> NotAsked:
+    """Say why something was not asked for."""
+    return NotAsked(reason, retryable=False)
+
+
 def no_response() -> Failed:
     """Say that a client gave something that is no response."""
     return Failed(WebClientErrorResponse("the web client gave no response", retryable=False))
@@ -239,12 +309,13 @@ def fetch_document(
     order: Fetch,
     client: AbstractWebClient,
     store: Store,
-    given_up: Callable[[], bool] = lambda: False,
+    given_up: Callable[[], str | None] = lambda: None,
     announce: Callable[[Arrival], object] = lambda _: None,
+    limits: Limits = DEFAULT,
 ) -> Received | Failed:
     """Fetch a document, store it and look at it; every failure is returned.
 
-    ``given_up`` is asked while the body comes in: True ends the transfer. ``announce`` is told of a
+    ``given_up`` is asked while the body comes in: a reason ends the transfer. ``announce`` is told of a
     page sitemap as soon as it is known to be one.
     """
     started = time.monotonic()
@@ -260,7 +331,7 @@ def fetch_document(
     if not isinstance(response, AbstractWebClientSuccessResponse):
         return no_response()
     try:
-        reception = Reception(order, response, store, started, announce)
+        reception = Reception(order, response, store, started, announce, limits)
         body = _newer(response, "body", AbstractWebClientSuccessResponse.body)
         return _receive(reception, body, given_up)
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
@@ -288,12 +359,12 @@ def _newer(response: T, name: str, default: Callable[[T], R]) -> R:
 def _receive(
     reception: Reception,
     body: Iterable[bytes],
-    given_up: Callable[[], bool],
+    given_up: Callable[[], str | None],
 ) -> Received | Failed:
     try:
         for chunk in body:
-            if given_up():
-                return reception.end("the crawl was given up")
+            if reason := given_up():
+                return reception.give_up(reason)
             if not reception.take(chunk):
                 break
     except BrokenBody as error:

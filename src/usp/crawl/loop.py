@@ -18,7 +18,7 @@ from usp.crawl.fetch import (
     no_response,
     not_fetched,
 )
-from usp.crawl.threads import TOTAL_FACTOR
+from usp.crawl.threads import TOTAL_FACTOR, Patience
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClient,
@@ -58,6 +58,7 @@ class LoopDriver:
         self._client = client
         self._store = store
         self._on_event = on_event
+        self._patience = Patience(crawl)
         self._most = getattr(client, "max_concurrent_requests", 1)
         self._busy = 0
         if self._most > 1:
@@ -84,7 +85,8 @@ class LoopDriver:
     async def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
         crawl = self._crawl
-        for order in crawl.next_fetches(self._most - self._busy, time.monotonic()):
+        room = self._patience.room(self._most - self._busy)
+        for order in crawl.next_fetches(room, time.monotonic()):
             self._busy += 1
             task = asyncio.create_task(self._obey(order))
             self._tasks.add(task)
@@ -92,9 +94,7 @@ class LoopDriver:
         self._tell()
         if crawl.complete:
             return
-        # What is due can begin only when there is room for it, and room comes with news.
-        wake_at = crawl.wake_at() if self._busy < self._most else None
-        pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
+        pause = self._patience.pause(room=self._busy < self._most)
         if wait:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), pause)
@@ -126,9 +126,7 @@ class LoopDriver:
             if isinstance(self._client, AbstractWebClient):
                 result = await self._fetch_in_thread(order, self._client)
             else:
-                result = await _fetch(
-                    order, self._client, self._store, lambda arrival: self._put(order, arrival)
-                )
+                result = await self._fetch(order, self._client)
         except BaseException as error:
             if self._stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
@@ -143,8 +141,33 @@ class LoopDriver:
             loop.call_soon_threadsafe(self._put, order, arrival)
 
         return await asyncio.to_thread(
-            fetch_document, order, client, self._store, lambda: self._stopped, announce
+            fetch_document, order, client, self._store, self._given_up, announce, self._crawl.limits
         )
+
+    async def _fetch(self, order: Fetch, client: AbstractAsyncWebClient) -> Received | Failed:
+        """Fetch a document, store it and look at it; every failure is returned."""
+        started = time.monotonic()
+        try:
+            response = await client.get(order.url)
+        except NoWebClientException:
+            return not_fetched()
+        if isinstance(response, WebClientErrorResponse):
+            return Failed(response)
+        if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
+            return no_response()
+
+        def announce(arrival: Arrival) -> None:
+            self._put(order, arrival)
+
+        try:
+            limits = self._crawl.limits
+            reception = Reception(order, response, self._store, started, announce, limits)
+            return await _receive(reception, response, self._given_up)
+        finally:
+            await response.close()
+
+    def _given_up(self) -> str | None:
+        return "the crawl was given up" if self._stopped else self._crawl.ending
 
     def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
         """Leave news for the next step: callbacks and events run where the crawl is driven."""
@@ -152,34 +175,15 @@ class LoopDriver:
         self._news.set()
 
 
-async def _fetch(
-    order: Fetch,
-    client: AbstractAsyncWebClient,
-    store: Store,
-    announce: Callable[[Arrival], None],
-) -> Received | Failed:
-    """Fetch a document, store it and look at it; every failure is returned."""
-    started = time.monotonic()
-    try:
-        response = await client.get(order.url)
-    except NoWebClientException:
-        return not_fetched()
-    if isinstance(response, WebClientErrorResponse):
-        return Failed(response)
-    if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
-        return no_response()
-    try:
-        return await _receive(Reception(order, response, store, started, announce), response)
-    finally:
-        await response.close()
-
-
 async def _receive(
     reception: Reception,
     response: AbstractAsyncWebClientSuccessResponse,
+    given_up: Callable[[], str | None],
 ) -> Received | Failed:
     try:
         async for chunk in response.body():
+            if reason := given_up():
+                return reception.give_up(reason)
             if not reception.take(chunk):
                 break
     except BrokenBody as error:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from usp.formats.document import DocumentParser, Role
-from usp.formats.parser import ChildEntry, PageEntry
+from usp.formats.parser import ChildEntry, PageBatch, PageEntry
+from usp.limits import DEFAULT
+from usp.objects.page import PageList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from usp.formats.parser import Entry
-    from usp.objects.page import SitemapPage
+    from usp.limits import Limits
+    from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, Problems
     from usp.store import Document, Exchange
 
@@ -26,6 +29,7 @@ def parser_for(
     role: Role = Role.SITEMAP,
     glance: bool = False,
     fast: bool = False,
+    limits: Limits = DEFAULT,
 ) -> DocumentParser:
     """Give a parser for a document that was fetched so."""
     return DocumentParser(
@@ -35,28 +39,21 @@ def parser_for(
         content_encoding=content_encoding,
         glance=glance,
         fast=fast,
+        limits=limits,
     )
 
 
-class PageReader:
-    """Gives the pages of a document while it is read: ``feed`` chunks, then ``close``.
+_BLOCK = 1000  # pages that came one by one
 
-    The first declaration of a URL counts.
-    """
 
-    def __init__(self, base: str | None, exchange: Exchange) -> None:
-        self._parser = parser_for(base, exchange.content_type, exchange.content_encoding, fast=True)
+class UniquePages:
+    """Gives the pages of entries: the first declaration of a URL counts."""
+
+    def __init__(self) -> None:
         self._seen: set[str] = set()
 
-    def feed(self, chunk: bytes) -> Iterator[SitemapPage]:
-        """Give the pages that are complete so far."""
-        return chain.from_iterable(map(self._pages, self._parser.feed(chunk)))
-
-    def close(self) -> Iterator[SitemapPage]:
-        """Give the rest."""
-        return chain.from_iterable(map(self._pages, self._parser.close()))
-
-    def _pages(self, entry: Entry) -> Iterable[SitemapPage]:
+    def of(self, entry: Entry) -> Iterable[SitemapPage]:
+        """Give the pages of an entry that no entry before it had."""
         seen = self._seen
         if isinstance(entry, ChildEntry):
             return ()
@@ -66,55 +63,142 @@ class PageReader:
                 return ()
             seen.add(page.url)
             return (page,)
-        urls = entry.urls
-        if seen.isdisjoint(urls):
-            before = len(seen)
-            seen.update(urls)
-            if len(seen) == before + len(urls):
-                return entry.pages()
-            seen.difference_update(urls)
+        if self._add(entry.urls):
+            return entry.pages()
         return [page for page in entry.pages() if page.url not in seen and not seen.add(page.url)]  # type: ignore[func-returns-value]
+
+    def block(self, entry: Entry) -> PageBlock:
+        """Give the same pages as a block."""
+        if isinstance(entry, PageBatch) and self._add(entry.urls):
+            return entry
+        return PageList(list(self.of(entry)))
+
+    def _add(self, urls: list[str]) -> bool:
+        """Remember URLs, all at once; False, and nothing done, if one of them is not new."""
+        seen = self._seen
+        if not seen.isdisjoint(urls):
+            return False
+        before = len(seen)
+        seen.update(urls)
+        if len(seen) == before + len(urls):
+            return True
+        seen.difference_update(urls)
+        return False
+
+
+class PageReader:
+    """Gives the pages of a document while it is read: ``feed`` chunks, then ``close``.
+
+    ``given`` are pages that are not given once more.
+    """
+
+    def __init__(
+        self,
+        base: str | None,
+        exchange: Exchange,
+        limits: Limits = DEFAULT,
+        given: UniquePages | None = None,
+    ) -> None:
+        self._parser = parser_for(
+            base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+        )
+        self._pages = (given or UniquePages()).of
+
+    def feed(self, chunk: bytes) -> Iterator[SitemapPage]:
+        """Give the pages that are complete so far."""
+        return chain.from_iterable(map(self._pages, self._parser.feed(chunk)))
+
+    def close(self) -> Iterator[SitemapPage]:
+        """Give the rest."""
+        return chain.from_iterable(map(self._pages, self._parser.close()))
 
 
 class StoredPages:
     """The pages of a stored document: a page source for the nodes of the tree.
 
-    ``base`` is what relative addresses are resolved against.
+    ``base`` is what relative addresses are resolved against; ``most`` is how many pages are read,
+    None for all.
     """
 
-    __slots__ = ("_base", "_document")
+    __slots__ = ("_base", "_document", "_limits", "_most")
 
-    def __init__(self, document: Document, base: str | None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        most: int | None = None,
+    ) -> None:
         self._document = document
         self._base = base
+        self._limits = limits
+        self._most = most
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Read the pages; the first declaration of a URL counts."""
-        return chain.from_iterable(self._batches())
+        return self.unless(UniquePages())
 
-    def _batches(self) -> Iterator[Iterator[SitemapPage]]:
-        reader = PageReader(self._base, self._document.exchange)
+    def unless(self, given: UniquePages) -> Iterator[SitemapPage]:
+        """Read the pages but for those that were given already."""
+        pages = chain.from_iterable(self._batches(given))
+        return pages if self._most is None else islice(pages, self._most)
+
+    def _batches(self, given: UniquePages) -> Iterator[Iterator[SitemapPage]]:
+        reader = PageReader(self._base, self._document.exchange, self._limits, given)
         yield from map(reader.feed, self._document.chunks())
         yield reader.close()
 
+    def blocks(self) -> Iterator[PageBlock]:
+        """Read the same pages block by block."""
+        left = self._most
+        for block in self._all_blocks():
+            if left is not None:
+                if len(block.urls) > left:
+                    yield PageList(list(islice(block.pages(), left)))
+                    return
+                left -= len(block.urls)
+            yield block
+
+    def _all_blocks(self) -> Iterator[PageBlock]:
+        unique = UniquePages()
+        single: list[SitemapPage] = []
+        for entry in self._entries(self._parser(fast=True)):
+            if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
+                yield PageList(single)
+                single = []
+            if isinstance(entry, PageBatch):
+                yield unique.block(entry)
+            else:
+                single.extend(unique.of(entry))
+        if single:
+            yield PageList(single)
+
     def count(self) -> int:
         """Count the pages without keeping them."""
-        return sum(1 for _ in self)
+        return sum(len(block.urls) for block in self.blocks())
 
     def problems(self) -> list[Problem]:
         """Read the document, field by field, and say what was wrong with it."""
-        exchange = self._document.exchange
-        parser = parser_for(self._base, exchange.content_type, exchange.content_encoding)
-        for chunk in self._document.chunks():
-            self._check(parser, parser.feed(chunk))
-        self._check(parser, parser.close())
-        return parser.problems.listed()
-
-    @staticmethod
-    def _check(parser: DocumentParser, entries: Iterable[Entry]) -> None:
-        for entry in entries:
+        parser = self._parser(fast=False)
+        for entry in self._entries(parser):
             if isinstance(entry, PageEntry):
                 entry.page(partial(_note, parser.problems, entry.line))
+        return parser.problems.listed()
+
+    def _parser(self, *, fast: bool) -> DocumentParser:
+        exchange = self._document.exchange
+        return parser_for(
+            self._base,
+            exchange.content_type,
+            exchange.content_encoding,
+            fast=fast,
+            limits=self._limits,
+        )
+
+    def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
+        for chunk in self._document.chunks():
+            yield from parser.feed(chunk)
+        yield from parser.close()
 
 
 def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from usp.formats.document import Role
 
 if TYPE_CHECKING:
     from usp.crawl.fetch import Arrival, Failed
+    from usp.crawl.retry import Kind
     from usp.objects.problem import Problem
 
 
@@ -25,6 +27,9 @@ class Doc:
     quiet: bool
     host: str
     attempt: int = 0
+    active: bool = False  # being fetched
+    failures: Counter[Kind] = field(default_factory=Counter)
+    partial: Received | None = None  # the most that came of a document that broke off
     arrival: Arrival | None = None
     result: Received | Failed | None = None
 
@@ -41,7 +46,12 @@ class Place:
     doc: Doc | None = None
     reason: str | None = None
     astray: bool = False  # redirected to one of its own parents
+    settled: bool = False
+    counted: bool = False  # its own pages
+    told: bool = False  # to the stream
     streamed: bool = False  # read while it came in
+    most: int | None = None  # how many pages of it are in the tree, None for all
+    left_out: str | None = None  # why something below it is not in the tree
     problems: list[Problem] = field(default_factory=list)
     children: list[Place] = field(default_factory=list)
 

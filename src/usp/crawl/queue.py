@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 
@@ -17,15 +18,24 @@ class Queued(Protocol):
 T = TypeVar("T", bound=Queued)
 
 
+@dataclass(slots=True)
+class _Host(Generic[T]):
+    most: int  # requests at a time
+    gap: float = 0.0  # seconds between the beginnings of two requests
+    active: int = 0
+    started: float = 0.0  # the last request
+    only: T | None = None  # what has to come before anything else is asked for
+    free_at: float = 0.0
+    parked: list[tuple[tuple[int, ...], int, T]] = field(default_factory=list)
+
+
 class Queue(Generic[T]):
     """Gives documents by their position in the tree, those of a busy host later."""
 
     def __init__(self, per_host: int) -> None:
-        self._per_host = per_host
         self._ready: list[tuple[tuple[int, ...], int, T]] = []
-        self._later: list[tuple[float, int, T]] = []
-        self._parked: defaultdict[str, list[tuple[tuple[int, ...], int, T]]] = defaultdict(list)
-        self._active: Counter[str] = Counter()
+        self._later: list[tuple[float, int, T | str]] = []  # documents, and hosts that rest
+        self._hosts: defaultdict[str, _Host[T]] = defaultdict(lambda: _Host(per_host))
         self._count = 0  # tells documents of one position apart
 
     def put(self, item: T, not_before: float | None = None) -> None:
@@ -36,25 +46,57 @@ class Queue(Generic[T]):
         else:
             heapq.heappush(self._later, (not_before, self._count, item))
 
+    def restrain(self, host: str, most: int, gap: float | None = None) -> None:
+        """Ask a host for so many things at a time, with a pause between them if there is one."""
+        known = self._hosts[host]
+        known.only = None
+        known.most = most
+        if gap:
+            known.gap = gap
+            self._rest(host, known.started + gap)
+        self._unpark(known)
+
+    def reserve(self, item: T) -> None:
+        """Ask a host for nothing but this document, until it is restrained in another way."""
+        self._hosts[item.host].only = item
+
+    def _rest(self, host: str, until: float) -> None:
+        self._hosts[host].free_at = until
+        self._count += 1
+        heapq.heappush(self._later, (until, self._count, host))
+
     def get(self, now: float) -> T | None:
         """Take the next document that may be fetched; its host is busy until :meth:`done`."""
         while self._later and self._later[0][0] <= now:
-            self.put(heapq.heappop(self._later)[2])
+            due = heapq.heappop(self._later)[2]
+            if isinstance(due, str):
+                self._unpark(self._hosts[due])
+            else:
+                self.put(due)
         while self._ready:
             entry = heapq.heappop(self._ready)
             item = entry[2]
-            if self._active[item.host] < self._per_host:
-                self._active[item.host] += 1
+            host = self._hosts[item.host]
+            allowed = host.only is None or host.only is item
+            if allowed and host.active < host.most and host.free_at <= now:
+                host.active += 1
+                host.started = now
+                if host.gap:
+                    self._rest(item.host, now + host.gap)
                 return item
-            heapq.heappush(self._parked[item.host], entry)
+            heapq.heappush(host.parked, entry)
         return None
 
     def done(self, item: T) -> None:
         """Say that a document is no longer being fetched."""
-        self._active[item.host] -= 1
-        parked = self._parked[item.host]
-        if parked:
-            heapq.heappush(self._ready, heapq.heappop(parked))
+        host = self._hosts[item.host]
+        host.active -= 1
+        self._unpark(host)
+
+    def _unpark(self, host: _Host[T]) -> None:
+        """Let as many documents of a host come up again as it has room for."""
+        for _ in range(min(host.most - host.active, len(host.parked))):
+            heapq.heappush(self._ready, heapq.heappop(host.parked))
 
     def next_due(self) -> float | None:
         """Give the time for which the next document is put off, if one is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from usp.crawl.pages import PageReader, StoredPages
+from usp.crawl.pages import PageReader, StoredPages, UniquePages
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from usp.crawl.crawl import Crawl
     from usp.crawl.fetch import Arrival
     from usp.crawl.places import Place
+    from usp.limits import Limits
     from usp.objects.page import SitemapPage
 
 
@@ -31,11 +32,14 @@ class PageStream:
         self._settled: deque[Place] = deque()
         crawl.settled = self._settled
         self._growing: _Growing | None = None
+        self._count = 0
+        self._full = False
 
     @property
     def over(self) -> bool:
         """Whether there will be no more pages."""
-        return self._crawl.complete and not self._settled and self._growing is None
+        done = self._crawl.complete and not self._settled and self._growing is None
+        return done or self._full
 
     @property
     def waits_for(self) -> Arrival | None:
@@ -48,7 +52,20 @@ class PageStream:
         return self._growing is not None and self._growing.has_more
 
     def ready(self) -> Iterator[SitemapPage]:
-        """Give the pages that are there."""
+        """Give the pages that are there, up to the limit."""
+        most = self._crawl.limits.pages
+        if most is None:
+            yield from self._ready()
+            return
+        for page in self._ready():
+            if self._count >= most:
+                self._full = True
+                self._crawl.end(self._crawl.limits.reached("pages"))
+                return
+            self._count += 1
+            yield page
+
+    def _ready(self) -> Iterator[SitemapPage]:
         while True:
             if self._growing is not None:
                 yield from self._growing.read()
@@ -64,7 +81,7 @@ class PageStream:
         place = self._crawl.awaited
         if place is None or place.streamed or place.arrival is None or not self._wanted(place):
             return False
-        self._growing = _Growing(place, place.arrival)
+        self._growing = _Growing(place, place.arrival, self._crawl.limits)
         place.streamed = True
         return True
 
@@ -81,7 +98,8 @@ class PageStream:
         has_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
         if not has_pages and received.look.pages_at is None:
             return ()
-        return _from(place.final_url, StoredPages(received.document, place.final_url))
+        pages = StoredPages(received.document, place.final_url, self._crawl.limits)
+        return _from(place.final_url, pages)
 
 
 def _from(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
@@ -91,30 +109,48 @@ def _from(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[SitemapPag
 
 
 class _Growing:
-    """Reads a document that is still coming in, as far as it has come."""
+    """Reads a document that is still coming in, as far as it has come.
 
-    def __init__(self, place: Place, arrival: Arrival) -> None:
+    If it breaks off and is asked for again, the pages that were not given yet are read from what
+    came in the end.
+    """
+
+    def __init__(self, place: Place, arrival: Arrival, limits: Limits) -> None:
         self.arrival = arrival
         self.over = False
+        self._place = place
+        self._limits = limits
         self._url = place.final_url
-        self._reader = PageReader(self._url, arrival.exchange)
+        self._given = UniquePages()
+        self._reader = PageReader(self._url, arrival.exchange, limits, self._given)
         self._position = 0
 
     @property
+    def _settled(self) -> bool:
+        return self._place.is_there
+
+    @property
     def has_more(self) -> bool:
-        return self.arrival.over or self.arrival.writer.size > self._position
+        return self._settled or self.arrival.writer.size > self._position
 
     def read(self) -> Iterator[SitemapPage]:
         """Give the pages of what has come since the last time."""
         while True:
-            no_more = self.arrival.over  # asked first: what comes after is not missed
+            settled = self._settled  # asked first: what comes after is not missed
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)
                 yield from _from(self._url, self._reader.feed(chunk))
-            elif no_more:
-                yield from _from(self._url, self._reader.close())
+                continue
+            if settled:
+                yield from _from(self._url, self._rest())
                 self.over = True
-                return
-            else:
-                return
+            return
+
+    def _rest(self) -> Iterator[SitemapPage]:
+        received = self._place.received
+        if received is None or received.document.size == self._position:
+            yield from self._reader.close()
+        else:
+            pages = StoredPages(received.document, self._url, self._limits)
+            yield from pages.unless(self._given)

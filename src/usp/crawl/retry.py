@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
-from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
@@ -15,26 +16,53 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NOT_FOUND = 404
+_BUSY = frozenset({429, 503})
+
+
+class Kind(Enum):
+    """Why a request failed; each has a budget of its own."""
+
+    CONNECTION = "connection"  # no answer, or one that broke off
+    BUSY = "busy"  # the server asks for patience
+    SERVER = "server"  # any other answer that may be another one next time
+
+
+def kind_of(error: WebClientErrorResponse) -> Kind:
+    """Tell why a request failed."""
+    status = status_of(error)
+    if status is None:
+        return Kind.CONNECTION
+    return Kind.BUSY if status in _BUSY else Kind.SERVER
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """How often and after how long to ask again.
 
-    The pause grows by ``growth`` from try to try. A server that names a longer pause is obeyed up to
-    ``longest_delay``; one that asks for more is not asked again.
+    ``connection``, ``busy`` and ``server`` are how many failures of a kind there may be, the last
+    one included. The pause grows by ``growth`` from try to try. A server that names a longer pause is
+    obeyed up to ``longest_delay``; one that asks for more is not asked again.
     """
 
-    attempts: int = 5
+    connection: int = 3
+    busy: int = 5
+    server: int = 5
     first_delay: float = 0.5
     growth: float = 2.0
     longest_delay: float = 30.0
 
-    def delay(self, attempt: int, error: WebClientErrorResponse) -> float | None:
-        """Give the seconds to wait after ``attempt`` failed, or None to give up."""
-        if not error.retryable() or attempt >= self.attempts:
+    def delay(
+        self, failures: int, error: WebClientErrorResponse, chance: float = 0.5
+    ) -> float | None:
+        """Give the seconds to wait after so many failures of a kind, or None to give up.
+
+        ``chance`` from 0 to 1 varies the pause by a half either way, so that requests that failed
+        together do not come back together.
+        """
+        budget = getattr(self, kind_of(error).value)
+        if not error.retryable() or failures >= budget:
             return None
-        pause = self.first_delay * self.growth ** (attempt - 1)
+        pause = self.first_delay * self.growth ** (failures - 1) * (0.5 + chance)
         if error.retry_after is None:
             return pause
         return None if error.retry_after > self.longest_delay else max(pause, error.retry_after)
@@ -43,7 +71,7 @@ class RetryPolicy:
 DECLARED = RetryPolicy()
 """For documents that somebody declared to exist."""
 
-PROBE = RetryPolicy(attempts=2)
+PROBE = RetryPolicy(connection=2, busy=2, server=2)
 """For known paths, which most often lead nowhere."""
 
 
@@ -64,6 +92,17 @@ def get_with_retries(
         attempt += 1
 
 
+def explain(error: WebClientErrorResponse) -> str:
+    """Say what went wrong, and what to try if the server turns robots away."""
+    return f"{error.message()} ({_BLOCKED})" if error.blocked else error.message()
+
+
+_BLOCKED = (
+    "the server turns robots away: try another user_agent, fewer requests at a time, or a pause"
+    " between them"
+)
+
+
 def log_failure(
     url: str,
     error: WebClientErrorResponse,
@@ -73,8 +112,8 @@ def log_failure(
     quiet: bool = False,
 ) -> None:
     """Log a failed request: loudly only if it was expected to succeed."""
-    not_found = error.status == _NOT_FOUND or error.message().startswith("404")
+    not_found = status_of(error) == _NOT_FOUND
     expected = quiet or (quiet_404 and not_found)
     level = logging.DEBUG if expected else logging.INFO if retry else logging.WARNING
     after = "; it will be tried again" if retry else ""
-    log.log(level, "Request for URL %s failed: %s%s", url, error.message(), after)
+    log.log(level, "Request for URL %s failed: %s%s", url, explain(error), after)

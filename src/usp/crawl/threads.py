@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 TOTAL_FACTOR = 2
 """How many times the requests to one host a crawl may have under way in all."""
 
-_PATIENCE = 1.0  # seconds to wait for threads that are still receiving when the crawl is given up
+PATIENCE = 1.0
+"""Seconds to wait for what is still being received when the crawl is given up."""
+
+_HEAD_START = 0.003  # seconds
 
 
 class ThreadDriver:
@@ -39,8 +42,10 @@ class ThreadDriver:
     ) -> None:
         self._crawl = crawl
         self._on_event = on_event
+        self._patience = Patience(crawl)
         concurrency = getattr(client, "max_concurrent_requests", 1)
-        self._hands = _Workers(client, store) if concurrency > 1 else _Here(client, store)
+        hands = _Workers if concurrency > 1 else _Here
+        self._hands = hands(client, store, crawl)
 
     def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
         return self
@@ -56,14 +61,12 @@ class ThreadDriver:
     def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take one piece of news; ``wait`` for it unless there is some."""
         crawl, hands = self._crawl, self._hands
-        for order in crawl.next_fetches(hands.room(), time.monotonic()):
+        for order in crawl.next_fetches(self._patience.room(hands.room()), time.monotonic()):
             hands.start(order)
         self._tell()
         if crawl.complete:
             return
-        # What is due can begin only when there is room for it, and room comes with news.
-        wake_at = crawl.wake_at() if hands.room() > 0 else None
-        pause = None if wake_at is None else max(0.0, wake_at - time.monotonic())
+        pause = self._patience.pause(room=hands.room() > 0)
         news = hands.news(pause if wait else 0.0)
         if news is None:
             return
@@ -84,12 +87,46 @@ class ThreadDriver:
                 self._on_event(event)
 
 
+class Patience:
+    """How long a driver waits for news: until something is due, and not long once a crawl ends.
+
+    The very first request has a head start: if nobody is there, the others need not find out.
+    """
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._ends_at: float | None = None
+        self._others_at: float | None = None
+
+    def room(self, room: int) -> int:
+        """Give how many requests may begin now, of those that there is room for."""
+        if self._others_at is None:
+            self._others_at = time.monotonic() + _HEAD_START
+            return min(room, 1)
+        return room
+
+    def pause(self, *, room: bool) -> float | None:
+        """Give the seconds to wait at most, None for as long as it takes."""
+        now, crawl = time.monotonic(), self._crawl
+        if crawl.ending is not None:
+            self._ends_at = self._ends_at or now + PATIENCE
+            if now >= self._ends_at:
+                crawl.abandon()
+            return max(0.0, self._ends_at - now)
+        # What is due can begin only when there is room for it, and room comes with news.
+        wake_at = crawl.wake_at(room=room)
+        if room and self._others_at is not None and self._others_at > now:
+            wake_at = self._others_at if wake_at is None else min(wake_at, self._others_at)
+        return None if wake_at is None else max(0.0, wake_at - now)
+
+
 class _Here:
     """Obeys one order at a time, in the caller's thread: for clients that promise no more."""
 
-    def __init__(self, client: AbstractWebClient, store: Store) -> None:
+    def __init__(self, client: AbstractWebClient, store: Store, crawl: Crawl) -> None:
         self._client = client
         self._store = store
+        self._crawl = crawl
         self._order: Fetch | None = None
 
     def room(self) -> int:
@@ -103,7 +140,13 @@ class _Here:
         if order is None:
             time.sleep(timeout or 0.0)
             return None
-        return order, fetch_document(order, self._client, self._store)
+        return order, fetch_document(
+            order,
+            self._client,
+            self._store,
+            lambda: self._crawl.overdue(time.monotonic()),
+            limits=self._crawl.limits,
+        )
 
     def wake(self) -> None:
         """Nothing: nobody waits while a document comes in."""
@@ -115,9 +158,10 @@ class _Here:
 class _Workers:
     """Obeys several orders at a time, each in a thread of its own; threads start when needed."""
 
-    def __init__(self, client: AbstractWebClient, store: Store) -> None:
+    def __init__(self, client: AbstractWebClient, store: Store, crawl: Crawl) -> None:
         self._client = client
         self._store = store
+        self._crawl = crawl
         self._most = client.max_concurrent_requests * TOTAL_FACTOR
         self._orders: queue.SimpleQueue[Fetch | None] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
@@ -160,17 +204,20 @@ class _Workers:
         result: Received | Failed
         try:
             result = fetch_document(
-                order, self._client, self._store, lambda: self._stopped, announce
+                order, self._client, self._store, self._given_up, announce, self._crawl.limits
             )
         except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
             result = mistake(error)
         self._news.put((order, result))
+
+    def _given_up(self) -> str | None:
+        return "the crawl was given up" if self._stopped else self._crawl.ending
 
     def stop(self) -> None:
         """End the threads; those that are still receiving end by themselves soon after."""
         self._stopped = True
         for _ in self._threads:
             self._orders.put(None)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.crawl.build import node_for
+from usp.crawl.build import failure_of, node_for
+from usp.crawl.fetch import Failed, NotAsked
 from usp.formats.document import Role
+from usp.formats.html import CHALLENGE
 from usp.objects.sitemap import IndexWebsiteSitemap
+from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.places import Place
+    from usp.objects.problem import Failure
+    from usp.web_client.abstract_client import WebClientErrorResponse
 
 
 class Website:
@@ -28,6 +33,7 @@ class Website:
         known_paths: Iterable[str],
     ) -> None:
         self._url = homepage_url
+        self._limits = crawl.limits
         self._robots = (
             crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS) if use_robots else None
         )
@@ -36,14 +42,32 @@ class Website:
             crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1) if use_html_links else None
         )
         self._known = [crawl.want(homepage_url + path, probe=True) for path in known_paths]
+        crawl.holds = self.holds
         self._held: dict[int, bool] = {}
         self._urls: set[str] | None = None
 
     def tree(self) -> IndexWebsiteSitemap:
         """Give the tree, once the crawl is complete."""
+        held = [place for place in self._tops() if self.holds(place)]
         return IndexWebsiteSitemap(
-            self._url, [node_for(place) for place in self._tops() if self.holds(place)]
+            self._url,
+            [node_for(place, self._limits) for place in held],
+            not_found=[failure for failure in self._not_found() if failure is not None],
         )
+
+    def _not_found(self) -> Iterator[Failure | None]:
+        """Say what could not be looked at: whether something is there, nobody knows."""
+        for place in (self._robots, self._homepage, *self._known):
+            result = place.doc.result if place and place.doc else None
+            if place is None or result is None:
+                continue
+            if isinstance(result, Failed):
+                missing = not _is_absent(place, result.error)
+            else:  # the page of a guard says nothing about what is behind it
+                look = result.look
+                missing = look.refusal == CHALLENGE or (place.is_homepage and bool(look.unfinished))
+            if missing:
+                yield failure_of(place)
 
     def _tops(self) -> Iterator[Place]:
         """Give what may stand at the top of the tree, in order."""
@@ -78,6 +102,24 @@ class Website:
             return False
         self._urls.update((top.url, top.final_url))
         return True
+
+
+def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
+    """Tell whether an answer says that nothing is there.
+
+    Of a known path any refusal does, and if it was not asked for, nothing is missed; of robots.txt or
+    the homepage a refusal may be meant for robots.
+    """
+    status = status_of(error)
+    if place.doc and place.doc.probe:
+        refused = status is not None and status < _SERVER_ERROR and status != _BUSY
+        return refused or isinstance(error, NotAsked)
+    return status in _ABSENT
+
+
+_ABSENT = frozenset({404, 410})
+_BUSY = 429
+_SERVER_ERROR = 500
 
 
 def _urls(place: Place) -> Iterator[str]:

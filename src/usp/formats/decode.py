@@ -12,10 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from usp.formats.unpack import Unpacker
+from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from usp.limits import Limits
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -72,13 +75,11 @@ class Decoder:
         *,
         content_type: str | None = None,
         content_encoding: str | None = None,
-        max_bytes: int | None = None,
+        limits: Limits = DEFAULT,
         problems: Problems | None = None,
     ) -> None:
         self.problems = problems if problems is not None else Problems()
-        self._unpacker = Unpacker(
-            self.problems, content_encoding=content_encoding, max_bytes=max_bytes
-        )
+        self._unpacker = Unpacker(self.problems, content_encoding=content_encoding, limits=limits)
         self._content_type = content_type
         self._head = b""
         self._text: _Text | None = None

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from usp.formats.decode import Decoder
 from usp.formats.homepage import HomepageLinksParser
+from usp.formats.html import CHALLENGE, html_refusal, is_challenge
 from usp.formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser, has_url
+from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 from usp.objects.sitemap import AbstractPagesSitemap
 
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from usp.formats.parser import AbstractSitemapParser, Entry
-
-MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
-"""How much of a document is read after decompression: five times what the protocol allows."""
+    from usp.limits import Limits
 
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
@@ -34,6 +34,7 @@ _ROOT = re.compile(
     r"^\s*<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
     re.IGNORECASE | re.MULTILINE,
 )
+_HTML_DOCTYPE = "<!doctype html"
 _PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
@@ -76,7 +77,7 @@ class DocumentParser:
         content_encoding: str | None = None,
         glance: bool = False,
         fast: bool = False,
-        max_bytes: int | None = MAX_DOCUMENT_BYTES,
+        limits: Limits = DEFAULT,
     ) -> None:
         self.url = url
         self.problems = Problems()
@@ -86,7 +87,7 @@ class DocumentParser:
         self._decoder = Decoder(
             content_type=content_type,
             content_encoding=content_encoding,
-            max_bytes=max_bytes,
+            limits=limits,
             problems=self.problems,
         )
         self._glance = glance
@@ -133,8 +134,10 @@ class DocumentParser:
                 return ()
             text, self._head = self._head, ""
         if self.parser is None and self._xml is not None:
-            text = self._xml.look(text, final=final)
+            start, text = text, self._xml.look(text, final=final)
             self.parser, self.refusal = self._xml.concrete, self._xml.refusal
+            if self.refusal and is_challenge(start):
+                self.refusal = CHALLENGE
         if self._glances:
             tail = text if len(text) > _TAIL else self._tail + text
             self._has_more = self._has_more or len(tail) > _TAIL
@@ -150,7 +153,7 @@ class DocumentParser:
             # A long comment, or blanks, may hide where the end is: reading the pages will tell.
             seen = "</" in self._tail or not self._has_more
             if seen and not re.search(ending, self._tail, re.IGNORECASE):
-                self.problems.add("the document breaks off before its end")
+                self.problems.end("the document breaks off before its end")
 
     # What is it? ----------------------------------------------------------------------------------
 
@@ -165,14 +168,22 @@ class DocumentParser:
             self.refusal = "it begins with more than a million blanks"
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
-            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
-            return True
+            return self._tell_markup(start, final=final)
         look = _LOOK
         if len(start) >= look and not _is_clear(start[:look]):
             look = _LOOK_LONG
         if not final and len(start) < look:
             return False
         self._tell_text(start[:look])
+        return True
+
+    def _tell_markup(self, start: str, *, final: bool) -> bool:
+        if _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
+            if len(start) < len(_HTML_DOCTYPE) and not final:
+                return False
+            self.refusal = html_refusal(start)
+        else:
+            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
         return True
 
     def _tell_text(self, start: str) -> None:
@@ -187,7 +198,7 @@ class DocumentParser:
         elif not start:
             self.refusal = "it is empty"
         elif _PAGE.search(start):
-            self.refusal = "it is an HTML page"
+            self.refusal = html_refusal(start)
         elif has_url(start):
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:
@@ -199,7 +210,7 @@ class DocumentParser:
         content = start[prolog.end() :] if prolog else start
         if content.startswith("<"):
             if _HTML.match(content):
-                self.refusal = "it is an HTML page"
+                self.refusal = html_refusal(content)
                 return True
             if _ROOT.match(content) or not has_directive(content):
                 return False

@@ -12,7 +12,7 @@ from usp.helpers import is_http_url
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
@@ -53,6 +53,10 @@ class PageBatch(abc.ABC):
     @abc.abstractmethod
     def pages(self) -> Iterator[SitemapPage]:
         """Give the pages, one for each URL and in their order."""
+
+    @abc.abstractmethod
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Give the fields of the protocol as they are written, in columns; see ``PageBlock``."""
 
 
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch

@@ -25,19 +25,31 @@ _DIRECTIVE = re.compile(
 )
 
 
+_DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+MAX_CRAWL_DELAY = 60.0
+"""Seconds: a longer pause between two requests is not kept, whatever robots.txt asks for."""
+
+
 def has_directive(text: str) -> bool:
     """Tell whether any line of a text is one of robots.txt."""
     return bool(_DIRECTIVE.search(text))
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
-    """Reads a robots.txt: gives one child a ``Sitemap:`` line, wherever in the file it stands."""
+    """Reads a robots.txt: gives one child a ``Sitemap:`` line, wherever in the file it stands.
+
+    ``crawl_delay`` is the pause that it asks of all robots for, if it does.
+    """
 
     sitemap_class = IndexRobotsTxtSitemap
 
     def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
         super().__init__(url, problems)
+        self.crawl_delay: float | None = None
         self._lines = Lines(self.problems)
+        self._for_all = True  # whether the lines are about all robots
+        self._in_agents = False  # whether agents are just being listed
 
     def feed(self, text: str) -> list[ChildEntry]:
         """Give the children of the lines that are complete so far."""
@@ -51,6 +63,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         for number, line in lines:
             match = _SITEMAP.fullmatch(line.lstrip("\ufeff\u200b"))
             if not match:
+                self._look_for_delay(line)
                 continue
             value = _COMMENT.sub("", match["value"] or match["bare"] or "").strip(_AROUND)
             if not value:
@@ -61,6 +74,18 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
                     self.problems.add("a Sitemap line has no HTTP URL", number, written, lost=1)
                 else:
                     yield ChildEntry(url)
+
+    def _look_for_delay(self, line: str) -> None:
+        name, _, value = _COMMENT.sub("", line).partition(":")
+        name, value = name.strip("\ufeff \t").lower(), value.strip()
+        if name in ("user-agent", "useragent"):
+            # Agents that are listed one after another share the lines that follow.
+            self._for_all = value == "*" or (self._in_agents and self._for_all)
+            self._in_agents = True
+        elif name:
+            self._in_agents = False
+            if name in ("crawl-delay", "crawldelay") and self._for_all and _DELAY.fullmatch(value):
+                self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
 
     @staticmethod
     def _urls(value: str) -> list[str]:

@@ -55,6 +55,10 @@ class _Batch(PageBatch):
         """Give the pages."""
         return map(SitemapPage.of, self.urls, repeat(_NOTHING))
 
+    def texts(self) -> dict[str, list[str]]:
+        """Give nothing: lines have no fields."""
+        return {}
+
 
 class PlainTextSitemapParser(AbstractSitemapParser):
     """Reads a list of URLs."""

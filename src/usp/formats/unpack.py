@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from usp.exceptions import GunzipException
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ MAX_LAYERS = 4
 
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
+_LARGE = 16 * 1024 * 1024  # up to here, anything may unpack to however much
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 _ZEROS = re.compile(rb"\0*+")
 _DEFLATE_HEAD = 16  # so many printable bytes in a row are text, not a raw deflate stream
@@ -31,9 +33,11 @@ class Inflater:
     over.
     """
 
-    def __init__(self, window: int, problems: Problems) -> None:
+    def __init__(self, window: int, problems: Problems, limits: Limits = DEFAULT) -> None:
         self._window = window
         self._problems = problems
+        self._limits = limits
+        self._taken = self._given = 0  # bytes, packed and plain
         self._inflate = zlib.decompressobj(window)
         self._head = b""  # what follows a finished member and may be the head of the next
         self._over = False
@@ -45,22 +49,39 @@ class Inflater:
             if self._inflate.eof:
                 at = self._next_member(data, at)
                 continue
-            piece = self._head + data[at : at + _SLICE]
-            at += len(piece) - len(self._head)
+            # Pieces end at the same places of the stream however it is cut.
+            piece = self._head + data[at : at + _SLICE - self._taken % _SLICE]
+            taken = len(piece) - len(self._head)
             self._head = b""
             before = self._inflate.copy()
             try:
-                yield self._inflate.decompress(piece)
+                plain = self._inflate.decompress(piece)
             except zlib.error as error:
                 yield _replay(before, piece)
-                self._stop(f"the compressed data is broken ({_reason(error)})")
-            else:
-                at -= len(self._inflate.unused_data)
+                self._problems.end(f"the compressed data is broken ({_reason(error)})")
+                self._over = True
+                return
+            taken -= len(self._inflate.unused_data)
+            at += taken
+            self._taken += taken
+            self._given += len(plain)
+            yield plain
+            self._check_ratio()
+
+    def _check_ratio(self) -> None:
+        """Stop at what unpacks to so much that it can only be a bomb."""
+        ratio = self._limits.ratio
+        if ratio is None or self._taken % _SLICE or self._given <= _LARGE:
+            return
+        if self._given > self._taken * ratio:
+            self._problems.end(self._limits.reached("ratio"))
+            self._over = True
 
     def close(self) -> None:
         """Note whether the data broke off."""
         if not self._over and not self._inflate.eof:
-            self._stop("the compressed data breaks off")
+            self._problems.end("the compressed data breaks off")
+            self._over = True
         elif self._head and not self._over:
             self._junk()
 
@@ -82,11 +103,8 @@ class Inflater:
         return at
 
     def _junk(self) -> None:
-        self._stop("what follows the compressed data was passed over")
-
-    def _stop(self, message: str) -> None:
+        self._problems.add("what follows the compressed data was passed over")
         self._over = True
-        self._problems.add(message)
 
 
 def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
@@ -112,7 +130,7 @@ class Unpacker:
         problems: Problems,
         *,
         content_encoding: str | None = None,
-        max_bytes: int | None = None,
+        limits: Limits = DEFAULT,
         layer: int = 0,
     ) -> None:
         self._problems = problems
@@ -121,8 +139,8 @@ class Unpacker:
         self._deflated = "deflate" in self._content_encoding and (
             not layer or "," in self._content_encoding
         )
-        self._max_bytes = max_bytes
-        self._room = max_bytes
+        self._limits = limits
+        self._room = limits.unpacked_bytes
         self._layer = layer
         self._head = b""
         self._inflater: Inflater | None = None
@@ -159,11 +177,11 @@ class Unpacker:
         if window is None or self._layer >= MAX_LAYERS:
             self._plain = True
         else:
-            self._inflater = Inflater(window, self._problems)
+            self._inflater = Inflater(window, self._problems, self._limits)
             self._inner = Unpacker(
                 self._problems,
                 content_encoding=self._content_encoding,
-                max_bytes=self._max_bytes,
+                limits=self._limits,
                 layer=self._layer + 1,
             )
         return head
@@ -196,9 +214,7 @@ class Unpacker:
         allowed = data[: self._room]
         self._room -= len(data)
         if self._room < 0:
-            self._problems.add(
-                f"more than {self._max_bytes} bytes after decompression; the rest was not read"
-            )
+            self._problems.end(self._limits.reached("unpacked_bytes"))
         if allowed:
             yield allowed
 
@@ -214,7 +230,7 @@ def gunzip_all(data: bytes, max_output_bytes: int | None = None) -> bytes:
     if not data.startswith(_MAGIC):
         raise GunzipException(f"Unable to gunzip data: Not a gzipped file ({data[:2]!r})")
     problems = Problems()
-    inflater = Inflater(_GZIP, problems)
+    inflater = Inflater(_GZIP, problems, Limits(ratio=None))
     result = bytearray()
     for piece in inflater.feed(data):
         result += piece

@@ -92,6 +92,10 @@ class UrlBatch(PageBatch):
         """Give the pages; nothing but their URLs is read."""
         return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
 
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Give the fields in columns, if the block has a shape."""
+        return read_columns(self._block, self._shape, len(self.urls)) if self._shape else None
+
     def fields(self, at: int) -> PageFields | _Row:
         """Read what an entry says beside its loc: of simple entries all at once."""
         shape = self._shape
@@ -110,8 +114,7 @@ _Plan: TypeAlias = "list[tuple[str, Callable[..., Any], list[list[tuple[str, int
 
 _NO_PLAN: _Plan = []
 _MAX_PLANS = 256
-
-_NOTHING: _Row = (SITEMAP_PAGE_DEFAULT_PRIORITY, None, None)
+_new = tuple.__new__  # how a named tuple is made quickly
 
 
 class EntryReader:
@@ -171,7 +174,7 @@ class EntryReader:
         if fields is None:
             return None
         return PageFields(
-            *read_own({name: text for name, text in own if text}), alternates=links, **fields
+            *_own_row({name: text for name, text in own if text}), alternates=links, **fields
         )
 
     def _extensions(self, found: list[tuple[str, str, str]]) -> dict[str, Any] | None:
@@ -190,7 +193,11 @@ class EntryReader:
         ]
         return {
             field: read(
-                [[Field(name, decoded[at]) for name, at in record] for record in records], ignore
+                [
+                    [_new(Field, (name, decoded[at], "")) for name, at in record]
+                    for record in records
+                ],
+                ignore,
             )
             for field, read, records in plan
         }
@@ -226,19 +233,31 @@ def _read_links(text: str) -> list[tuple[str, str]] | None:
     if text.count("<") != len(links):
         return None
     addresses = "".join([address for _, address in links])
-    usual = addresses.isprintable() and " " not in addresses and "&" not in addresses
+    others = addresses.encode("utf-8", "surrogatepass").translate(None, _USUAL_IN_ADDRESS)
+    letters = others.decode("utf-8", "surrogatepass")
+    usual = not letters or (min(letters) > "\x7f" and letters.isprintable())
     return links if usual else None
+
+
+_USUAL_IN_ADDRESS = bytes(set(range(0x21, 0x7F)) - set(b"&"))
+
+
+def read_columns(block: str, shape: Shape, count: int) -> dict[str, Sequence[str]] | None:
+    """Give the fields of a block of that shape as texts; None if one needs a closer look."""
+    if not shape.names:
+        return {}
+    found = shape.rows.findall(block)
+    if len(found) != count:
+        return None
+    texts = zip(*found, strict=True) if len(shape.names) > 1 else [found]
+    return dict(zip(shape.names, texts, strict=True))
 
 
 def read_rows(block: str, shape: Shape, count: int) -> list[_Row]:
     """Read the fields of a block of that shape as columns; empty if one needs a closer look."""
-    if not shape.names:
-        return [_NOTHING] * count
-    found = shape.rows.findall(block)
-    if len(found) != count:
+    columns = read_columns(block, shape, count)
+    if columns is None:
         return []
-    texts = zip(*found, strict=True) if len(shape.names) > 1 else [found]
-    columns = dict(zip(shape.names, texts, strict=True))
     return list(
         zip(
             _column(columns.get("priority"), _priority, count, SITEMAP_PAGE_DEFAULT_PRIORITY),
@@ -246,6 +265,15 @@ def read_rows(block: str, shape: Shape, count: int) -> list[_Row]:
             _column(columns.get("changefreq"), _frequency, count, None),
             strict=True,
         )
+    )
+
+
+def _own_row(texts: dict[str, str]) -> _Row:
+    """Read the fields of one entry through the caches."""
+    return (
+        _priority(texts.get("priority", "")),
+        _date(texts.get("lastmod", "")),
+        _frequency(texts.get("changefreq", "")),
     )
 
 

@@ -19,7 +19,9 @@ _NO = frozenset({"no", "false", "0", "n"})
 
 def text(raw: str | None) -> str | None:
     """Read text: references decoded once more, blanks stripped; empty is None."""
-    return html_unescape_strip(raw) or None
+    if raw is not None and "&" in raw:
+        raw = html_unescape_strip(raw)
+    return raw.strip() or None if raw else None
 
 
 def date(raw: str | None) -> datetime | None:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.video import SitemapVideo
@@ -315,6 +315,48 @@ class SitemapPage:
             f"images={bounded(self.images)}",
         ]
         return f"SitemapPage({', '.join(fields)})"
+
+
+class PageBlock(Protocol):
+    """Pages that stand together in a document, for those who want columns and not objects."""
+
+    @property
+    def urls(self) -> Sequence[str]:
+        """The address of each page."""
+        ...
+
+    def pages(self) -> Iterable[SitemapPage]:
+        """Give the pages, in order."""
+        ...
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Give ``lastmod``, ``changefreq`` and ``priority`` as they are written, a column each.
+
+        A field that no page has is left out; an empty text is none. None if the pages have anything
+        else, or something that needs a closer look: then the pages must be asked.
+        """
+        ...
+
+
+class PageList:
+    """A block of pages that are there already."""
+
+    __slots__ = ("_pages",)
+
+    def __init__(self, pages: Sequence[SitemapPage]) -> None:
+        self._pages = pages
+
+    @property
+    def urls(self) -> Sequence[str]:
+        """The address of each page."""
+        return [page.url for page in self._pages]
+
+    def pages(self) -> Sequence[SitemapPage]:
+        """Give the pages, in order."""
+        return self._pages
+
+    def texts(self) -> None:
+        """Give nothing: the pages must be asked."""
 
 
 class EntryBlock(Protocol):

@@ -30,12 +30,29 @@ class Problem:
         return f"{where}{self.message}{what}"
 
 
-class Problems:
-    """Collects the problems of one document, in bounded memory."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A sitemap that is not in the tree, or not all of it.
 
-    __slots__ = ("_kept", "_more", "_more_lost")
+    ``attempts`` is how often it was asked for, ``status`` what its server answered, if it did.
+    """
+
+    url: str
+    reason: str
+    attempts: int = 0
+    status: int | None = None
+
+
+class Problems:
+    """Collects the problems of one document, in bounded memory.
+
+    ``unfinished`` is why the rest of the document was not read, if there was more of it.
+    """
+
+    __slots__ = ("_kept", "_more", "_more_lost", "unfinished")
 
     def __init__(self) -> None:
+        self.unfinished: str | None = None
         self._kept: list[Problem] = []
         self._more = 0
         self._more_lost = 0
@@ -51,6 +68,11 @@ class Problems:
         if excerpt is not None and len(excerpt) > _MAX_EXCERPT:
             excerpt = excerpt[:_MAX_EXCERPT] + "…"
         self._kept.append(Problem(message, line, excerpt, lost))
+
+    def end(self, message: str, line: int | None = None, lost: int = 0) -> None:
+        """Note what kept the rest of the document from being read."""
+        self.unfinished = self.unfinished or message
+        self.add(message, line, lost=lost)
 
     def listed(self) -> list[Problem]:
         """Give all problems so far, by line; the last one counts those that were not kept."""

@@ -21,16 +21,17 @@ a stored document anew each time somebody iterates.
 from __future__ import annotations
 
 import abc
-from itertools import chain, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from usp.objects.page import bounded
+from usp.objects.page import PageList, bounded
+from usp.objects.problem import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem
 
 
@@ -64,10 +65,14 @@ class AbstractSitemap(abc.ABC):
         *,
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
     ) -> None:
         self._url = url
         self._last_modified = last_modified
         self._problems = tuple(problems)
+        self._failure = failure
+        self._size = size
 
     @property
     def url(self) -> str:
@@ -86,6 +91,25 @@ class AbstractSitemap(abc.ABC):
         Asking a page sitemap reads its document once.
         """
         return list(self._problems)
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes of the document were received; None if it was not fetched."""
+        return self._size
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that is declared here and below was found and received as a whole.
+
+        What was wrong inside a document that came as a whole is in :attr:`problems`.
+        """
+        return not self.failures()
+
+    def failures(self) -> list[Failure]:
+        """Give what of this sitemap, and of those below, is missing or incomplete, and why."""
+        own = [] if self._failure is None else [self._failure]
+        below = (failure for sitemap in self.sub_sitemaps for failure in sitemap.failures())
+        return list(dict.fromkeys([*own, *below]))
 
     @property
     @abc.abstractmethod
@@ -109,6 +133,13 @@ class AbstractSitemap(abc.ABC):
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
         return chain.from_iterable(sitemap.all_pages() for sitemap in self.sub_sitemaps)
+
+    def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Give the pages of :meth:`all_pages` in blocks, each with the sitemap it stands in.
+
+        For those who build columns: a block can give its URLs, dates and so on without making a page.
+        """
+        return chain.from_iterable(sitemap.page_blocks() for sitemap in self.sub_sitemaps)
 
     def page_count(self) -> int:
         """Count what :meth:`all_pages` would give, without keeping any of it."""
@@ -141,8 +172,14 @@ class InvalidSitemap(AbstractSitemap):
         *,
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
     ) -> None:
-        super().__init__(url, last_modified=last_modified, problems=problems)
+        super().__init__(
+            url,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure or Failure(url, reason),
+        )
         self._reason = reason
 
     @property
@@ -182,8 +219,12 @@ class AbstractIndexSitemap(AbstractSitemap):
         *,
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
     ) -> None:
-        super().__init__(url, last_modified=last_modified, problems=problems)
+        super().__init__(
+            url, last_modified=last_modified, problems=problems, failure=failure, size=size
+        )
         self._sub_sitemaps = list(sub_sitemaps)
 
     @property
@@ -211,7 +252,35 @@ class AbstractIndexSitemap(AbstractSitemap):
 
 
 class IndexWebsiteSitemap(AbstractIndexSitemap):
-    """The root of the tree: a website, above its robots.txt and its other sitemaps."""
+    """The root of the tree: a website, above its robots.txt and its other sitemaps.
+
+    ``not_found`` are failures of what stands nowhere in the tree: a robots.txt that could not be had.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        sub_sitemaps: list[AbstractSitemap],
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
+        not_found: Sequence[Failure] = (),
+    ) -> None:
+        super().__init__(
+            url,
+            sub_sitemaps,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+        )
+        self._not_found = tuple(not_found)
+
+    def failures(self) -> list[Failure]:
+        """Give what of the website's sitemaps is missing or incomplete, and why."""
+        return list(dict.fromkeys([*self._not_found, *super().failures()]))
 
 
 class IndexXMLSitemap(AbstractIndexSitemap):
@@ -232,8 +301,12 @@ class AbstractPagesSitemap(AbstractSitemap):
         *,
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
     ) -> None:
-        super().__init__(url, last_modified=last_modified, problems=problems)
+        super().__init__(
+            url, last_modified=last_modified, problems=problems, failure=failure, size=size
+        )
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 
     @property
@@ -256,6 +329,13 @@ class AbstractPagesSitemap(AbstractSitemap):
         """Iterate over the pages of the sitemap, in order of declaration."""
         return iter(self._pages)
 
+    def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Give the pages of the sitemap in blocks."""
+        blocks = getattr(self._pages, "blocks", None)
+        if blocks is None:
+            return zip(repeat(self), _lists(self._pages))
+        return zip(repeat(self), blocks())
+
     def page_count(self) -> int:
         """Count the pages without keeping them."""
         return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
@@ -274,6 +354,15 @@ class AbstractPagesSitemap(AbstractSitemap):
         """Give the URL, and the number of pages where that costs nothing."""
         known = f"<{len(self._pages)} pages>" if isinstance(self._pages, list) else "<pages>"
         return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
+
+
+def _lists(pages: Iterable[SitemapPage]) -> Iterator[PageList]:
+    remaining = iter(pages)
+    while some := list(islice(remaining, _BLOCK)):
+        yield PageList(some)
+
+
+_BLOCK = 1000
 
 
 class PagesXMLSitemap(AbstractPagesSitemap):

@@ -24,6 +24,10 @@ SMALL = 256 * 1024
 _READ = 128 * 1024
 
 
+class SpoolFull(Exception):  # noqa: N818 - says what happened
+    """The temporary file may not grow any more."""
+
+
 class Store:
     """Keeps documents as they were received; safe to use from several threads.
 
@@ -31,9 +35,12 @@ class Store:
     that ends. One file is open however many documents there are.
     """
 
-    def __init__(self, memory: int = MEMORY, small: int = SMALL) -> None:
+    def __init__(
+        self, memory: int = MEMORY, small: int = SMALL, *, spool: int | None = None
+    ) -> None:
         self._memory = memory
         self._small = small
+        self._most = spool
         self._held = 0
         self._spool: IO[bytes] | None = None
         self._end = 0
@@ -57,8 +64,13 @@ class Store:
             self._held -= size
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """Write to the spool; give the place as offset and length."""
+        """Write to the spool; give the place as offset and length.
+
+        Raises :class:`SpoolFull` if it would become too large.
+        """
         with self._lock:
+            if self._most is not None and self._end + len(data) > self._most:
+                raise SpoolFull
             if self._spool is None:
                 self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the store
                 weakref.finalize(self, self._spool.close)
@@ -122,10 +134,10 @@ class Writer:
 
     def _leave_memory(self) -> None:
         held = b"".join(self._parts or ())
-        self._parts = None
         if held:
             self._spool(held)
             self._store.release(len(held))
+        self._parts = None
 
     def _spool(self, data: bytes) -> None:
         offset, length = self._store.append(data)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from usp.limits import Limits
+
 RETRYABLE_HTTP_STATUS_CODES = frozenset(
     {400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598}
 )
@@ -104,6 +106,9 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     silent: bool = False
     """Whether somebody may be at that host, but did not answer in time."""
 
+    blocked: bool = False
+    """Whether the server seems to turn robots away."""
+
     def __init__(self, message: str, retryable: bool) -> None:
         super().__init__()
         self._message = message
@@ -116,6 +121,17 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     def retryable(self) -> bool:
         """Tell whether the same request may succeed later."""
         return self._retryable
+
+
+def status_of(error: WebClientErrorResponse) -> int | None:
+    """Give the HTTP status of an error; of a client that does not tell it, from the message."""
+    if error.status is not None:
+        return error.status
+    code = error.message().partition(" ")[0]
+    return int(code) if len(code) == _CODE and code.isascii() and code.isdigit() else None
+
+
+_CODE = 3  # digits
 
 
 class AbstractWebClient(abc.ABC):
@@ -136,6 +152,16 @@ class AbstractWebClient(abc.ABC):
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:  # noqa: ARG002
+        """Give the client of one crawl, which begins at ``start_url``: itself, or one that is closed.
+
+        A crawl asks for it before anything else, and closes what it got, unless that is this client.
+        """
+        return self
+
+    def close(self) -> None:  # noqa: B027 - most clients hold nothing
+        """Let go of what the client holds."""
+
 
 class AbstractAsyncWebClient(abc.ABC):
     """What fetches documents for a crawl on asyncio; any number of requests at a time."""
@@ -150,6 +176,13 @@ class AbstractAsyncWebClient(abc.ABC):
     @abc.abstractmethod
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:  # noqa: ARG002
+        """Give the client of one crawl; see :meth:`AbstractWebClient.for_crawl`."""
+        return self
+
+    async def close(self) -> None:  # noqa: B027 - most clients hold nothing
+        """Let go of what the client holds."""
 
 
 class NoWebClientException(Exception):  # noqa: N818 - the name existing programs catch

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+import copy
+import time
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
 from requests.utils import requote_uri
 from urllib3.util import parse_url
 
-from usp.helpers import is_http_url
+from usp.limits import Limits
+from usp.web_client import aiohttp_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractAsyncWebClient,
@@ -20,6 +22,7 @@ from usp.web_client.abstract_client import (
     BrokenBody,
     WebClientErrorResponse,
 )
+from usp.web_client.blocks import turns_robots_away
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -28,24 +31,32 @@ from usp.web_client.identity import (
     message_of,
     retry_after,
 )
+from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
+from usp.web_client.zones import Gate, Refused, Zones, host_in
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Mapping
 
-_MAX_REDIRECTS = 30
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_OUTSIDE_A_CRAWL = Limits(document_seconds=None)
+_ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
 class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
     """A 2xx answer; its body is received while it is read, gzip and deflate left packed."""
 
     def __init__(
-        self, response: aiohttp.ClientResponse, limit: int | None, history: tuple[str, ...] = ()
+        self,
+        response: aiohttp.ClientResponse,
+        limit: int | None,
+        history: tuple[str, ...] = (),
+        *,
+        deadline: tuple[float, str] | None = None,
     ) -> None:
         self._response = response
         self._limit = limit
         self._history = history
+        self._deadline = deadline
 
     def status_code(self) -> int:
         """Give the status."""
@@ -78,8 +89,14 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
                 if room is not None:
                     room -= len(data)
                 yield data
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                self._check_time()
+        except _ERRORS as error:
+            self._check_time()
             raise BrokenBody(message_of(error)) from error
+
+    def _check_time(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline[0]:
+            raise BrokenBody(self._deadline[1])
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -90,7 +107,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     """Fetches with ``aiohttp``.
 
     A ``session`` of your own must not unpack bodies by itself (``auto_decompress=False``). ``auth``
-    and secret ``headers`` are sent to the host that is asked first, and to no other.
+    and secret ``headers`` are sent to the host that is asked first, and to no other; so are the
+    secrets of a session. ``zones`` say where the client may connect to, beside public addresses and
+    the network in which it begins.
     """
 
     def __init__(
@@ -104,6 +123,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         timeout: tuple[float, float] = DEFAULT_TIMEOUT,
         session: aiohttp.ClientSession | None = None,
         max_concurrent_requests: int = DEFAULT_CONCURRENCY,
+        zones: Zones | None = None,
     ) -> None:
         self._verify = verify
         self._identity = Identity(user_agent, headers)
@@ -113,8 +133,26 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
         self._session = session
         self._own_session = session is None
+        self._guest: aiohttp.ClientSession | None = None
         self._limit: int | None = None
+        self._limits = _OUTSIDE_A_CRAWL
+        self._zones = zones
+        self._gate = Gate(zones)
         self.max_concurrent_requests = max_concurrent_requests
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
+        """Give a client for one crawl: with connections of its own, unless the session is yours."""
+        if "_session" not in vars(self):
+            return self  # a subclass that has nothing of ours
+        client = copy.copy(self)
+        vars(client).update(
+            _identity=self._identity.at(start_url),
+            _gate=Gate(self._zones, start_url),
+            _limits=limits,
+            _session=None if self._own_session else self._session,
+            _guest=None,
+        )
+        return client
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""
@@ -122,6 +160,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
+        if self._guest is not None:
+            await self._guest.close()
+            self._guest = None
         if self._own_session and self._session is not None:
             await self._session.close()
             self._session = None
@@ -135,40 +176,34 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
-        if self._session is None:
-            # Made here, because it belongs to the loop that is running now.
-            connector = aiohttp.TCPConnector(limit=0, ssl=self._verify)
-            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
-        session = self._session
+        self._gate.begin(url)
+        deadline = self._deadline()
         history: list[str] = []
         address = url
         while True:
             # Redirects are followed here: each host is told only what it may know.
             try:
-                response = await session.get(
-                    _as_requests_writes_it(address),
-                    headers=self._headers(address, session),
-                    proxy=self._proxy,
-                    timeout=self._timeout,
-                    allow_redirects=False,
-                )
-            except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-                return _connection_error(error, asked=host_of(address) == host_of(url))
-            target = _redirect(response)
-            if target is None:
+                response = await self._ask(address, deadline)
+            except Refused as error:
+                return WebClientErrorResponse(str(error), retryable=False)
+            except _ERRORS as error:
+                asked = host_of(address) == host_of(url)
+                return _connection_error(error, asked=asked, deadline=deadline)
+            location = _location(response)
+            if location is None:
                 break
             response.release()
             history.append(address)
-            if len(history) > _MAX_REDIRECTS:
-                return WebClientErrorResponse(
-                    f"more than {_MAX_REDIRECTS} redirects", retryable=False
-                )
-            if not is_http_url(target):
-                message = f"redirected to {target}, which is no HTTP URL"
-                return WebClientErrorResponse(message, retryable=False)
-            address = target
+            if self._limits.redirects is not None and len(history) > self._limits.redirects:
+                return WebClientErrorResponse(self._limits.reached("redirects"), retryable=False)
+            try:
+                address = follow(str(_as_requests_writes_it(address)), location)
+            except BadRedirect as error:
+                return WebClientErrorResponse(str(error), retryable=False)
         if 200 <= response.status < 300:  # noqa: PLR2004
-            return AiohttpWebClientSuccessResponse(response, self._limit, tuple(history))
+            return AiohttpWebClientSuccessResponse(
+                response, self._limit, tuple(history), deadline=deadline
+            )
         response.close()
         failure = WebClientErrorResponse(
             f"{response.status} {response.reason or ''}".strip(),
@@ -176,7 +211,55 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         )
         failure.status = response.status
         failure.retry_after = retry_after(response.headers.get("Retry-After"))
+        failure.blocked = turns_robots_away(response.status, response.headers)
         return failure
+
+    def _deadline(self) -> tuple[float, str] | None:
+        """Give when an answer must be complete, and what is said if it is not."""
+        seconds = self._limits.document_seconds
+        if seconds is None:
+            return None
+        return time.monotonic() + seconds, self._limits.reached("document_seconds")
+
+    async def _ask(self, url: str, deadline: tuple[float, str] | None) -> aiohttp.ClientResponse:
+        """Ask for one URL, without following where it leads."""
+        session = self._session_for(url)
+        proxied = self._proxy is not None or (
+            not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
+        )
+        addresses: list[str] = []
+        if proxied:
+            self._gate.admit_name(host_in(url))
+        elif not self._own_session:
+            addresses = await aiohttp_sessions.look_up(session, url, self._gate)
+        timeout = self._timeout
+        if deadline is not None:
+            left = max(deadline[0] - time.monotonic(), 0.001)
+            timeout = aiohttp.ClientTimeout(
+                total=left, connect=timeout.connect, sock_read=timeout.sock_read
+            )
+        response: aiohttp.ClientResponse = await session.get(
+            _as_requests_writes_it(url),
+            headers=self._headers(url, session),
+            proxy=self._proxy,
+            timeout=timeout,
+            allow_redirects=False,
+        )
+        if not proxied and not self._own_session:
+            aiohttp_sessions.check_peer(response, url, self._gate, addresses)
+        return response
+
+    def _session_for(self, url: str) -> Any:
+        """Give the session that asks for a URL: a stranger is asked by one without secrets."""
+        if self._session is None:
+            # Made here, because it belongs to the loop that is running now.
+            gate = self._gate if self._proxy is None else None
+            self._session = aiohttp_sessions.own_session(gate, self._verify)
+        if self._own_session or self._identity.is_home(url):
+            return self._session
+        if self._guest is None:
+            self._guest = aiohttp_sessions.guest_session(self._session)
+        return self._guest or self._session
 
 
 def _as_requests_writes_it(url: str) -> yarl.URL:
@@ -184,22 +267,25 @@ def _as_requests_writes_it(url: str) -> yarl.URL:
     return yarl.URL(parse_url(requote_uri(url)).url, encoded=True)
 
 
-def _redirect(response: aiohttp.ClientResponse) -> str | None:
-    """Give the address that an answer redirects to, if it does."""
+def _location(response: aiohttp.ClientResponse) -> bytes | None:
+    """Give where an answer leads, if it does."""
     location = response.headers.get("Location")
-    if response.status not in _REDIRECTS or location is None:
+    if response.status not in REDIRECTS or not location:
         return None
-    try:
-        return urljoin(str(response.url), location)
-    except ValueError:
-        return location
+    return location.encode("utf-8", "surrogateescape")  # as it came
 
 
-def _connection_error(error: Exception, *, asked: bool) -> WebClientErrorResponse:
+def _connection_error(
+    error: Exception, *, asked: bool, deadline: tuple[float, str] | None
+) -> WebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time.
 
     ``asked`` is whether it is the host that was asked, and not one it redirected to.
     """
+    if deadline is not None and time.monotonic() >= deadline[0]:
+        failure = WebClientErrorResponse(deadline[1], retryable=False)
+        failure.silent = asked
+        return failure
     connecting = isinstance(error, aiohttp.ClientConnectorError)
     aborted = not connecting and isinstance(
         error, aiohttp.ServerConnectionError | aiohttp.ClientOSError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import email.utils
 import time
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from urllib3.util import parse_url
 
 import usp
 
@@ -18,24 +19,39 @@ DEFAULT_TIMEOUT = (9.05, 60.0)
 DEFAULT_CONCURRENCY = 8
 """How many requests to one host are under way at a time, unless told otherwise."""
 
+SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+"""Headers that are for one host only."""
+
 _ENCODINGS = "gzip, deflate"  # what is unpacked by content later; others are not asked for
-_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_PORTS = {"http": 80, "https": 443}
 
 
 class Identity:
-    """The headers of a client; secrets go to the host that is asked first, and to no other."""
+    """The headers of a client; secrets go home, and to no other host.
+
+    Home is the host of the start, or else the one that is asked first. If it is asked by HTTPS, it is
+    not told secrets without.
+    """
 
     def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
         self._user_agent = user_agent
         self._headers = dict(headers or {})
         self._home: str | None = None
 
+    def at(self, start_url: str) -> Identity:
+        """Give the same identity for a crawl that begins at ``start_url``."""
+        identity = Identity(self._user_agent, self._headers)
+        identity.is_home(start_url)
+        return identity
+
     def is_home(self, url: str) -> bool:
-        """Tell whether a URL is of the host that was asked first."""
+        """Tell whether a URL is of the host that may know secrets."""
         host = host_of(url)
-        if host is not None and self._home is None:
-            self._home = host
-        return host is not None and host == self._home
+        if not host:
+            return False
+        if self._home is None:
+            self._home = url
+        return host == host_of(self._home) and not is_downgrade(self._home, url)
 
     def headers(self, url: str, *, names_itself: bool = False) -> dict[str, str]:
         """Give the headers of a request; a session that names itself needs no user agent."""
@@ -46,17 +62,26 @@ class Identity:
         headers.update(
             (name, value)
             for name, value in self._headers.items()
-            if home or name.lower() not in _SECRET_HEADERS
+            if home or name.lower() not in SECRET_HEADERS
         )
         return headers
 
 
 def host_of(url: str) -> str | None:
-    """Give host and port of a URL, or None if it is none."""
+    """Give the host of a URL, and its port unless it is the usual one; None if it is no URL."""
     try:
-        return urlsplit(url).netloc.lower()
+        parts = parse_url(url.lstrip())  # as requests does: both must read the same host
     except ValueError:
         return None
+    host = (parts.host or "").lower().rstrip(".")
+    usual = parts.port is None or parts.port == _PORTS.get(parts.scheme or "")
+    return host if usual else f"{host}:{parts.port}"
+
+
+def is_downgrade(url: str, other: str) -> bool:
+    """Tell whether ``url`` is asked for by HTTPS and the other one is not."""
+    first, second = (text.lstrip()[:6].lower() == "https:" for text in (url, other))
+    return first and not second
 
 
 def message_of(error: BaseException) -> str:

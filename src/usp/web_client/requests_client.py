@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import logging
+import time
 from http import HTTPStatus
 from http.client import HTTPException
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import requests
-import requests.adapters
 import urllib3.exceptions
 import urllib3.response
 
+from usp.limits import Limits
+from usp.web_client import foreign_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractWebClient,
@@ -22,6 +26,7 @@ from usp.web_client.abstract_client import (
     RequestWaiter,
     WebClientErrorResponse,
 )
+from usp.web_client.blocks import turns_robots_away
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -30,6 +35,9 @@ from usp.web_client.identity import (
     message_of,
     retry_after,
 )
+from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
+from usp.web_client.sessions import DEADLINE, Session
+from usp.web_client.zones import Gate, Refused, Zones, host_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +45,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHUNK = 128 * 1024
+_SIP = 64  # bytes of a body that old versions unpack whole, however much that is
+_UNPACKS_IN_PIECES = {"urllib3": (2, 6), "brotli": (1, 2), "brotlicffi": (1, 2)}
+_OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _KEPT_PACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _BODY_ERRORS = (
     urllib3.exceptions.HTTPError,
@@ -54,9 +65,12 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         self,
         requests_response: requests.Response,
         max_response_data_length: int | None = None,
+        *,
+        deadline: tuple[float, str] | None = None,
     ) -> None:
         self._response = requests_response
         self._limit = max_response_data_length
+        self._deadline = deadline
         self._data: bytes | None = None
 
     def status_code(self) -> int:
@@ -126,10 +140,17 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
             decode = not _KEPT_PACKED.issuperset(part.strip() for part in encoding.split(","))
             # read1 gives what has come; urllib3 before 2.0 has only read, which fills the chunk.
             read = getattr(raw, "read1", raw.read)
-            while data := read(_CHUNK, decode_content=decode):
+            size = _SIP if decode and not _unpacks_in_pieces() else _CHUNK
+            while data := read(size, decode_content=decode):
                 yield data
+                self._check_time()
         except _BODY_ERRORS as error:
+            self._check_time()
             raise BrokenBody(message_of(error)) from error
+
+    def _check_time(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline[0]:
+            raise BrokenBody(self._deadline[1])
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -148,8 +169,10 @@ class RequestsWebClientErrorResponse(WebClientErrorResponse):
         retry_after: float | None = None,
         unreachable: bool = False,
         silent: bool = False,
+        blocked: bool = False,
     ) -> None:
         super().__init__(message, retryable)
+        self.blocked = blocked
         self.silent = silent
         self.status = status
         self.retry_after = retry_after
@@ -162,7 +185,8 @@ class RequestsWebClient(AbstractWebClient):
     ``wait`` seconds are kept between requests (``random_wait`` varies them), one at a time then. A
     ``session`` of your own is used for one request at a time too, unless ``max_concurrent_requests``
     says that it may be used from several threads. ``auth`` and secret ``headers`` are sent to the
-    host that is asked first, and to no other.
+    host that is asked first, and to no other; so are the secrets of a session. ``zones`` say where
+    the client may connect to, beside public addresses and the network in which it begins.
     """
 
     def __init__(
@@ -176,6 +200,7 @@ class RequestsWebClient(AbstractWebClient):
         headers: Mapping[str, str] | None = None,
         auth: Any = None,
         max_concurrent_requests: int | None = None,
+        zones: Zones | None = None,
     ) -> None:
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
@@ -183,12 +208,44 @@ class RequestsWebClient(AbstractWebClient):
         alone = bool(wait) or session is not None or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
-        self._session = session or _session(self.max_concurrent_requests)
+        self._zones = zones
+        self._gate = Gate(zones)
+        self._session = session or Session(self._gate, self.max_concurrent_requests)
         self._identity = Identity(user_agent, headers)
         self._auth = auth
         self._timeout: float | tuple[float, float] | None = DEFAULT_TIMEOUT
         self._proxies: dict[str, str] = {}
         self._limit: int | None = None
+        self._limits = _OUTSIDE_A_CRAWL
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
+        """Give a client for one crawl: with connections of its own, unless the session is yours.
+
+        A subclass may keep a state that its author looks at afterwards: it is made ready itself.
+        """
+        if "_session" not in vars(self):
+            return self  # a subclass that has nothing of ours
+        gate = Gate(self._zones, start_url)
+        client = copy.copy(self) if type(self) is RequestsWebClient else self
+        changes: dict[str, object] = {
+            "_identity": self._identity.at(start_url),
+            "_gate": gate,
+            "_limits": limits,
+        }
+        before = self._session
+        if self._guarded and isinstance(before, Session):
+            changes["_session"] = before.again(gate)
+            if client is self:
+                before.close()
+        elif client is not self:
+            changes["_own_session"] = False
+        vars(client).update(changes)
+        return client
+
+    @property
+    def _guarded(self) -> bool:
+        """Whether the connections of the session ask the gate themselves."""
+        return self._own_session and isinstance(self._session, Session) and self._session.is_ours
 
     def set_timeout(self, timeout: float | tuple[float, float] | None) -> None:
         """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
@@ -210,67 +267,99 @@ class RequestsWebClient(AbstractWebClient):
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         self._waiter.wait()
-        try:
-            response = self._session.get(
-                url,
-                timeout=self._timeout,
-                stream=True,
-                headers=self._identity.headers(url, names_itself=self._session_names_itself()),
-                proxies=dict(self._proxies),  # requests adds those of the environment
-                verify=self._verify,
-                auth=self._auth if self._identity.is_home(url) else None,
-            )
-        except requests.RequestException as error:
-            return _connection_error(error, url)
-        except (urllib3.exceptions.HTTPError, ValueError, HTTPException, OSError) as error:
-            return RequestsWebClientErrorResponse(message_of(error), retryable=False)
+        self._gate.begin(url)
+        deadline = self._deadline()
+        address = url
+        hops: list[requests.Response] = []
+        while True:
+            # Redirects are followed here: each host is told only what it may know.
+            try:
+                response = self._ask(address, hops, deadline)
+            except Refused as error:
+                return RequestsWebClientErrorResponse(str(error), retryable=False)
+            except (*_BODY_ERRORS, TimeoutError) as error:
+                return self._failure(error, url, address, deadline)
+            location = _location(response)
+            if location is None:
+                break
+            response.close()
+            hops.append(response)
+            if self._limits.redirects is not None and len(hops) > self._limits.redirects:
+                message = self._limits.reached("redirects")
+                return RequestsWebClientErrorResponse(message, retryable=False)
+            try:
+                address = follow(response.url, location)
+            except BadRedirect as error:
+                return RequestsWebClientErrorResponse(str(error), retryable=False)
+        if hops:
+            response.history = [*hops, *response.history]
         if 200 <= response.status_code < 300:  # noqa: PLR2004
-            return RequestsWebClientSuccessResponse(response, self._limit)
+            return RequestsWebClientSuccessResponse(response, self._limit, deadline=deadline)
         response.close()
         return RequestsWebClientErrorResponse(
             f"{response.status_code} {_reason(response)}",
             retryable=response.status_code in RETRYABLE_HTTP_STATUS_CODES,
             status=response.status_code,
             retry_after=retry_after(response.headers.get("Retry-After")),
+            blocked=turns_robots_away(response.status_code, response.headers),
         )
+
+    def _deadline(self) -> tuple[float, str] | None:
+        """Give when an answer must be complete, and what is said if it is not."""
+        seconds = self._limits.document_seconds
+        if seconds is None:
+            return None
+        return time.monotonic() + seconds, self._limits.reached("document_seconds")
+
+    def _ask(
+        self, url: str, hops: list[requests.Response], deadline: tuple[float, str] | None
+    ) -> requests.Response:
+        """Ask for one URL, without following where it leads."""
+        session, home = self._session, self._identity.is_home(url)
+        proxied = foreign_sessions.is_proxied(session, url, self._proxies, self._verify)
+        addresses: list[str] = []
+        if proxied:
+            self._gate.admit_name(host_in(url))
+        elif not self._guarded:
+            addresses = foreign_sessions.look_up(session, url, self._gate)
+        options: dict[str, Any] = {}
+        if isinstance(session, requests.Session):
+            options = foreign_sessions.options(
+                session, home=home, first=not hops, ours=self._guarded
+            )
+        options.setdefault("auth", self._auth if home else None)
+        token = DEADLINE.set(deadline[0] if deadline else None)
+        try:
+            response = session.get(
+                url,
+                timeout=_shortened(self._timeout, deadline),
+                stream=True,
+                headers=self._identity.headers(url, names_itself=self._session_names_itself()),
+                proxies=dict(self._proxies),  # requests adds those of the environment
+                verify=self._verify,
+                allow_redirects=False,
+                **options,
+            )
+        finally:
+            DEADLINE.reset(token)
+        if not proxied and not self._guarded:
+            foreign_sessions.check_peer(response, url, self._gate, addresses)
+        return response
+
+    def _failure(
+        self, error: Exception, url: str, address: str, deadline: tuple[float, str] | None
+    ) -> RequestsWebClientErrorResponse:
+        # A redirect may have led to another host: then nothing is said about the one that was asked.
+        asked = host_of(address) == host_of(url)
+        if deadline is not None and time.monotonic() >= deadline[0]:
+            return RequestsWebClientErrorResponse(deadline[1], retryable=False, silent=asked)
+        if isinstance(error, requests.RequestException):
+            return _connection_error(error, asked=asked)
+        return RequestsWebClientErrorResponse(message_of(error), retryable=False)
 
     def _session_names_itself(self) -> bool:
         agent = self._session.headers.get("User-Agent")
         return agent is not None and agent != requests.utils.default_user_agent()
-
-
-class _Session(requests.Session):
-    """Asks the environment about proxies once a host: that takes longer than a small answer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._settings: dict[tuple[object, ...], Any] = {}
-
-    def merge_environment_settings(
-        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
-    ) -> Any:
-        """Give the settings for a URL, which depend on its scheme and host only."""
-        parts = urlsplit(url)
-        given = tuple(sorted((proxies or {}).items()))
-        key = (parts.scheme, parts.netloc, given, stream, verify, cert)
-        settings = self._settings.get(key)
-        if settings is None:
-            settings = super().merge_environment_settings(url, dict(given), stream, verify, cert)
-            if len(self._settings) >= _MAX_SETTINGS:
-                self._settings.clear()
-            self._settings[key] = settings
-        return dict(settings)
-
-
-_MAX_SETTINGS = 1000
-
-
-def _session(concurrency: int) -> requests.Session:
-    session = _Session()
-    adapter = requests.adapters.HTTPAdapter(pool_maxsize=concurrency)
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    return session
 
 
 def _reason(response: requests.Response) -> str:
@@ -282,11 +371,52 @@ def _reason(response: requests.Response) -> str:
         return ""
 
 
-def _connection_error(error: requests.RequestException, url: str) -> RequestsWebClientErrorResponse:
-    """Sort out whether nobody is there, or somebody who may answer next time."""
+def _location(response: requests.Response) -> bytes | str | None:
+    """Give where an answer leads, if it does."""
+    if response.status_code not in REDIRECTS:
+        return None
+    location = response.headers.get("Location")
+    try:
+        return location.encode("latin-1") if location else None  # as it came
+    except UnicodeEncodeError:
+        return location
+
+
+def _shortened(timeout: Any, deadline: tuple[float, str] | None) -> Any:
+    """Give a timeout that does not reach beyond the deadline."""
+    if deadline is None:
+        return timeout
+    if isinstance(timeout, tuple):
+        return tuple(_shortened(part, deadline) for part in timeout)
+    left = max(deadline[0] - time.monotonic(), 0.001)
+    if timeout is None:
+        return left
+    return min(timeout, left) if isinstance(timeout, int | float) else timeout
+
+
+@functools.cache
+def _unpacks_in_pieces() -> bool:
+    """Tell whether no more is unpacked than was asked for, by what is installed."""
+    return all(map(_is_new, _UNPACKS_IN_PIECES))
+
+
+def _is_new(package: str) -> bool:
+    try:
+        version = metadata.version(package).split(".")[:2]
+    except metadata.PackageNotFoundError:
+        return True
+    numbers = tuple(int(part) for part in version if part.isdigit())
+    return numbers >= _UNPACKS_IN_PIECES[package]
+
+
+def _connection_error(
+    error: requests.RequestException, *, asked: bool
+) -> RequestsWebClientErrorResponse:
+    """Sort out whether nobody is there, or somebody who may answer next time.
+
+    ``asked`` is whether it is the host that was asked, and not one it redirected to.
+    """
     message = message_of(error)
-    # A redirect may have led to another host: then nothing is said about the one that was asked.
-    asked = error.request is None or host_of(error.request.url or "") == host_of(url)
     cause = _cause(error)
     nobody = isinstance(error, requests.ConnectTimeout) or isinstance(
         cause, urllib3.exceptions.NewConnectionError
@@ -295,10 +425,18 @@ def _connection_error(error: requests.RequestException, url: str) -> RequestsWeb
         return RequestsWebClientErrorResponse(message, retryable=False, unreachable=asked)
     if isinstance(error, requests.Timeout):
         return RequestsWebClientErrorResponse(message, retryable=True, silent=asked)
-    aborted = isinstance(error, requests.ConnectionError) and isinstance(
-        cause, urllib3.exceptions.ProtocolError
+    aborted = (
+        isinstance(error, requests.ConnectionError)
+        and isinstance(cause, urllib3.exceptions.ProtocolError)
+        and not _is_nonsense(cause)
     )
     return RequestsWebClientErrorResponse(message, retryable=aborted)
+
+
+def _is_nonsense(error: urllib3.exceptions.ProtocolError) -> bool:
+    """Tell whether something came that is no HTTP, and will not be the next time."""
+    cause = error.args[-1]
+    return isinstance(cause, HTTPException) and not isinstance(cause, OSError)
 
 
 def _cause(error: Exception) -> object:

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.cli.commands import demo, ls
+from usp.cli.commands import demo, graph, ls, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import rich_click as click
 
-COMMANDS: Mapping[str, click.Command] = {"demo": demo.command, "ls": ls.command}
+COMMANDS: Mapping[str, click.Command] = {
+    "demo": demo.command,
+    "ls": ls.command,
+    "tree": tree.command,
+    "graph": graph.command,
+}

@@ -7,13 +7,11 @@ import rich_click as click
 from rich.console import Console
 
 from usp.cli.log import no_logging
-from usp.cli.treeview import summary, tree_view
+from usp.cli.treeview import NO_WRAP, summary, tree_view
 from usp.demo import demo_site
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
-
-_NO_WRAP = 1_000_000  # columns: a pipe has no width
 
 
 @click.command("demo")
@@ -29,7 +27,7 @@ def command() -> None:
         tree = sitemap_tree_for_homepage(url, client)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console.width = _NO_WRAP
+        console.width = NO_WRAP
     console.print(tree_view(tree))
     console.print()
     console.print(summary(tree), soft_wrap=True)

@@ -119,7 +119,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if self._entry is not None:
             self._break_off(self._entry)
         elif not self.root_closed:
-            self.problems.add("the document breaks off before its end", self.line)
+            self.problems.end("the document breaks off before its end", self.line)
         return self._done
 
     def _break_off(self, entry: RawEntry) -> None:
@@ -132,7 +132,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self._finish_entry()
             self.problems = noted
         lost = len(self._done) == before
-        self.problems.add("the document breaks off inside an entry", entry.line, lost=int(lost))
+        self.problems.end("the document breaks off inside an entry", entry.line, lost=int(lost))
 
     # Tokens ---------------------------------------------------------------------------------------
 

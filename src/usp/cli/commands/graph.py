@@ -1,0 +1,64 @@
+"""``usp graph``: draws the sitemaps of a website."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import rich_click as click
+
+from usp import graph
+from usp.cli.address import Address, address
+from usp.cli.crawling import Crawling, crawl_options, end_with
+
+_DRAW = {"dot": graph.dot, "mermaid": graph.mermaid, "svg": graph.svg}
+_SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
+
+
+@click.command("graph")
+@click.argument("start", metavar="URL", type=address)
+@click.option(
+    "-f",
+    "--format",
+    "language",
+    type=click.Choice(list(_DRAW)),
+    help="What to draw in; by default what the name of the file says, or dot.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file instead of the standard output.",
+)
+@click.option(
+    "--siblings",
+    type=click.IntRange(min=1),
+    default=graph.MOST_SIBLINGS,
+    show_default=True,
+    help="Draw so many sitemaps below one; the rest become one box.",
+)
+@crawl_options
+def command(
+    crawling: Crawling, start: Address, language: str | None, output: Path | None, siblings: int
+) -> None:
+    """Draw the sitemaps of a website: square boxes list sitemaps, rounded ones list pages.
+
+    URL is a website or a sitemap, a file, a folder, or - for the standard input.
+
+    \b
+    Examples:
+      usp graph example.org -o site.svg            a picture (needs Graphviz)
+      usp graph example.org -f mermaid             for Markdown
+      usp graph example.org | dot -Tpng > a.png    anything else that Graphviz draws
+    """  # noqa: D301 - click knows the backspace
+    if language is None:
+        language = _SUFFIXES.get(output.suffix.lower(), "dot") if output else "dot"
+    with crawling.running() as progress:
+        tree = crawling.tree(start, on_event=progress)
+    text = _DRAW[language](tree, most_siblings=siblings)
+    if output is None:
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+    else:
+        output.write_text(text, encoding="utf-8")
+    end_with(tree)

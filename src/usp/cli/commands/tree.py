@@ -1,0 +1,68 @@
+"""``usp tree``: shows the hierarchy of a website's sitemaps."""
+
+from __future__ import annotations
+
+import sys
+
+import rich_click as click
+from rich.console import Console
+
+from usp.cli.address import Address, address
+from usp.cli.crawling import Crawling, crawl_options, end_with
+from usp.cli.treeview import NO_WRAP, summary, tree_view
+
+
+@click.command("tree")
+@click.argument("start", metavar="URL", type=address)
+@click.option(
+    "-a", "--all", "everything", is_flag=True, help="Show every sitemap, however many there are."
+)
+@click.option(
+    "-d",
+    "--depth",
+    type=click.IntRange(min=1),
+    help="Show so many levels; what is below is counted only.",
+)
+@click.option(
+    "-p",
+    "--problems",
+    is_flag=True,
+    help="Read every field of every page, and show what is wrong with them; takes longer.",
+)
+@click.option("--no-count", is_flag=True, help="Do not read the pages: no counts and no dates.")
+@crawl_options
+def command(
+    crawling: Crawling,
+    start: Address,
+    everything: bool,
+    depth: int | None,
+    problems: bool,
+    no_count: bool,
+) -> None:
+    """Show the sitemaps of a website as a tree: what they hold, and what is wrong with them.
+
+    URL is a website or a sitemap, a file, a folder, or - for the standard input. Long runs of
+    sitemaps are cut short unless --all is given.
+
+    \b
+    Examples:
+      usp tree example.org                 the whole site
+      usp tree example.org --depth 2       robots.txt and what it names
+      usp tree sitemap_index.xml           a file
+      usp tree example.org --all | less    every sitemap, in plain text
+    """  # noqa: D301 - click knows the backspace
+    with crawling.running() as progress:
+        tree = crawling.tree(start, on_event=progress)
+        view = tree_view(
+            tree, everything=everything, depth=depth, count=not no_count, problems=problems
+        )
+        totals = "" if no_count else summary(tree, problems=problems)
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = NO_WRAP
+    console.print(view)
+    if totals:
+        console.print()
+        console.print(totals, soft_wrap=True)
+    sys.stdout.flush()
+    end_with(tree)

@@ -1,0 +1,307 @@
+"""What every command that fetches shares: its options, its tree, and how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich_click as click
+from click.exceptions import Exit
+
+from usp import stream
+from usp.cli.errors import FAILED, PARTIAL, tell
+from usp.cli.local import tree_of, tree_of_stdin
+from usp.cli.log import logging_to
+from usp.cli.output.text import printable
+from usp.cli.progress import Progress, progress
+from usp.limits import Limits
+from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.identity import DEFAULT_CONCURRENCY
+from usp.web_client.requests_client import RequestsWebClient
+from usp.web_client.zones import Zones
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from usp.cli.address import Address
+    from usp.crawl.events import Listener
+    from usp.objects.page import SitemapPage
+    from usp.objects.sitemap import AbstractSitemap
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_UNITS = {
+    "": 1,
+    "k": 1e3,
+    "kb": 1e3,
+    "m": 1e6,
+    "mb": 1e6,
+    "g": 1e9,
+    "gb": 1e9,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "s": 1,
+    "min": 60,
+    "h": 3600,
+}
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE)
+_LARGEST = 1e15
+_FLOATS = frozenset({"ratio", "document_seconds", "lowest_rate", "seconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class Crawling:
+    """How the command line wants to crawl."""
+
+    limits: Limits = dataclasses.field(default_factory=Limits)
+    zones: Zones = dataclasses.field(default_factory=Zones)
+    crawl_delay: bool = False
+    keep_partial: bool = False
+    use_robots: bool = True
+    use_known_paths: bool = True
+    user_agent: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    proxy: str | None = None
+    timeout: float | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+    quiet: bool = False
+    verbose: int = 0
+    log_file: Path | None = None
+
+    def client(self) -> RequestsWebClient:
+        """Make the client that these options ask for."""
+        client = RequestsWebClient(
+            zones=self.zones,
+            user_agent=self.user_agent,
+            headers=dict(self.headers),
+            max_concurrent_requests=self.concurrency,
+        )
+        if self.timeout is not None:
+            client.set_timeout(self.timeout)
+        if self.proxy is not None:
+            client.set_proxies({"http": self.proxy, "https": self.proxy})
+        return client
+
+    @contextmanager
+    def running(self) -> Iterator[Progress]:
+        """Log, and show progress, while the block runs."""
+        with ExitStack() as stack:
+            stack.enter_context(logging_to(self.log_file, self.verbose))
+            yield stack.enter_context(progress(quiet=self.quiet))
+
+    def tree(
+        self,
+        start: Address,
+        *,
+        use_robots: bool | None = None,
+        use_known_paths: bool | None = None,
+        on_event: Listener | None = None,
+    ) -> AbstractSitemap:
+        """Fetch the tree of a website or of a sitemap, or read what is here already."""
+        if start.is_stdin:
+            return tree_of_stdin()
+        if start.path is not None:
+            return tree_of(start.path)
+        if start.is_sitemap:
+            return sitemap_tree_for_sitemap(
+                start.url,
+                self.client(),
+                limits=self.limits,
+                keep_partial=self.keep_partial,
+                on_event=on_event,
+            )
+        return sitemap_tree_for_homepage(
+            start.url,
+            self.client(),
+            use_robots=self.use_robots if use_robots is None else use_robots,
+            use_known_paths=self.use_known_paths if use_known_paths is None else use_known_paths,
+            limits=self.limits,
+            crawl_delay=self.crawl_delay,
+            keep_partial=self.keep_partial,
+            on_event=on_event,
+        )
+
+    def pages(self, start: Address, on_event: Listener | None = None) -> Iterator[SitemapPage]:
+        """Give the pages of a website while they come in."""
+        return stream.pages(
+            start.url,
+            self.client(),
+            use_robots=self.use_robots,
+            use_known_paths=self.use_known_paths,
+            limits=self.limits,
+            crawl_delay=self.crawl_delay,
+            on_event=on_event,
+        )
+
+
+_LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
+
+_OPTIONS = [
+    click.option("-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."),
+    click.option("-k", "--no-known", is_flag=True, help="Do not look for sitemaps at known paths."),
+    click.option(
+        "--user-agent",
+        envvar="USP_USER_AGENT",
+        metavar="NAME",
+        help="What the requests say they are.",
+    ),
+    click.option(
+        "-H",
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME:VALUE",
+        help="Send this header too; secrets go to the website's own host only.",
+    ),
+    click.option(
+        "--proxy", envvar="USP_PROXY", metavar="URL", help="Fetch everything through this proxy."
+    ),
+    click.option(
+        "--timeout",
+        envvar="USP_TIMEOUT",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="How long to wait for a connection, and for each piece of an answer.",
+    ),
+    click.option(
+        "--concurrency",
+        envvar="USP_CONCURRENCY",
+        type=click.IntRange(min=1, max=64),
+        default=DEFAULT_CONCURRENCY,
+        show_default=True,
+        help="How many requests to one host at a time.",
+    ),
+    click.option(
+        "--max",
+        "limits",
+        multiple=True,
+        envvar="USP_MAX",
+        metavar="NAME=VALUE",
+        help="Set a limit, for example pages=1000, seconds=60, document_bytes=10MB, depth=3; "
+        f"'none' lifts one. Names: {_LIMITS}.",
+    ),
+    click.option(
+        "--allow-network",
+        multiple=True,
+        envvar="USP_ALLOW_NETWORK",
+        metavar="NET",
+        help="Let the website lead to this private network, address or host ('any': to all).",
+    ),
+    click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for."),
+    click.option("--keep-partial", is_flag=True, help="After Ctrl-C, print what was found so far."),
+    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+    click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        metavar="",
+        help="Log more: -v what is done, -vv every detail.",
+    ),
+    click.option(
+        "-l",
+        "--log-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Append the log to this file and keep the console quiet.",
+    ),
+    click.option(
+        "--json", is_flag=True, expose_value=False, help="Write errors as JSON, for programs."
+    ),
+]
+
+
+def crawl_options(command: F) -> F:
+    """Give a command the options of crawling; it gets them as ``crawling``."""
+
+    def collected(**values: Any) -> Any:
+        crawling = Crawling(
+            limits=read_limits(values.pop("limits")),
+            zones=_read_zones(values.pop("allow_network")),
+            headers=tuple(map(_read_header, values.pop("headers"))),
+            use_robots=not values.pop("no_robots"),
+            use_known_paths=not values.pop("no_known"),
+            **{name: values.pop(name) for name in _SAME},
+        )
+        tell.quiet = crawling.log_file is not None and not tell.as_json
+        return command(crawling=crawling, **values)
+
+    result: Any = update_wrapper(collected, command)
+    for option in reversed(_OPTIONS):
+        result = option(result)
+    return result  # type: ignore[no-any-return]
+
+
+_SAME = (
+    *("crawl_delay", "keep_partial", "user_agent", "proxy", "timeout", "concurrency"),
+    *("quiet", "verbose", "log_file"),
+)
+
+
+def read_limits(given: tuple[str, ...]) -> Limits:
+    """Read ``NAME=VALUE`` pairs."""
+    known = [field.name for field in dataclasses.fields(Limits)]
+    values: dict[str, Any] = {}
+    for pair in given:
+        name, _, text = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in known:
+            raise click.BadParameter(
+                f"there is no limit {name!r}; there are {', '.join(known)}", param_hint="--max"
+            )
+        values[name] = _read_number(name, text.strip())
+    return Limits(**values)
+
+
+def _read_number(name: str, text: str) -> float | None:
+    if text.lower() == "none":
+        return None
+    match = _NUMBER.fullmatch(text)
+    unit = _UNITS.get(match[2].lower()) if match else None
+    if match is None or unit is None:
+        raise click.BadParameter(
+            f"{text!r} is no value for {name}; write for example {name}=1000, {name}=10MB or "
+            f"{name}=none",
+            param_hint="--max",
+        )
+    number = float(match[1]) * unit
+    if number > _LARGEST:
+        raise click.BadParameter(
+            f"{text[:20]} is too much for {name}; write {name}=none", param_hint="--max"
+        )
+    return number if name in _FLOATS else int(number)
+
+
+def _read_zones(given: tuple[str, ...]) -> Zones:
+    try:
+        return Zones(allow=given)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--allow-network") from error
+
+
+def _read_header(given: str) -> tuple[str, str]:
+    name, colon, value = given.partition(":")
+    if not colon or not name.strip() or not given.isprintable():
+        raise click.BadParameter(
+            f"{given!r} is no header; write for example 'Accept-Language: de'",
+            param_hint="--header",
+        )
+    return name.strip(), value.strip()
+
+
+def end_with(tree: AbstractSitemap) -> None:
+    """End the command: with the status of a tree, and with a word about what is missing in it."""
+    if isinstance(tree, InvalidSitemap):
+        raise click.ClickException(printable(tree.reason))
+    failures = tree.failures()
+    if not failures:
+        return
+    nodes = (tree, *tree.all_sitemaps())
+    status = PARTIAL if any(isinstance(node, AbstractPagesSitemap) for node in nodes) else FAILED
+    tell.failures(failures, status)
+    raise Exit(status)

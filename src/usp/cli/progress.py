@@ -1,0 +1,119 @@
+"""A live line on the terminal while a command works."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from usp.cli.output.text import printable
+from usp.crawl.events import (
+    Event,
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+_PER_SECOND = 8
+_STEP = 1000  # pages between two looks at the clock
+_MOST_HOSTS = 3
+
+
+class Progress:
+    """Counts what happens; ``line`` says it in a line."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._known = self._done = self._failed = self._bytes = self._pages = 0
+        self._hosts: Counter[str] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event of a crawl."""
+        if isinstance(event, SitemapFound):
+            self._known += 1
+        elif isinstance(event, SitemapStarted):
+            self._hosts[_host(event.url)] += 1
+        elif isinstance(event, SitemapReceived):
+            self._bytes += event.received
+        elif isinstance(event, SitemapFinished):
+            self._done += 1
+            self._hosts[_host(event.url)] -= 1
+        elif isinstance(event, SitemapFailed):
+            self._failed += 1
+            self._hosts[_host(event.url)] -= event.attempts > 0
+
+    def counted(self, pages: Iterable[T]) -> Iterator[T]:
+        """Count pages while they pass."""
+        waiting = 0
+        for page in pages:
+            waiting += 1
+            if waiting == _STEP:
+                self._pages += waiting
+                waiting = 0
+            yield page
+        self._pages += waiting
+
+    def line(self) -> Text:
+        """Say how far the work is."""
+        seconds = max(time.monotonic() - self._started, 0.001)
+        looked = self._done + self._failed
+        parts = [
+            f"{looked:,} of {self._known:,} addresses, {self._done:,} sitemaps",
+            f"{self._pages:,} pages" if self._pages else "",
+            f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
+            f"{int(seconds) // 60}:{int(seconds) % 60:02}",
+            self._busy(),
+        ]
+        return Text(" · ".join(part for part in parts if part), style="dim", no_wrap=True)
+
+    def _busy(self) -> str:
+        hosts = [printable(host) for host, count in self._hosts.items() if count > 0]
+        more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
+        return ", ".join(hosts[:_MOST_HOSTS]) + more
+
+    def __rich__(self) -> Text:
+        return self.line()
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """Show a live line on the standard error, if that is a terminal and nobody wants quiet."""
+    counts = Progress()
+    if quiet or not sys.stderr.isatty():
+        yield counts
+        return
+    console = Console(stderr=True, highlight=False, emoji=False)
+    with Live(counts, console=console, refresh_per_second=_PER_SECOND, transient=True):
+        yield counts
+
+
+def size(number: int) -> str:
+    """Give a number of bytes as people read it."""
+    value = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:  # noqa: PLR2004
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"  # noqa: PLR2004
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""

@@ -1,0 +1,44 @@
+"""How a crawl is to be made: what the caller of a front door has said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from usp.crawl.choice import Choice
+from usp.crawl.crawl import Crawl
+from usp.limits import DEFAULT, Limits
+from usp.store import Store
+
+if TYPE_CHECKING:
+    from usp.crawl.events import Listener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every front door takes beside the address and the client."""
+
+    choice: Choice = field(default_factory=Choice)
+    limits: Limits = DEFAULT
+    crawl_delay: bool = False
+    keep_partial: bool = False  # whether Ctrl-C ends the crawl with what is there
+    on_event: Listener | None = None
+
+    def crawl(self, client: object) -> Crawl:
+        """Begin a crawl with a client."""
+        return Crawl(
+            choice=self.choice,
+            per_host=getattr(client, "max_concurrent_requests", 1),
+            limits=self.limits,
+            crawl_delay=self.crawl_delay,
+        )
+
+    def store(self) -> Store:
+        """Give a store for what the crawl fetches."""
+        return Store(spool=self.limits.spool_bytes)
+
+    @property
+    def most_bytes(self) -> int | None:
+        """How many bytes of a body a client should give: one more, and the limit is passed."""
+        most = self.limits.document_bytes
+        return None if most is None else most + 1

@@ -1,0 +1,72 @@
+"""How much a crawl may take: of the network, of this machine, of your time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+_MIB = 1024 * 1024
+_GIB = 1024 * _MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a crawl may use. Reaching a limit keeps what is there, and says so.
+
+    ``None`` lifts a limit.
+    """
+
+    document_bytes: int | None = 100 * _MIB
+    """Bytes of one document as they are received; the protocol allows 50 MiB."""
+
+    unpacked_bytes: int | None = 256 * _MIB
+    """Bytes of one document after decompression."""
+
+    ratio: float | None = 250
+    """How many times its size a document may become when it is unpacked, once it is large."""
+
+    depth: int | None = 11
+    """How deep below its start a sitemap is followed."""
+
+    sitemaps: int | None = 100_000
+    """Sitemaps in one tree."""
+
+    pages: int | None = None
+    """Pages in one tree."""
+
+    redirects: int | None = 20
+    """Redirects on the way to one document."""
+
+    spool_bytes: int | None = 20 * _GIB
+    """Bytes of documents that are kept in the temporary file of one tree."""
+
+    document_seconds: float | None = 600
+    """Seconds for one document, from the request to its last byte."""
+
+    lowest_rate: float | None = 100
+    """Bytes a second, over half a minute, below which a transfer is given up."""
+
+    seconds: float | None = 24 * 3600
+    """Seconds for the whole crawl."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None:
+                continue
+            whole = "int" in str(field.type)
+            kind = "a whole number" if whole else "a number"
+            number = isinstance(value, int if whole else int | float)
+            if isinstance(value, bool) or not number or not value >= 0:
+                raise ValueError(f"the limit {field.name} is {kind} from 0 on, or None: {value!r}")
+
+    def reached(self, name: str) -> str:
+        """Say that a limit is reached, and how it is raised."""
+        value = getattr(self, name)
+        number = f"{value:,}" if isinstance(value, int) else f"{value or 0:g}"
+        return (
+            f"the limit {name}={number} is reached"
+            f" (raise it with Limits({name}=…), on the command line with --max {name}=…)"
+        )
+
+
+DEFAULT = Limits()

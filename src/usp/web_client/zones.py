@@ -1,0 +1,282 @@
+"""Which addresses a crawl may connect to: a website must not lead it into somebody's own network."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import ipaddress
+import re
+import socket
+import threading
+import unicodedata
+from dataclasses import dataclass
+
+from urllib3.util import parse_url
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+_IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Refused(Exception):  # noqa: N818 - says what happened, as the other names here do
+    """An address that a crawl may not connect to; the message says why, and what permits it."""
+
+
+class Zone(enum.Enum):
+    """Where an address is; the value is what a message calls it."""
+
+    PUBLIC = "public"
+    LOOPBACK = "loopback"
+    PRIVATE = "private"
+    LINK_LOCAL = "link-local"
+    SPECIAL = "special-purpose"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zones:
+    """What a crawl may connect to, beside public addresses.
+
+    ``allow`` names networks (``"10.0.0.0/8"``), addresses and hosts; ``"any"`` permits everything.
+    With ``trust_start`` a crawl that begins in a private network, or on this machine, may ask whatever
+    is there. Without it a start is trusted no more than any other address.
+    """
+
+    allow: tuple[str, ...] = ()
+    trust_start: bool = True
+
+    def __post_init__(self) -> None:
+        given: object = self.allow
+        if isinstance(given, str):
+            raise ValueError(  # noqa: TRY004 - as every other entry that makes no sense
+                f"allow is a tuple of networks, addresses and host names: ({given!r},)"
+            )
+        object.__setattr__(self, "allow", tuple(self.allow))
+        for entry in self.allow:
+            _read(entry)
+
+
+_ANY = "any"
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\Z)[\w-]{1,63}(\.[\w-]{1,63})*")
+
+
+def _read(entry: str) -> _IPNetwork | str:
+    """Read an entry of the list of what is allowed."""
+    text = entry.strip() if isinstance(entry, str) else ""
+    try:
+        return ipaddress.ip_network(text.strip("[]"))
+    except ValueError as error:
+        reason = f" ({error})" if "/" in text and "host bits" in str(error) else ""
+    name = _name(text)
+    if not _HOST_NAME.fullmatch(name) or name.isdigit():
+        raise ValueError(
+            f"{entry!r} is no network such as '10.0.0.0/8', no address and no host name{reason}"
+        )
+    return name
+
+
+def _name(host: str) -> str:
+    """Give a host's name as names are compared."""
+    host = host.strip("[]").rstrip(".").lower()
+    try:
+        return host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        return host
+
+
+# Addresses ------------------------------------------------------------------------------------------
+
+_TABLE = {
+    Zone.LOOPBACK: "127.0.0.0/8 0.0.0.0/32 ::1/128 ::/128",  # connecting to nowhere means: here
+    Zone.PRIVATE: "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10",
+    Zone.LINK_LOCAL: "169.254.0.0/16 fe80::/10",
+    Zone.SPECIAL: (
+        "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15"
+        " 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32 3fff::/20"
+    ),
+    Zone.PUBLIC: "0.0.0.0/0 2000::/3",  # no other IPv6 addresses are given to anybody
+}
+_NETWORKS = [
+    (ipaddress.ip_network(network), zone)
+    for zone, line in _TABLE.items()
+    for network in line.split()
+]
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_COMPATIBLE = ipaddress.IPv6Network("::/96")
+_IN_COMPATIBLE = 1 << 16  # below are :: and ::1, and nothing that was ever an IPv4 address
+
+
+def zone_of(address: IPAddress) -> Zone:
+    """Tell where an address is; one that carries an IPv4 address is where that one is."""
+    address = _inside(address)
+    for network, zone in _NETWORKS:
+        if address.version == network.version and address in network:
+            return zone
+    return Zone.SPECIAL
+
+
+def _inside(address: IPAddress) -> IPAddress:
+    """Give the IPv4 address in an IPv6 address, where there is one."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    plain = ipaddress.IPv6Address(int(address))  # without the name of an interface
+    if plain in _NAT64 or (plain in _COMPATIBLE and int(plain) >= _IN_COMPATIBLE):
+        return ipaddress.IPv4Address(int(plain) & 0xFFFF_FFFF)
+    return address
+
+
+_DOTS = str.maketrans("。．｡", "...")  # noqa: RUF001 - what browsers and resolvers take for a dot
+_NUMBERS = re.compile(r"[0-9][0-9a-fx]*(\.[0-9][0-9a-fx]*){0,3}")
+
+
+def literal_of(host: str) -> IPAddress | None:
+    """Give the address that a host is written as, in any way that resolvers understand, or None."""
+    text = unicodedata.normalize("NFKC", host.translate(_DOTS)).strip("[]").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        pass
+    if not _NUMBERS.fullmatch(text):
+        return None
+    try:
+        return ipaddress.IPv4Address(
+            socket.inet_aton(text)
+        )  # 127.1, 0x7f000001, 2130706433, 0177.1
+    except OSError:
+        return None
+
+
+_LOCAL_NAMES = {
+    "localhost": Zone.LOOPBACK,
+    "local": Zone.PRIVATE,
+    "internal": Zone.PRIVATE,
+    "localdomain": Zone.PRIVATE,
+}
+
+
+def zone_of_name(host: str) -> Zone:
+    """Tell where a host is as far as its name shows: where nobody here looks up its address."""
+    address = literal_of(host)
+    if address is not None:
+        return zone_of(address)
+    return _LOCAL_NAMES.get(_name(host).rpartition(".")[2], Zone.PUBLIC)
+
+
+def host_in(url: str) -> str:
+    """Give the host of a URL as clients read it; an empty one if there is none."""
+    try:
+        return (parse_url(url.lstrip()).host or "").strip("[]")
+    except ValueError:
+        return ""
+
+
+# The gate -------------------------------------------------------------------------------------------
+
+_TRUSTED = frozenset({Zone.LOOPBACK, Zone.PRIVATE})
+
+
+class Gate:
+    """Says to which addresses one crawl may connect. May be asked from several threads.
+
+    Public addresses are always allowed, and so is what :class:`Zones` allows. The zone in which the
+    host of the start really answers is allowed from then on, if it is this machine or a private
+    network; a start that is written as an address is in a zone from the beginning.
+    """
+
+    def __init__(self, zones: Zones | None = None, start_url: str | None = None) -> None:
+        self._zones = zones or Zones()
+        entries = [_read(entry) for entry in self._zones.allow]
+        self._any = _ANY in entries
+        self._names = {entry for entry in entries if isinstance(entry, str)}
+        self._networks = [entry for entry in entries if not isinstance(entry, str)]
+        self._lock = threading.Lock()
+        self._start: str | None = None
+        self._zone: Zone | None = None
+        if start_url is not None:
+            self.begin(start_url)
+
+    def begin(self, url: str) -> None:
+        """Take a URL as the start, unless there is one."""
+        host = host_in(url)
+        with self._lock:
+            if self._start is not None or not host:
+                return
+            self._start = _name(host)
+            literal = literal_of(host)
+            if literal is not None:
+                self._zone = zone_of(literal)
+            elif self._start.rpartition(".")[2] == "localhost":
+                self._zone = Zone.LOOPBACK
+
+    def admit(self, host: str, address: str) -> None:
+        """See whether a host may be asked at an address; raises :class:`Refused`."""
+        where = _address(address)
+        self._judge(host, where, zone_of(where))
+
+    def connected(self, host: str, address: str) -> None:
+        """Take note of where a connection leads; raises :class:`Refused` if it may not go there."""
+        where = _address(address)
+        with self._lock:
+            self._judge(host, where, zone_of(where))
+            self._learn(host, zone_of(where))
+
+    def admit_name(self, host: str) -> None:
+        """See whether a proxy may be asked for a host; raises :class:`Refused`."""
+        zone = zone_of_name(host)
+        with self._lock:
+            self._judge(host, literal_of(host), zone)
+            self._learn(host, zone)
+
+    def _learn(self, host: str, zone: Zone) -> None:
+        if self._zone is None and _name(host) == self._start:
+            # The zones of a name's strange addresses are nobody's network: nothing more is trusted.
+            self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
+
+    def _judge(self, host: str, address: IPAddress | None, zone: Zone) -> None:
+        if self._any or zone is Zone.PUBLIC or self._allows(host, address):
+            return
+        if self._zones.trust_start:
+            known = self._zone
+            if known is zone:
+                return
+            if known is None and zone in _TRUSTED and _name(host) == self._start:
+                return
+        raise Refused(self._message(host, address, zone))
+
+    def _allows(self, host: str, address: IPAddress | None) -> bool:
+        if _name(host) in self._names:
+            return True
+        if address is None:
+            return False
+        forms = {address, _inside(address)}
+        return any(
+            form in network
+            for network in self._networks
+            for form in forms
+            if form.version == network.version
+        )
+
+    def _message(self, host: str, address: IPAddress | None, zone: Zone) -> str:
+        entry = str(address) if address is not None else _name(host)
+        spelled = literal_of(host) is not None
+        at = entry if spelled or address is None else f"{host} at {entry}"
+        kind = "address" if address is not None else "name"
+        if not self._zones.trust_start:
+            why = "only public addresses are trusted"
+        elif self._zone is None:
+            why = "it is not where the crawl began"
+        else:
+            why = f"the crawl began at a {self._zone.value} address"
+        return (
+            f"refused to connect to {at} (a {zone.value} {kind}): {why};"
+            f' Zones(allow=("{entry}",)) or --allow-network {entry} permits it'
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _address(text: str) -> IPAddress:
+    return ipaddress.ip_address(text)

@@ -1,0 +1,279 @@
+"""The pause that robots.txt asks for: kept if the caller wants it, and no longer than a minute."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from player import World, error, index, pages, received, url
+
+from usp.crawl.crawl import Crawl
+from usp.crawl.fetch import Fetch, Look
+from usp.formats.document import Role
+from usp.formats.parser import ChildEntry
+from usp.formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser
+from usp.objects.sitemap import IndexRobotsTxtSitemap
+from usp.stream import pages as stream
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    LocalWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+from website import paths, robots, urlset
+
+NAMES = [f"a{number}" for number in range(6)]
+
+
+def robots_txt(delay: float | None, *names: str):
+    children = tuple(ChildEntry(url(name)) for name in names)
+    look = Look(IndexRobotsTxtSitemap, children=children, crawl_delay=delay)
+    return lambda order: received(order.url, look)
+
+
+def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...] = ()) -> Crawl:
+    crawl = Crawl(per_host=per_host, crawl_delay=crawl_delay, chance=lambda: 0.5)
+    crawl.want(url("robots.txt"), role=Role.ROBOTS)
+    for name in known:
+        crawl.want(url(name), probe=True)
+    return crawl
+
+
+def starts(crawl: Crawl, world: World, takes: float = 0.0, room: int = 16) -> list:
+    """Drive a crawl whose every request takes so long; give when which request began."""
+    under_way: list[tuple[float, Fetch]] = []
+    begun: list[tuple[float, str]] = []
+    for _ in range(2000):
+        for order in crawl.next_fetches(room - len(under_way), world.now):
+            under_way.append((world.now + takes, order))
+            begun.append((world.now, order.url))
+        crawl.take_events()
+        if crawl.complete:
+            return begun
+        due = crawl.wake_at(room=len(under_way) < room)
+        if under_way and (due is None or due >= under_way[0][0]):
+            world.now, order = under_way.pop(0)
+            crawl.finished(order, world.answer(order), world.now)
+        else:
+            assert due is not None
+            assert due > world.now, "it wakes for nothing"
+            world.now = due
+    raise AssertionError("the crawl does not end")
+
+
+def gaps(begun: list, host: str = "http://h/") -> list[float]:
+    times = [time for time, name in begun if name.startswith(host)]
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+@pytest.mark.parametrize("takes", [0.0, 1.0, 7.0])
+def test_the_gap_between_the_beginnings_of_requests_is_kept(takes):
+    crawl = begin()
+    world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    begun = starts(crawl, world, takes)
+    assert [name for _, name in begun] == [url("robots.txt"), *map(url, NAMES)]
+    wanted = max(5.0, takes)
+    assert gaps(begun)[1:] == [wanted] * (len(NAMES) - 1)
+
+
+def test_nothing_else_of_that_host_is_asked_before_robots_txt_came():
+    crawl = begin(known=("sitemap.xml", "sitemap_index.xml"))
+    crawl.want("http://other/x")
+    world = World({"robots.txt": robots_txt(None), "http://other/x": pages()})
+    begun = starts(crawl, world, takes=3.0)
+    assert begun[:2] == [(0.0, url("robots.txt")), (0.0, "http://other/x")]
+    assert {time for time, name in begun[2:]} == {3.0}
+
+
+def test_nothing_else_is_asked_before_a_robots_txt_that_stumbled_has_come():
+    crawl = begin(known=("sitemap.xml", "sitemap_index.xml"))
+    busy = error("503 Service Unavailable", retryable=True)
+    world = World({"robots.txt": [busy, busy, robots_txt(5.0)]})
+    begun = starts(crawl, world)
+    asked = [name for _, name in begun]
+    assert asked[:3] == [url("robots.txt")] * 3
+    assert gaps(begun)[3:] == [5.0]
+
+
+def test_without_a_delay_in_robots_txt_the_host_is_asked_as_ever():
+    for delay in (None, 0.0):
+        crawl = begin()
+        world = World({"robots.txt": robots_txt(delay, *NAMES)} | dict.fromkeys(NAMES, pages()))
+        begun = starts(crawl, world, takes=1.0)
+        assert [time for time, _ in begun] == [0, 1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("message", ["404 Not Found", "403 Forbidden", "500 Broken"])
+def test_without_a_robots_txt_the_host_is_asked_as_ever(message):
+    crawl = begin(known=("b1", "b2", "b3"))
+    world = World({"robots.txt": error(message)} | dict.fromkeys(("b1", "b2", "b3"), pages()))
+    assert [time for time, _ in starts(crawl, world, takes=1.0)] == [0, 1, 1, 1]
+
+
+def test_without_the_option_nothing_changes():
+    crawl = begin(crawl_delay=False, known=("b1", "b2"))
+    world = World({"robots.txt": robots_txt(9.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    begun = starts(crawl, world, takes=1.0)
+    assert [time for time, _ in begun[:3]] == [0, 0, 0]
+    assert begun[-1][0] <= 3
+
+
+def test_the_gap_of_one_host_is_not_that_of_another():
+    others = [f"http://other/{number}" for number in range(4)]
+    crawl = begin()
+    world = World(
+        {"robots.txt": robots_txt(5.0, *NAMES, *others)}
+        | dict.fromkeys(NAMES, pages())
+        | dict.fromkeys(others, pages())
+    )
+    begun = starts(crawl, world, takes=1.0)
+    assert [time for time, name in begun if "other" in name] == [1, 1, 1, 1]
+    assert gaps(begun)[1:] == [5.0] * 5
+
+
+def test_repeats_keep_the_gap_too():
+    crawl = begin()
+    busy = error("503 Service Unavailable", retryable=True)
+    world = World(
+        {"robots.txt": robots_txt(5.0, *NAMES)}
+        | dict.fromkeys(NAMES, pages())
+        | {"a1": [busy, busy, pages()], "a3": error("500 Broken", retryable=True)}
+    )
+    begun = starts(crawl, world)
+    assert len(begun) == 1 + len(NAMES) + 2 + 4
+    assert set(gaps(begun)[1:]) == {5.0}
+
+
+def test_a_failing_host_that_asked_for_a_pause_is_still_asked_one_thing_at_a_time():
+    """Neither failures nor a success after them may end the pause."""
+    crawl = begin()
+    broken = error("500 Broken", retryable=True)
+    answers = {"robots.txt": robots_txt(5.0, *NAMES)} | {name: [broken, pages()] for name in NAMES}
+    begun = starts(crawl, World(answers))
+    assert min(gaps(begun)[1:]) == 5.0
+
+
+def test_the_children_of_an_index_keep_the_gap():
+    crawl = begin()
+    world = World(
+        {"robots.txt": robots_txt(2.0, "i"), "i": index(*NAMES)} | dict.fromkeys(NAMES, pages())
+    )
+    begun = starts(crawl, world)
+    assert gaps(begun)[1:] == [2.0] * 6
+
+
+def test_the_whole_crawl_is_no_longer_than_it_must_be():
+    crawl = begin()
+    world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+    starts(crawl, world)
+    assert world.now <= 5.0 * len(NAMES)
+
+
+# What robots.txt says -----------------------------------------------------------------------------
+
+
+def delay_of(text: str) -> float | None:
+    parser = IndexRobotsTxtSitemapParser("http://h/robots.txt")
+    parser.feed(text)
+    parser.close()
+    return parser.crawl_delay
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("User-agent: *\nCrawl-delay: 5\n", 5.0),
+        ("user-agent:*\ncrawl-delay:0.5", 0.5),
+        ("User-Agent: *\r\nDisallow: /x\r\nCrawl-Delay: 7 # seconds\r\n", 7.0),
+        ("Crawl-delay: 3\n", 3.0),
+        ("\ufeffUser-agent: *\nCrawl-delay: 4\n", 4.0),
+        ("User-agent: *\nCrawl-delay: 60\n", 60.0),
+        ("User-agent: *\nCrawl-delay: 61\n", 60.0),
+        ("User-agent: *\nCrawl-delay: 999999999\n", 60.0),
+        ("User-agent: *\nCrawl-delay: 0\n", 0.0),
+        ("User-agent: *\nCrawl-delay: -1\n", None),
+        ("User-agent: *\nCrawl-delay: soon\n", None),
+        ("User-agent: *\nCrawl-delay: nan\n", None),
+        ("User-agent: *\nCrawl-delay: 1e9\n", None),
+        ("User-agent: *\nCrawl-delay:\n", None),
+        ("User-agent: *\nDisallow:\n", None),
+    ],
+)
+def test_the_pause_is_read_and_bounded(text, delay):
+    assert MAX_CRAWL_DELAY == 60.0
+    assert delay_of(text) == delay
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("User-agent: bing\nCrawl-delay: 9\n", None),
+        ("User-agent: bing\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n", 2.0),
+        ("User-agent: *\nCrawl-delay: 2\n\nUser-agent: bing\nCrawl-delay: 9\n", 2.0),
+        ("User-agent: bing\nUser-agent: *\nCrawl-delay: 3\n", 3.0),
+        ("User-agent: *\nUser-agent: bing\nCrawl-delay: 3\n", 3.0),
+        ("User-agent: *\nDisallow: /\nUser-agent: bing\nCrawl-delay: 9\n", None),
+        ("User-agent: *\nSitemap: http://h/a\nCrawl-delay: 3\n", 3.0),
+    ],
+)
+def test_only_the_group_of_all_robots_counts(text, delay):
+    assert delay_of(text) == delay
+
+
+# Through the front doors --------------------------------------------------------------------------
+
+
+class Recording(AbstractWebClient):
+    """Answers from a table, several at a time, and remembers the order."""
+
+    max_concurrent_requests = 4
+
+    def __init__(self, answers) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    def set_max_response_data_length(self, max_response_data_length) -> None:
+        pass
+
+    def get(self, url):
+        self.asked.append(url.removeprefix("http://h"))
+        answer = self._answers.get(url.removeprefix("http://h"))
+        if answer is None:
+            return WebClientErrorResponse("404 Not Found", retryable=False)
+        return LocalWebClientSuccessResponse(url, answer.replace("{base}", "http://h"))
+
+
+@pytest.mark.parametrize("door", [sitemap_tree_for_homepage, stream])
+def test_the_front_doors_keep_a_pause(door):
+    """The clock is real here."""
+    beginnings = []
+
+    class Timed(Recording):
+        def get(self, url):
+            beginnings.append(time.monotonic())
+            return super().get(url)
+
+    site = {"/robots.txt": robots("/a.xml", "/b.xml", "/c.xml") + "Crawl-delay: 0.05\n"}
+    site |= {f"/{name}.xml": urlset(f"/{name}") for name in "abc"}
+    client = Timed(site)
+    result = door("http://h/", client, use_known_paths=False, crawl_delay=True)
+    assert [page.url for page in getattr(result, "all_pages", lambda: result)()] == [
+        "http://h/a",
+        "http://h/b",
+        "http://h/c",
+    ]
+    assert client.asked == ["/robots.txt", "/a.xml", "/b.xml", "/c.xml"]
+    assert beginnings[3] - beginnings[2] >= 0.045
+    assert beginnings[2] - beginnings[1] >= 0.045
+
+
+def test_the_tree_is_the_same_with_and_without_the_pause(serve):
+    site = serve(
+        {"/robots.txt": robots("/a.xml", "/b.xml") + "Crawl-delay: 0.01\n"}
+        | {"/a.xml": urlset("/1"), "/b.xml": urlset("/2"), "/sitemap.xml": urlset("/3")}
+    )
+    slow = sitemap_tree_for_homepage(site.base + "/", crawl_delay=True)
+    assert site.most_at_once["base"] == 1
+    assert slow == sitemap_tree_for_homepage(site.base + "/")
+    assert paths(slow, site.base) == ["/1", "/2", "/3"]

@@ -1,0 +1,277 @@
+"""Hosts that fail: slowed down, given up, and never for what a single document did."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from player import World, error, index, pages, play, received, url
+
+from usp.crawl.build import node_for
+from usp.crawl.crawl import Crawl
+from usp.crawl.fetch import Failed, Look
+from usp.crawl.hosts import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
+from usp.objects.sitemap import PagesTextSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+BROKEN = error("500 Internal Server Error", retryable=True)
+MISSING = error("404 Not Found")
+FINE = received("http://h/", Look(PagesTextSitemap))
+
+
+def failed(
+    message: str = "500 Internal Server Error",
+    *,
+    retryable: bool = True,
+    silent: bool = False,
+    unreachable: bool = False,
+) -> Failed:
+    response = WebClientErrorResponse(message, retryable)
+    response.silent = silent
+    response.unreachable = unreachable
+    return Failed(response)
+
+
+def silent(order):
+    return failed("read timed out", silent=True)
+
+
+def reason_of(place) -> str:
+    return node_for(place).reason.partition(": ")[2]
+
+
+# What is thought of a host ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        failed("500 Internal Server Error"),
+        failed("503 Service Unavailable"),
+        failed("429 Too Many Requests"),
+        failed("501 Not Implemented", retryable=False),
+        failed("connection reset"),
+    ],
+)
+def test_a_host_is_slow_after_three_failures_in_a_row_and_not_after_two(result):
+    hosts = Hosts()
+    for number in range(1, SLOW_AFTER + 1):
+        hosts.judge("h", result, float(number))
+        assert hosts.is_slow("h") == (number == SLOW_AFTER == 3)
+    assert not hosts.is_slow("another")
+    hosts.judge("h", FINE, 9.0)
+    assert not hosts.is_slow("h")
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405, 410, 451])
+def test_what_is_about_one_document_says_nothing_about_its_host(status):
+    hosts = Hosts()
+    for number in range(50):
+        hosts.judge("h", failed(f"{status} No", retryable=False), float(number))
+    assert not hosts.is_slow("h")
+    assert hosts.given_up("h") is None
+
+
+def test_a_404_between_failures_shows_that_the_host_is_well():
+    hosts = Hosts()
+    for number in range(100):
+        hosts.judge("h", failed(), float(number))
+        hosts.judge("h", failed(), number + 0.4)
+        hosts.judge("h", failed("404 Not Found", retryable=False), number + 0.5)
+        assert not hosts.is_slow("h")
+    assert hosts.given_up("h") is None
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds", "gives_up"),
+    [
+        (MAX_FAILURES, MAX_FAILING, True),
+        (MAX_FAILURES - 1, MAX_FAILING + 100, False),
+        (MAX_FAILURES + 100, MAX_FAILING - 0.1, False),
+    ],
+)
+def test_a_host_is_given_up_after_ten_failures_over_twenty_seconds(failures, seconds, gives_up):
+    assert (MAX_FAILURES, MAX_FAILING) == (10, 20.0)
+    hosts = Hosts()
+    for number in range(failures):
+        hosts.judge("h", failed(), 100.0 + seconds * number / (failures - 1))
+    assert (hosts.given_up("h") is not None) == gives_up
+    assert hosts.given_up("another") is None
+
+
+def test_a_success_begins_the_count_and_the_clock_anew():
+    hosts = Hosts()
+    for number in range(9):
+        hosts.judge("h", failed(), number * 5.0)
+    hosts.judge("h", FINE, 45.0)
+    for number in range(MAX_FAILURES):
+        hosts.judge("h", failed(), 46.0 + number)
+    assert hosts.given_up("h") is None
+    hosts.judge("h", failed(), 46.0 + MAX_FAILING)
+    assert hosts.given_up("h") is not None
+
+
+def test_a_host_where_nobody_is_is_given_up_at_once_and_a_silent_one_after_two_requests():
+    hosts = Hosts()
+    hosts.judge("dead", failed("refused", retryable=False, unreachable=True), 0.0)
+    assert "nobody answers" in hosts.given_up("dead")
+    assert "refused" in hosts.given_up("dead")
+    assert MAX_SILENT == 2
+    hosts.judge("mute", failed("timed out", silent=True), 0.0)
+    assert hosts.given_up("mute") is None
+    hosts.judge("mute", failed("timed out", silent=True), 0.0)
+    assert "timed out" in hosts.given_up("mute")
+
+
+@pytest.mark.parametrize("answer", [FINE, failed("404 Not Found", retryable=False), failed()])
+def test_a_host_that_has_answered_once_is_not_given_up_for_two_silences(answer):
+    hosts = Hosts()
+    hosts.judge("h", answer, 0.0)
+    for _ in range(5):
+        hosts.judge("h", failed("timed out", silent=True), 1.0)
+    assert hosts.given_up("h") is None
+
+
+# What the crawl makes of it -----------------------------------------------------------------------
+
+
+def test_a_failing_host_is_asked_for_one_thing_at_a_time_until_it_answers_again():
+    crawl = Crawl(per_host=4)
+    for number in range(20):
+        crawl.want(url(f"a{number}"))
+    under_way = crawl.next_fetches(10, 0.0)
+    assert len(under_way) == 4
+    for _ in range(2):
+        order = under_way.pop(0)
+        crawl.finished(order, BROKEN(order), 0.0)
+        under_way += crawl.next_fetches(10, 0.0)
+        assert len(under_way) == 4
+    for left in (3, 2, 1):  # the third failure, and those that were under way already
+        order = under_way.pop(0)
+        crawl.finished(order, BROKEN(order), 0.0)
+        under_way += crawl.next_fetches(10, 0.0)
+        assert len(under_way) == left
+    order = under_way.pop()
+    crawl.finished(order, BROKEN(order), 0.0)
+    under_way += crawl.next_fetches(10, 0.0)
+    assert len(under_way) == 1
+    order = under_way.pop()
+    crawl.finished(order, pages()(order), 0.0)
+    assert len(crawl.next_fetches(10, 0.0)) == 4
+
+
+def test_another_host_is_asked_as_much_as_ever():
+    crawl = Crawl(per_host=3)
+    for number in range(10):
+        crawl.want(f"http://bad/{number}")
+        crawl.want(f"http://good/{number}")
+    under_way = crawl.next_fetches(100, 0.0)
+    for order in [order for order in under_way if "bad" in order.url]:
+        crawl.finished(order, BROKEN(order), 0.0)
+        under_way.remove(order)
+    under_way += crawl.next_fetches(100, 0.0)
+    assert sum("bad" in order.url for order in under_way) == 1
+    assert sum("good" in order.url for order in under_way) == 3
+
+
+def play_slowly(crawl: Crawl, world: World, seconds: float) -> None:
+    """Drive a crawl where every request takes so many seconds, one at a time."""
+    for _ in range(1000):
+        orders = crawl.next_fetches(1, world.now)
+        crawl.take_events()
+        if crawl.complete:
+            return
+        if not orders:
+            world.now = crawl.wake_at()
+            continue
+        world.now += seconds
+        crawl.finished(orders[0], world.answer(orders[0]), world.now)
+    raise AssertionError("the crawl does not end")
+
+
+def test_a_host_that_keeps_failing_is_given_up_with_one_reason_for_all_that_is_left():
+    crawl = Crawl(chance=lambda: 0.5)
+    names = [f"a{number}" for number in range(40)]
+    places = [crawl.want(url(name)) for name in names]
+    alive = crawl.want("http://alive/a")
+    world = World(dict.fromkeys(names, BROKEN) | {"http://alive/a": pages()})
+    play_slowly(crawl, world, 3.0)
+    asked = [name for name in world.asked if "alive" not in name]
+    assert len(asked) == 10  # over 27 seconds
+    reasons = Counter(reason_of(place) for place in places)
+    assert reasons == {
+        "500 Internal Server Error": 1,  # the tenth failure, after which it is not repeated
+        "this host keeps failing (the last time: 500 Internal Server Error)": 39,
+    }
+    assert node_for(alive).page_count() == 1
+
+
+def test_ten_failures_within_a_moment_are_not_enough():
+    crawl = Crawl(chance=lambda: 0.5)
+    names = [f"a{number}" for number in range(12)]
+    places = [crawl.want(url(name)) for name in names]
+    world = World(dict.fromkeys(names, BROKEN))
+    play(crawl, world)
+    assert len(world.asked) == 12 * 5
+    assert {reason_of(place) for place in places} == {"500 Internal Server Error"}
+
+
+def test_a_site_full_of_holes_is_asked_for_everything():
+    crawl = Crawl(per_host=1)
+    names = [f"a{number}" for number in range(60)]
+    place = crawl.want(url("i"))
+    world = World({"i": index(*names)} | dict.fromkeys(names, MISSING))
+    play_slowly(crawl, world, 3.0)
+    assert world.asked == [url("i"), *map(url, names)]
+    assert len(node_for(place).failures()) == 60
+
+
+def test_a_host_where_nobody_is_is_asked_once_and_its_reason_stands_at_every_sitemap():
+    crawl = Crawl(per_host=1)
+    names = [f"http://dead/{number}" for number in range(6)]
+    place = crawl.want(url("i"))
+    dead = error("connection refused", unreachable=True)
+    world = World({"i": index(*names)} | dict.fromkeys(names, dead))
+    play(crawl, world)
+    assert world.asked == [url("i"), names[0]]
+    first, *others = node_for(place).failures()
+    assert (first.url, first.attempts) == (names[0], 1)
+    assert {(failure.attempts, failure.status) for failure in others} == {(0, None)}
+    assert [failure.url for failure in others] == names[1:]
+    assert all("nobody answers at this host" in failure.reason for failure in others)
+
+
+def test_a_silent_host_is_asked_twice():
+    crawl = Crawl(per_host=1, chance=lambda: 0.5)
+    names = [f"http://mute/{number}" for number in range(6)]
+    for name in names:
+        crawl.want(name)
+    world = World(dict.fromkeys(names, silent))
+    play(crawl, world)
+    assert len(world.asked) == 2
+
+
+def test_what_is_under_way_at_a_host_that_is_given_up_still_counts():
+    crawl = Crawl(per_host=2)
+    first, second = (crawl.want(f"http://h/{name}") for name in "ab")
+    one, two = crawl.next_fetches(2, 0.0)
+    crawl.finished(one, error("refused", unreachable=True)(one), 0.0)
+    crawl.finished(two, pages()(two), 0.0)
+    assert crawl.complete
+    assert hasattr(node_for(first), "reason")
+    assert node_for(second).page_count() == 1
+
+
+def test_what_came_in_part_before_its_host_was_given_up_is_kept():
+    """A transfer broke off; before it can be tried again, nobody is there any more."""
+    crawl = Crawl(per_host=2, chance=lambda: 0.5)
+    part, other = crawl.want(url("a")), crawl.want(url("b"))
+    one, two = crawl.next_fetches(2, 0.0)
+    look = Look(PagesTextSitemap, broken="reset", unfinished="reset")
+    crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
+    crawl.finished(two, error("refused", unreachable=True)(two), 0.0)
+    assert crawl.next_fetches(2, 100.0) == []
+    assert crawl.complete
+    assert node_for(part).page_count() == 1
+    assert [failure.reason for failure in node_for(part).failures()] == ["reset"]
+    assert not node_for(other).is_complete

@@ -1,0 +1,303 @@
+"""Limits and broken transfers in the stream: it is that of the tree, whatever happens on the way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_web import Client, Doc, Response, Web
+from patience import soon, within
+from test_stream_any_order import Hand, UnderWay, listed
+from webs import webs
+
+from usp.crawl.crawl import Crawl
+from usp.crawl.fetch import Failed, Reception
+from usp.crawl.reading import PageStream
+from usp.limits import Limits
+from usp.stream import pages
+from usp.tree import sitemap_tree_for_homepage, website_search
+from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
+from website import Answer, index, robots, urlset
+
+MANY = [f"/{number:04}" for number in range(400)]
+
+
+@dataclass(frozen=True)
+class Flaky(Doc):
+    """Breaks off after so many pieces: one number for each try, the last one for ever."""
+
+    breaks: tuple[int | None, ...] = (None,)
+
+
+class FlakyResponse(Response):
+    """Breaks off where its document says, this time."""
+
+    def __init__(self, web, doc, url, before, turn: int) -> None:
+        super().__init__(web, doc, url, before)
+        self._break = doc.breaks[min(turn, len(doc.breaks) - 1)] if breaks(doc) else None
+
+    def body(self):
+        for number, piece in enumerate(super().body()):
+            if self._break is not None and number >= self._break:
+                raise BrokenBody("the line went dead")
+            yield piece
+
+
+def breaks(doc: Doc) -> bool:
+    return isinstance(doc, Flaky)
+
+
+class FlakyClient(Client):
+    """A client for threads; see :class:`Flaky`."""
+
+    def get(self, url: str):
+        turn = self.web.asked.count(url.removeprefix(self.web.base))
+        answer = self.web.answer(url)
+        if isinstance(answer, WebClientErrorResponse):
+            return answer
+        return FlakyResponse(self.web, *answer, self.before, turn)
+
+
+class FlakyHand(Hand):
+    """Drives a crawl by hand, within limits, against a flaky web."""
+
+    def __init__(self, web: Web, crawl: Crawl, choose) -> None:
+        super().__init__(web, crawl, choose)
+        self.client = FlakyClient(web)
+        self.orders: list[str] = []
+
+    def step(self) -> None:
+        for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
+            self.orders.append(order.url)
+            answer = self.client.get(order.url)
+            if isinstance(answer, WebClientErrorResponse):
+                self.crawl.finished(order, Failed(answer), self.now)
+            else:
+                self._begin(order, answer)
+        if self.crawl.complete:
+            return
+        if self.under_way:
+            self.grow(self.under_way[self.choose(len(self.under_way))])
+        else:
+            self.now = max(self.now, self.crawl.wake_at() or self.now)
+
+    def _begin(self, order, answer) -> None:
+        announce = partial(self.crawl.arriving, order)
+        limits = self.crawl.limits
+        reception = Reception(order, answer, self.store, time.monotonic(), announce, limits)
+        self.under_way.append(UnderWay(order, reception, answer))
+
+
+def by_hand(web: Web, options, choose, limits: Limits):
+    """Give the pages of the stream, and the tree of the same crawl."""
+    crawl = Crawl(per_host=3, limits=limits, chance=lambda: 0.5)
+    website = website_search(web.base + "/", **options)(crawl)
+    stream, hand = PageStream(crawl, website.holds), FlakyHand(web, crawl, choose)
+    given = []
+    for _ in range(20_000):
+        given += [(page.sitemap_url, page.url) for page in stream.ready()]
+        if stream.over:
+            break
+        hand.step()
+    else:
+        raise AssertionError("the stream does not end")
+    for _ in range(20_000):
+        if crawl.complete:
+            return given, website.tree(), hand
+        if not hand.under_way:
+            crawl.abandon()
+            return given, website.tree(), hand
+        hand.step()
+    raise AssertionError("the crawl does not end")
+
+
+# Pieces are so large that each of them, if it comes at all, shows what the document is.
+flaky = st.builds(
+    lambda size, pieces, breaks: Flaky(
+        urlset(*(f"/{n:03}" for n in range(size))), pieces=pieces, breaks=tuple(breaks)
+    ),
+    st.integers(40, 60),
+    st.integers(1, 8),
+    st.lists(st.none() | st.integers(0, 8), min_size=1, max_size=4),
+)
+
+
+@given(st.lists(flaky, min_size=1, max_size=4), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_transfers_that_break_off_anywhere_give_the_stream_of_the_tree(docs, chance):
+    names = [f"/{number}.xml" for number in range(len(docs))]
+    web = Web({"/robots.txt": robots(*names)} | dict(zip(names, docs, strict=True)))
+    options = {"use_known_paths": False}
+    streamed, tree, _ = by_hand(web, options, chance.randrange, Limits())
+    assert streamed == listed(tree)
+
+
+def test_a_try_that_breaks_off_at_once_does_not_cost_what_came_before_it():
+    """The second try ends within the XML declaration."""
+    doc = Flaky(urlset(*MANY[:7]), pieces=30, breaks=(20, 1))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    streamed, tree, _ = by_hand(web, {"use_known_paths": False}, lambda _: 0, Limits())
+    assert streamed
+    assert streamed == listed(tree)
+
+
+@given(webs(), st.randoms(use_true_random=False), st.integers(0, 12))
+@settings(max_examples=150, deadline=None)
+def test_the_stream_and_the_tree_are_cut_at_the_same_page(web, chance, limit):
+    docs, options = web
+    docs = {path: replace(doc, broken=False) for path, doc in docs.items()}
+    options["extra_known_paths"] = []
+    streamed, tree, _ = by_hand(Web(docs), options, chance.randrange, Limits(pages=limit))
+    assert len(streamed) <= limit
+    assert streamed == listed(tree)
+
+
+@given(webs(with_stray=True), st.randoms(use_true_random=False), st.integers(0, 12))
+@settings(max_examples=100, deadline=None)
+def test_stray_pages_are_cut_at_the_same_page(web, chance, limit):
+    docs, options = web
+    docs = {path: replace(doc, broken=False) for path, doc in docs.items()}
+    options["extra_known_paths"] = []
+    streamed, tree, _ = by_hand(Web(docs), options, chance.randrange, Limits(pages=limit))
+    assert streamed == listed(tree)
+
+
+def test_known_paths_that_stand_in_the_tree_already_do_not_count():
+    site = {"/robots.txt": robots("/0.xml"), "/0.xml": urlset("/1", "/2"), "/1.xml": urlset("/3")}
+    options = {"use_known_paths": False, "extra_known_paths": ["0.xml", "1.xml"]}
+    streamed, tree, _ = by_hand(Web(site), options, lambda _: 0, Limits(pages=3))
+    assert [url for _, url in streamed] == ["http://h/1", "http://h/2", "http://h/3"]
+    assert streamed == listed(tree)
+
+
+@given(webs(), st.randoms(use_true_random=False), st.integers(1, 400))
+@settings(max_examples=60, deadline=None)
+def test_documents_that_are_cut_at_their_size_are_cut_in_the_stream(web, chance, limit):
+    docs, options = web
+    limits = Limits(document_bytes=limit)
+    streamed, tree, _ = by_hand(Web(docs), options, chance.randrange, limits)
+    assert streamed == listed(tree)
+
+
+SITE = {
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/b.xml", "/c.xml"),
+    "/a.xml": urlset("/a1", "/a2"),
+    "/b.xml": urlset("/b1", "/b2"),
+    "/c.xml": urlset("/c1", "/c2"),
+}
+ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
+
+
+def stream(client, **options) -> list[str]:
+    options.setdefault("use_known_paths", False)
+    return [page.url.removeprefix("http://h") for page in pages("http://h/", client, **options)]
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2, 3, 5, 6, 7, None])
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_exactly_so_many_pages_come_as_the_tree_keeps(allowed, at_once):
+    limits = Limits(pages=allowed)
+    found = stream(Client(Web(SITE), at_once), limits=limits)
+    assert found == ALL[:allowed]
+    tree = sitemap_tree_for_homepage(
+        "http://h/", Client(Web(SITE), at_once), use_known_paths=False, limits=limits
+    )
+    assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
+
+
+def test_nothing_is_asked_for_after_the_last_page():
+    web = Web(SITE)
+    assert stream(Client(web, 1), use_known_paths=True, limits=Limits(pages=3)) == ALL[:3]
+    assert web.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
+    assert not web.open.total()
+
+
+def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
+    """The rest of a document without end is not waited for."""
+    filler = b"".join(b"<url><loc>http://h/%05d</loc></url>" % n for n in range(5000))
+    site = serve({"/robots.txt": robots("/a.xml")})
+    site.answers["/a.xml"] = Answer("<urlset>", endless=filler)
+    with within(10):
+        found = list(pages(site.base + "/", use_known_paths=False, limits=Limits(pages=50)))
+    assert [page.url for page in found] == [f"http://h/{n:05}" for n in range(50)]
+    assert threads_end()
+
+
+@pytest.mark.usefixtures("quick_retries")
+@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize(
+    ("breaks", "whole"),
+    [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)],
+)
+def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again(
+    breaks, whole, at_once
+):
+    doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
+    site = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": doc, "/b.xml": urlset("/last")}
+    found = stream(FlakyClient(Web(site), at_once))
+    assert found[-1] == "/last"
+    assert len(found) == len(set(found))
+    assert found[:-1] == MANY if whole else found[:-1] == MANY[: len(found) - 1]
+    tree = sitemap_tree_for_homepage(
+        "http://h/", FlakyClient(Web(site), at_once), use_known_paths=False
+    )
+    assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
+    assert tree.is_complete == whole
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
+    """The first pages are there while the first try is still under way."""
+    gate = threading.Event()
+
+    def before(url: str, number: int) -> None:
+        if url.endswith("/a.xml") and number == 49:
+            gate.wait(10)
+
+    doc = Flaky(urlset(*MANY), pieces=100, breaks=(50, None))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    coming = pages("http://h/", FlakyClient(web, 4, before), use_known_paths=False)
+    with within(10):
+        first = [next(coming).url for _ in range(100)]
+        assert web.asked.count("/a.xml") == 1
+        gate.set()
+        rest = [page.url for page in coming]
+    assert first + rest == [f"http://h{path}" for path in MANY]
+    assert web.asked.count("/a.xml") == 2
+
+
+def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end):
+    gate = threading.Event()
+    site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})
+    started = time.monotonic()
+    with within(4):
+        found = [
+            page.url.removeprefix(site.base)
+            for page in pages(site.base + "/", use_known_paths=False, limits=Limits(seconds=0.4))
+        ]
+    took = time.monotonic() - started
+    gate.set()
+    assert took < 4.0
+    assert found[:2] == ["/a1", "/a2"]
+    assert 102 < len(found) < 400
+    assert found[2:] == [*MANY[: len(found) - 4], "/c1", "/c2"]
+    assert threads_end()
+
+
+def test_a_stream_that_is_closed_after_a_broken_transfer_asks_no_more():
+    gate = threading.Event()
+    doc = Flaky(urlset(*MANY), pieces=100, breaks=(50,))
+    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": doc})
+    coming = pages("http://h/", FlakyClient(web, 4), use_known_paths=False)
+    with within(10):
+        next(coming)
+        coming.close()
+    gate.set()
+    assert soon(lambda: not web.open.total())
+    assert web.asked.count("/a.xml") <= 2

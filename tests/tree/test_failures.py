@@ -1,0 +1,417 @@
+"""Whether a tree is complete, and if not, what is missing and why."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import pickle
+
+import pytest
+
+from usp.objects.problem import Failure
+from usp.objects.sitemap import (
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesXMLSitemap,
+)
+from usp.tree import (
+    sitemap_from_bytes,
+    sitemap_from_file,
+    sitemap_from_str,
+    sitemap_tree_for_homepage,
+    sitemap_tree_for_sitemap,
+)
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    LocalWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+from website import Answer, index, paths, robots, rss, urlset
+
+pytestmark = pytest.mark.usefixtures("quick_retries")
+
+SITE = {
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/b.xml"),
+    "/a.xml": urlset("/a"),
+    "/b.xml": urlset("/b"),
+}
+HTML = "<!DOCTYPE html><html><head><title>Oops</title></head><body>Not here</body></html>"
+
+
+def crawl(site, **options):
+    return sitemap_tree_for_homepage(site.base + "/", **options)
+
+
+def listed(tree, base: str) -> list[tuple]:
+    """Give the failures of a tree as path, attempts and status."""
+    return [
+        (failure.url.removeprefix(base), failure.attempts, failure.status)
+        for failure in tree.failures()
+    ]
+
+
+def test_a_complete_site_says_so_at_every_node(serve):
+    site = serve(SITE | {"/sitemap.xml": urlset("/c"), "/sitemap.txt": "{base}/d\n"})
+    tree = crawl(site)
+    assert paths(tree, site.base) == ["/a", "/b", "/c", "/d"]
+    for node in [tree, *tree.all_sitemaps()]:
+        assert node.is_complete
+        assert node.failures() == []
+
+
+def test_a_site_without_sitemaps_is_complete(serve):
+    tree = crawl(serve({}))
+    assert tree.sub_sitemaps == []
+    assert tree.is_complete
+
+
+@pytest.mark.parametrize(
+    ("status", "attempts"), [(404, 1), (410, 1), (403, 1), (401, 1), (500, 5), (503, 5), (429, 5)]
+)
+def test_a_child_that_is_refused_is_named_with_its_status(serve, status, attempts):
+    site = serve(SITE | {"/b.xml": Answer(status=status)})
+    tree = crawl(site, use_known_paths=False)
+    assert paths(tree, site.base) == ["/a"]
+    assert not tree.is_complete
+    assert listed(tree, site.base) == [("/b.xml", attempts, status)]
+    (failure,) = tree.failures()
+    assert str(status) in failure.reason
+    a, b = tree.sub_sitemaps[0].sub_sitemaps[0].sub_sitemaps
+    assert a.is_complete
+    assert b.failures() == [failure]
+    assert failure.reason == b.reason
+
+
+def test_a_server_that_turns_robots_away_is_answered_with_advice(serve):
+    site = serve(SITE | {"/b.xml": Answer(status=403)})
+    (failure,) = crawl(site, use_known_paths=False).failures()
+    for advice in ("403", "user_agent", "fewer requests", "pause"):
+        assert advice in failure.reason
+
+
+def test_a_404_comes_without_advice(serve):
+    site = serve({"/robots.txt": robots("/a.xml")})
+    (failure,) = crawl(site, use_known_paths=False).failures()
+    assert "user_agent" not in failure.reason
+
+
+def test_a_dead_host_is_no_complete_site(serve):
+    site = serve({})
+    site.close()
+    tree = crawl(site)
+    assert tree.sub_sitemaps == []
+    assert not tree.is_complete
+    failures = tree.failures()
+    assert failures[0].url == site.url("/robots.txt")
+    assert failures[0].attempts == 1
+    assert "refused" in failures[0].reason
+    assert {failure.status for failure in failures} == {None}
+    assert {failure.attempts for failure in failures[1:]} <= {0}
+
+
+def test_a_dead_host_of_one_sitemap_is_named(serve):
+    site, dead = serve(SITE), serve({})
+    dead.close()
+    site.answers["/i.xml"] = index("/a.xml", dead.base + "/x.xml", dead.base + "/y.xml")
+    tree = crawl(site, use_known_paths=False)
+    assert paths(tree, site.base) == ["/a"]
+    assert [failure.url for failure in tree.failures()] == [
+        dead.base + "/x.xml",
+        dead.base + "/y.xml",
+    ]
+
+
+# What stands nowhere in the tree ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [Answer(status=404), Answer(status=410), HTML, ""])
+def test_a_robots_txt_that_is_not_there_is_nothing_that_is_missing(serve, answer):
+    site = serve({"/robots.txt": answer, "/sitemap.xml": urlset("/p")})
+    tree = crawl(site)
+    assert paths(tree, site.base) == ["/p"]
+    assert tree.is_complete
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(503, 5), (500, 5), (403, 1), (401, 1)])
+def test_a_robots_txt_that_could_not_be_had_is_missing(serve, status, attempts):
+    site = serve({"/robots.txt": Answer(status=status), "/sitemap.xml": urlset("/p")})
+    tree = crawl(site)
+    assert paths(tree, site.base) == ["/p"]
+    assert not tree.is_complete
+    assert listed(tree, site.base) == [("/robots.txt", attempts, status)]
+    assert all(node.url != site.url("/robots.txt") for node in tree.all_sitemaps())
+
+
+def test_a_robots_txt_that_comes_in_the_end_is_not_missing(serve):
+    site = serve(SITE | {"/robots.txt": [Answer(status=503)] * 3 + [robots("/i.xml")]})
+    tree = crawl(site)
+    assert paths(tree, site.base) == ["/a", "/b"]
+    assert tree.is_complete
+
+
+@pytest.mark.parametrize("status", [404, 410, 400, 401, 403, 405, 451])
+def test_a_known_path_that_is_refused_is_not_missing(serve, status):
+    site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
+    assert crawl(site).is_complete
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 429])
+def test_a_known_path_that_cannot_be_told_is_missing(serve, status):
+    site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
+    tree = crawl(site)
+    assert paths(tree, site.base) == ["/a", "/b"]
+    assert listed(tree, site.base) == [("/sitemap.xml", 2, status)]
+
+
+def test_a_known_path_with_html_is_not_missing(serve):
+    assert crawl(serve(SITE | {"/sitemap.xml": HTML})).is_complete
+
+
+def test_a_known_path_that_robots_txt_declares_too_is_listed_once(serve):
+    site = serve({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": Answer(status=500)})
+    assert listed(crawl(site), site.base) == [("/sitemap.xml", 5, 500)]
+
+
+@pytest.mark.parametrize(("status", "missing"), [(404, False), (410, False), (500, True)])
+def test_a_homepage_that_was_to_be_looked_at_counts_as_robots_txt_does(serve, status, missing):
+    site = serve(SITE | {"/": Answer(status=status)})
+    tree = crawl(site, use_html_links=True)
+    assert [failure.url for failure in tree.failures()] == [site.base + "/"] * missing
+    assert crawl(site).is_complete
+
+
+def test_a_homepage_that_breaks_off_may_have_had_more_links(serve):
+    page = '<html><head><link rel="sitemap" href="/a.xml">' + " " * 900 + "</head></html>"
+    site = serve(SITE | {"/": Answer(page, cut=200)})
+    tree = crawl(site, use_html_links=True, use_robots=False, use_known_paths=False)
+    assert paths(tree, site.base) == ["/a"]
+    assert [failure.url for failure in tree.failures()] == [site.base + "/"]
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml"])
+def test_a_guard_in_front_of_the_site_is_no_complete_site(serve, path):
+    """The page of a guard says nothing about what is behind it."""
+    guard = "<html><head><title>Just a moment...</title></head><body>cf-chl-</body></html>"
+    tree = crawl(serve({path: guard}))
+    assert not tree.is_complete
+
+
+# What is there, but not as a whole ----------------------------------------------------------------
+
+
+def cut(document: str) -> str:
+    return document[: len(document) - 30]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        cut(urlset("/1", "/2", "/3")),
+        cut(rss("/1", "/2", "/3")),
+        gzip.compress(urlset("/1").encode())[:-9],
+        gzip.compress(urlset(*map(str, range(500))).encode())[:200],
+        gzip.compress(urlset("/1").encode())[:-8] + b"\0\0\0\0\0\0\0\0",
+    ],
+    ids=["urlset", "rss", "gzip without its end", "half a gzip", "gzip with a wrong sum"],
+)
+def test_a_document_that_breaks_off_by_itself_is_named_and_asked_for_once(serve, body):
+    site = serve(SITE | {"/a.xml": body})
+    tree = crawl(site, use_known_paths=False)
+    assert listed(tree, site.base) == [("/a.xml", 1, 200)]
+    assert site.hits["/a.xml"] == 1
+    assert "/b" in paths(tree, site.base)
+
+
+def test_an_index_that_breaks_off_is_named_and_its_children_are_followed(serve):
+    site = serve(SITE | {"/i.xml": index("/a.xml", "/b.xml")[:-20]})
+    tree = crawl(site, use_known_paths=False)
+    assert paths(tree, site.base)[0] == "/a"
+    assert listed(tree, site.base) == [("/i.xml", 1, 200)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        urlset("/1") + "\n\n",
+        urlset("/1") + "<!-- made by us -->",
+        urlset(),
+        rss("/1"),
+        "{base}/1\n{base}/2",
+        gzip.compress(urlset("/1").encode()) + b"\0" * 100,
+        urlset("<url><loc>nowhere</loc></url>", "<url></url>"),
+        '<?xml version="1.0"?><urlset/>',
+    ],
+    ids=["blanks", "comment", "empty", "rss", "text", "padding", "bad entries", "one tag"],
+)
+def test_a_document_that_is_whole_is_complete_whatever_is_in_it(serve, body):
+    site = serve(SITE | {"/a.xml": body})
+    assert crawl(site, use_known_paths=False).failures() == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        HTML.removeprefix("<!DOCTYPE html>"),
+        HTML,
+    ],
+)
+def test_a_child_that_is_no_sitemap_is_named(serve, page):
+    site = serve(SITE | {"/a.xml": page})
+    tree = crawl(site, use_known_paths=False)
+    assert listed(tree, site.base) == [("/a.xml", 1, 200)]
+    assert "HTML" in tree.failures()[0].reason
+
+
+def test_children_that_a_callback_leaves_out_are_not_missing(serve):
+    site = serve(SITE | {"/b.xml": Answer(status=500)})
+    tree = crawl(
+        site, use_known_paths=False, recurse_callback=lambda url, *_: not url.endswith("b.xml")
+    )
+    assert tree.is_complete
+    tree = crawl(site, use_known_paths=False, recurse_list_callback=lambda *_: [])
+    assert tree.is_complete
+
+
+def test_a_sitemap_that_stands_twice_is_listed_once(serve):
+    site = serve({"/robots.txt": robots("/i.xml", "/j.xml")})
+    site.answers |= {"/i.xml": index("/gone.xml"), "/j.xml": index("/gone.xml", "/cut.xml")}
+    site.answers["/cut.xml"] = cut(urlset("/1"))
+    site.answers["/i.xml"] = index("/gone.xml", "/cut.xml")
+    tree = crawl(site, use_known_paths=False)
+    assert listed(tree, site.base) == [("/gone.xml", 1, 404), ("/cut.xml", 1, 200)]
+    (robots_txt,) = tree.sub_sitemaps
+    assert robots_txt.failures() == tree.failures()
+    assert [len(node.failures()) for node in robots_txt.sub_sitemaps] == [2, 2]
+
+
+def test_failures_stand_in_the_order_of_the_tree_after_what_stands_nowhere(serve):
+    site = serve(
+        {"/robots.txt": robots("/i.xml", "/z.xml"), "/i.xml": index("/y.xml", "/x.xml")}
+        | {"/sitemap.xml": Answer(status=500)}
+    )
+    urls = [failure.url.removeprefix(site.base) for failure in crawl(site).failures()]
+    assert urls == ["/sitemap.xml", "/y.xml", "/x.xml", "/z.xml"]
+
+
+# Documents at hand --------------------------------------------------------------------------------
+
+
+def test_the_children_of_a_text_at_hand_are_not_fetched_and_named():
+    tree = sitemap_from_str(index("http://h/a.xml", "http://h/b.xml"))
+    assert not tree.is_complete
+    assert [(f.url, f.attempts, f.status) for f in tree.failures()] == [
+        ("http://h/a.xml", 0, None),
+        ("http://h/b.xml", 0, None),
+    ]
+    assert all("Un-fetched" in failure.reason for failure in tree.failures())
+    assert sitemap_from_str(urlset("http://h/p")).is_complete
+
+
+def test_a_document_at_hand_that_breaks_off_is_named(tmp_path):
+    whole = urlset("http://h/1", "http://h/2").encode()
+    assert sitemap_from_bytes(whole, "http://h/s.xml").is_complete
+    for damaged in (whole[:-20], gzip.compress(whole)[:-9], gzip.compress(whole)[:60]):
+        tree = sitemap_from_bytes(damaged, "http://h/s.xml")
+        assert [failure.url for failure in tree.failures()] == ["http://h/s.xml"]
+        file = tmp_path / "s.xml"
+        file.write_bytes(damaged)
+        assert not sitemap_from_file(file).is_complete
+    assert not sitemap_from_bytes(b"<html>", "http://h/s.xml").is_complete
+
+
+# As a value ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def partial(serve):
+    return crawl(
+        serve(SITE | {"/robots.txt": Answer(status=503), "/sitemap.xml": cut(urlset("/1"))})
+    )
+
+
+def test_failures_survive_pickling_and_copying(partial):
+    assert len(partial.failures()) == 2
+    for other in (pickle.loads(pickle.dumps(partial)), copy.deepcopy(partial), copy.copy(partial)):
+        assert other.failures() == partial.failures()
+        assert not other.is_complete
+        assert other == partial
+
+
+def test_failures_do_not_make_trees_different():
+    failure = Failure("http://h/robots.txt", "503", 5, 503)
+    page = PagesXMLSitemap("http://h/a.xml", [])
+    damaged = PagesXMLSitemap("http://h/a.xml", [], failure=Failure("http://h/a.xml", "broke off"))
+    assert page == damaged
+    assert page.is_complete
+    assert not damaged.is_complete
+    one = IndexWebsiteSitemap("http://h/", [page])
+    other = IndexWebsiteSitemap("http://h/", [damaged], not_found=[failure])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert [f.url for f in other.failures()] == ["http://h/robots.txt", "http://h/a.xml"]
+    assert one.to_dict() == other.to_dict()
+
+
+def test_nodes_that_a_program_builds_itself_are_complete_unless_they_are_invalid():
+    assert IndexXMLSitemap("http://h/i.xml", [PagesXMLSitemap("http://h/a.xml", [])]).is_complete
+    invalid = InvalidSitemap("http://h/b.xml", "why not")
+    assert invalid.failures() == [Failure("http://h/b.xml", "why not")]
+    assert not IndexXMLSitemap("http://h/i.xml", [invalid]).is_complete
+
+
+def test_a_failure_is_a_value():
+    failure = Failure("http://h/", "no", 2, 500)
+    assert failure == pickle.loads(pickle.dumps(failure))
+    assert {failure: 1}[Failure("http://h/", "no", 2, 500)] == 1
+    with pytest.raises(AttributeError):
+        failure.url = "x"
+
+
+# Clients of users ---------------------------------------------------------------------------------
+
+
+class Own(AbstractWebClient):
+    """Knows only messages, as clients did before there was ``status``."""
+
+    def __init__(self, error: WebClientErrorResponse | None) -> None:
+        self._error = error
+        self.asked = 0
+
+    def set_max_response_data_length(self, max_response_data_length) -> None:
+        pass
+
+    def get(self, url):
+        self.asked += 1
+        return self._error or LocalWebClientSuccessResponse(url, "")
+
+
+@pytest.mark.parametrize(
+    ("message", "retryable", "attempts", "status"),
+    [
+        ("404 Not Found", False, 1, 404),
+        ("503 Service Unavailable", True, 5, 503),
+        ("500 Internal Server Error", True, 5, 500),
+        ("500", True, 5, 500),
+        ("timed out", True, 3, None),
+        ("5000 things failed", True, 3, None),
+        ("certificate is not valid", False, 1, None),
+    ],
+)
+def test_the_status_of_an_error_without_one_is_read_from_its_message(
+    message, retryable, attempts, status
+):
+    client = Own(WebClientErrorResponse(message, retryable))
+    tree = sitemap_tree_for_sitemap("http://h/a.xml", client)
+    (failure,) = tree.failures()
+    assert (failure.attempts, failure.status) == (attempts, status)
+    assert message in failure.reason
+    assert client.asked == attempts
+
+
+def test_a_robots_txt_that_a_users_client_says_is_not_there_is_not_missing():
+    tree = sitemap_tree_for_homepage(
+        "http://h/", Own(WebClientErrorResponse("404 Not Found", retryable=False))
+    )
+    assert tree.is_complete

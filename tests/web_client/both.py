@@ -1,0 +1,156 @@
+"""Asks both clients the same, and fakes what is around them: names, and where addresses are."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import aiohttp
+import requests
+
+from usp.limits import Limits
+from usp.web_client import zones
+from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.requests_client import RequestsWebClient
+
+KINDS = ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
+
+
+def fetch(
+    kind, *urls, start=None, limits=None, session=None, auth=None, between=None, **options
+) -> list:
+    """Fetch URLs with one client, in a crawl if there is a start: bodies, or errors, or what broke."""
+    own = "own session" in kind
+    if kind.startswith("requests"):
+        return _threads(urls, start, limits, session or {}, own, auth, between, options)
+    return asyncio.run(_loop(urls, start, limits, session or {}, own, auth, between, options))
+
+
+def _threads(urls, start, limits, session, own, auth, between, options):
+    timeout = options.pop("timeout", None)
+    proxy = options.pop("proxy", None)
+    mine = requests.Session() if own else None
+    for name, value in session.items():
+        getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
+    given = RequestsWebClient(session=mine, auth=auth, **options)
+    if timeout:
+        given.set_timeout(timeout)
+    if proxy:
+        given.set_proxies({"http": proxy, "https": proxy})
+    client = given.for_crawl(start, limits or Limits()) if start else given
+    results = []
+    for url in urls:
+        response = client.get(url)
+        if between:
+            between()
+        if isinstance(response, WebClientErrorResponse):
+            results.append(response)
+            continue
+        try:
+            results.append(b"".join(response.body()))
+        except BrokenBody as error:
+            results.append(error)
+        response.close()
+    client.close()
+    given.close()
+    if mine:
+        mine.close()
+    return results
+
+
+async def _loop(urls, start, limits, session, own, auth, between, options):
+    async with contextlib.AsyncExitStack() as stack:
+        mine = None
+        if own:
+            if "auth" in session:
+                session = session | {"auth": aiohttp.BasicAuth(*session["auth"])}
+            new = aiohttp.ClientSession(auto_decompress=False, **session)
+            mine = await stack.enter_async_context(new)
+        if auth:
+            options["auth"] = aiohttp.BasicAuth(*auth)
+        given = AiohttpWebClient(session=mine, **options)
+        stack.push_async_callback(given.close)
+        client = given.for_crawl(start, limits or Limits()) if start else given
+        stack.push_async_callback(client.close)
+        results = []
+        for url in urls:
+            response = await client.get(url)
+            if between:
+                between()
+            if isinstance(response, WebClientErrorResponse):
+                results.append(response)
+                continue
+            try:
+                results.append(b"".join([piece async for piece in response.body()]))
+            except BrokenBody as error:
+                results.append(error)
+            await response.close()
+        return results
+
+
+def fake_names(monkeypatch, names: dict[str, list[str] | list[list[str]]]) -> list[str]:
+    """Give names their addresses, one list for ever or one for each time; gives what was looked up."""
+    real, asked = socket.getaddrinfo, []
+
+    def getaddrinfo(host, port, *args, **options):
+        host = host.decode() if isinstance(host, bytes) else host
+        if host not in names:
+            return real(host, port, *args, **options)
+        asked.append(host)
+        answers = names[host]
+        if isinstance(answers[0], list):
+            answers = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [
+            (
+                socket.AF_INET6 if ":" in address else socket.AF_INET,
+                socket.SOCK_STREAM,
+                6,
+                "",
+                (address, port or 0, 0, 0) if ":" in address else (address, port or 0),
+            )
+            for address in answers
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def fake_zones(monkeypatch, **places: str) -> None:
+    """Let addresses count as if they were elsewhere: ``fake_zones(patch, public="127.0.0.1")``."""
+    real = zones.zone_of
+    table = {
+        address: zones.Zone[name.upper()]
+        for name, line in places.items()
+        for address in line.split()
+    }
+    monkeypatch.setattr(zones, "zone_of", lambda address: table.get(str(address)) or real(address))
+
+
+@contextlib.contextmanager
+def speaking(talk: Callable[[socket.socket], object], host: str = "127.0.0.1") -> Iterator[str]:
+    """Serve whatever ``talk`` sends on each connection, after the request has come; gives the URL."""
+    with socket.create_server((host, 0)) as server:
+        over = threading.Event()
+
+        def answer(connection: socket.socket) -> None:
+            with connection, contextlib.suppress(OSError):
+                connection.recv(65536)
+                talk(connection)
+
+        def accept() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    connection, _ = server.accept()
+                    threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield f"http://{host}:{server.getsockname()[1]}/"
+        over.set()
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        thread.join(5)

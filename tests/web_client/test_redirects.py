@@ -1,0 +1,152 @@
+"""Redirects: followed hop by hop, joined as ``requests`` joins them, up to the limit."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import requests
+from both import KINDS, fetch, speaking
+
+from usp.limits import Limits
+from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.redirects import BadRedirect, follow
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer
+
+
+def chain(length: int) -> dict:
+    """Give answers of which ``/`` is that many redirects away from ``there``."""
+    steps = {f"/{n}": Answer(redirect=f"/{n + 1}") for n in range(1, length)}
+    return steps | {"/": Answer(redirect="/1"), f"/{length}": "there"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limit", [1, 3, None])
+def test_as_many_redirects_are_followed_as_the_limit_says(kind, limit, serve):
+    length = limit or 40
+    site = serve(chain(length))
+    limits = Limits(redirects=limit)
+    assert fetch(kind, site.url("/"), start=site.base, limits=limits) == [b"there"]
+    if limit is None:
+        return
+    site = serve(chain(limit + 1))
+    (result,) = fetch(kind, site.url("/"), start=site.base, limits=limits)
+    assert isinstance(result, WebClientErrorResponse)
+    assert result.message() == limits.reached("redirects")
+    assert "--max redirects=" in result.message()
+    assert not result.retryable()
+    assert not result.unreachable
+    assert not site.hits[f"/{limit + 1}"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_redirects_at_all_can_be_the_limit(kind, serve):
+    site = serve(chain(1))
+    limits = Limits(redirects=0)
+    (result,) = fetch(kind, site.url("/"), start=site.base, limits=limits)
+    assert "redirects=0" in result.message()
+    assert site.hits == {"/": 1}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_outside_a_crawl_twenty_are_followed(kind, serve):
+    site = serve(chain(20))
+    assert fetch(kind, site.url("/")) == [b"there"]
+    site = serve(chain(21))
+    (result,) = fetch(kind, site.url("/"))
+    assert "redirects=20" in result.message()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "target",
+    ["ftp://h/x", "file:///etc/passwd", "gopher://h/", "javascript:1"],
+)
+def test_a_redirect_to_something_else_than_http_is_an_error(kind, target, serve):
+    site = serve({"/": Answer(redirect=target)})
+    (result,) = fetch(kind, site.url("/"), start=site.base)
+    assert isinstance(result, WebClientErrorResponse)
+    assert "no HTTP URL" in result.message()
+    assert not result.retryable()
+
+
+def test_both_clients_tell_the_way(serve):
+    site = serve(chain(2))
+    expected = (site.url("/2"), (site.url("/"), site.url("/1")))
+    client = RequestsWebClient()
+    response = client.get(site.url("/"))
+    assert (response.url(), response.redirects()) == expected
+    response.close()
+    client.close()
+
+    async def ask():
+        client = AiohttpWebClient()
+        response = await client.get(site.url("/"))
+        await response.close()
+        await client.close()
+        return response.url(), response.redirects()
+
+    assert asyncio.run(ask()) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_body_of_a_redirect_is_not_read(kind, serve):
+    """It may have no end; every hop would wait for it."""
+    site = serve({"/": Answer("x", redirect="/there", endless=b"x" * 65536), "/there": "there"})
+    assert fetch(kind, site.url("/"), start=site.base) == [b"there"]
+
+
+# Joining, compared with requests -------------------------------------------------------------------------
+
+LOCATIONS = [
+    "/x", "x", "../x", "?q=1", "//other.example/x", "http://other.example/x", "HTTP://other.example/x",
+    "/a b", "/%7Ex%zz", "/x#new", "http://other.example", "/ü", "http://h.example:8080/y?a=b c#d", ".", "",
+    "/a|b", "x:y/z",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("location", LOCATIONS)
+@pytest.mark.parametrize(
+    "url", ["http://h.example/a/b?c=d", "http://h.example/a/b#old", "https://h.example"]
+)
+def test_a_location_is_joined_as_requests_joins_it(url, location):
+    session = requests.Session()
+    response = requests.Response()
+    response.status_code, response._content, response._content_consumed = 302, b"", True
+    request = requests.Request("GET", url).prepare()
+    response.url, response.request = request.url, request
+    response.raw = type("Raw", (), {"_original_response": None})()
+    response.headers["Location"] = location.encode().decode("latin-1")
+    response.close = lambda: None
+    followed = session.resolve_redirects(response, request, yield_requests=True)
+    try:
+        expected = next(followed).url
+    except StopIteration:
+        expected = None
+    if not location:
+        assert expected is None  # and the clients take it for no redirect
+    elif not expected.startswith("http"):
+        with pytest.raises(BadRedirect):
+            follow(request.url, location)
+    else:
+        assert follow(request.url, location.encode()) == expected
+
+
+def test_a_location_that_is_not_utf8_is_latin_1():
+    assert follow("http://h.example/", "/é".encode("latin-1")) == "http://h.example/%C3%A9"
+    assert follow("http://h.example/", "/é".encode()) == "http://h.example/%C3%A9"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_location_beyond_ascii_is_followed(kind, encoding, serve):
+    if (kind, encoding) == ("requests, own session", "latin-1"):
+        pytest.skip("requests reads every location as UTF-8, and fails")
+    site = serve({"/%C3%A9": "there"})
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + site.url("/é").encode(
+        encoding
+    )
+    with speaking(lambda connection: connection.sendall(head + b"\r\n\r\n")) as url:
+        assert fetch(kind, url, start=url) == [b"there"]

@@ -1,0 +1,249 @@
+"""Secrets go home: not to other hosts, not after a redirect, not where HTTPS was left."""
+
+from __future__ import annotations
+
+import aiohttp
+import pytest
+import requests
+from both import KINDS, fetch
+
+from usp.web_client.identity import Identity, host_of
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+SECRETS = {"Authorization": "secret", "Cookie": "a=secret", "Proxy-Authorization": "secret"}
+OWN = ["requests, own session", "aiohttp, own session"]
+
+
+@pytest.fixture
+def site(serve):
+    return serve(
+        {
+            "/": "home",
+            "/away": Answer(redirect="{alt}/there"),
+            "alt:/there": "there",
+            "alt:/back": Answer(redirect="{base}/"),
+            "/set": Answer("set", headers={"Set-Cookie": "own=base; Path=/"}),
+            "alt:/set": Answer("set", headers={"Set-Cookie": "own=alt; Path=/"}),
+        }
+    )
+
+
+def told(site, path) -> dict[str, str]:
+    """Give the secret headers of the last request for a path."""
+    request = [request for request in site.requests if request.path == path][-1]
+    return {name: value for name, value in request.headers.items() if name in SECRETS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_secret_headers_go_home_only(kind, site):
+    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
+    fetch(kind, *urls, start=site.base, headers=SECRETS | {"X-Open": "1"})
+    assert told(site, "/") == SECRETS
+    assert told(site, "/away") == SECRETS
+    assert told(site, "alt:/there") == {}
+    assert told(site, "alt:/back") == {}
+    assert all(request.headers["X-Open"] == "1" for request in site.requests)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_home_is_the_start_and_not_what_is_asked_first(kind, site):
+    fetch(kind, site.url("alt:/there"), site.url("/"), start=site.base, headers=SECRETS)
+    assert told(site, "alt:/there") == {}
+    assert told(site, "/") == SECRETS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_auth_goes_home_only(kind, site):
+    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
+    fetch(kind, *urls, start=site.base, auth=("me", "secret"))
+    basic = {"Authorization": "Basic bWU6c2VjcmV0"}
+    assert (told(site, "/"), told(site, "/away")) == (basic, basic)
+    assert (told(site, "alt:/there"), told(site, "alt:/back")) == ({}, {})
+
+
+@pytest.mark.parametrize("kind", OWN)
+@pytest.mark.parametrize(
+    ("session", "expected"),
+    [
+        ({"headers": SECRETS}, SECRETS),
+        ({"auth": ("me", "secret")}, {"Authorization": "Basic bWU6c2VjcmV0"}),
+        ({"cookies": {"a": "secret"}}, {"Cookie": "a=secret"}),
+    ],
+    ids=["headers", "auth", "cookies"],
+)
+def test_the_secrets_of_a_session_go_home_only(kind, session, expected, site):
+    urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back", "/")]
+    assert fetch(kind, *urls, start=site.base, session=session) == [
+        b"home", b"there", b"there", b"home", b"home",
+    ]  # fmt: skip
+    assert told(site, "/") == expected
+    assert told(site, "/away") == expected
+    assert told(site, "alt:/there") == {}
+    assert told(site, "alt:/back") == {}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_what_is_not_secret_in_a_session_goes_to_everybody(kind, site):
+    session = {"headers": {"X-Open": "1", "User-Agent": "mine/1", **SECRETS}}
+    fetch(kind, site.url("/"), site.url("alt:/there"), start=site.base, session=session)
+    for request in site.requests:
+        assert (request.headers["X-Open"], request.headers["User-Agent"]) == ("1", "mine/1")
+
+
+@pytest.mark.parametrize("kind", ["requests", "requests, own session"])
+def test_cookies_of_servers_stay_with_their_host(kind, site):
+    urls = [site.url(path) for path in ("/set", "alt:/set", "/", "alt:/there")]
+    session = {"cookies": {"mine": "secret"}} if "own" in kind else {}
+    fetch(kind, *urls, start=site.base, session=session)
+    mine = ["mine=secret"] if session else []
+    assert sorted(told(site, "/")["Cookie"].split("; ")) == sorted([*mine, "own=base"])
+    assert told(site, "alt:/there") == {"Cookie": "own=alt"}
+
+
+def test_aiohttp_keeps_no_cookies_of_hosts_that_are_addresses(site):
+    urls = [site.url(path) for path in ("/set", "alt:/set", "/", "alt:/there")]
+    fetch("aiohttp", *urls, start=site.base)
+    assert (told(site, "/"), told(site, "alt:/there")) == ({}, {})
+
+
+def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):
+    site.answers |= {"/r?key=secret": Answer(redirect="/b"), "/b": "b", "alt:/there": "there"}
+    with requests.Session() as session:
+        session.params = {"key": "secret"}
+        client = RequestsWebClient(session=session)
+        assert client.get(site.url("/r")).raw_data() == b"b"
+        assert client.get(site.url("alt:/there")).raw_data() == b"there"
+    assert set(site.hits) == {"/r?key=secret", "/b", "alt:/there"}
+
+
+def test_the_hooks_of_a_session_are_called(site):
+    seen = []
+    with requests.Session() as session:
+        session.hooks["response"] = lambda response, **_: seen.append(response.status_code)
+        RequestsWebClient(session=session).get(site.url("/away")).close()
+    assert seen == [302, 200]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_password_in_an_address_stays_with_its_host(kind, site):
+    site.answers |= {
+        "/1": Answer(redirect="/2"),
+        "/2": Answer(redirect="{base}/3"),
+        "/3": Answer(redirect="{alt}/there"),
+    }
+    start = site.url("/1").replace("//", "//me:secret@")
+    assert fetch(kind, start, start=start) == [b"there"]
+    for path in ("/1", "/2", "/3"):
+        assert told(site, path) == {"Authorization": "Basic bWU6c2VjcmV0"}, path
+    assert told(site, "alt:/there") == {}
+
+
+# By address, without a network ------------------------------------------------------------------------
+
+URLS = {
+    "https://h.example/x": True,
+    "https://h.example:443/x": True,
+    "https://H.example./": True,
+    "https://me:word@h.example/": True,
+    "http://h.example/x": False,
+    "https://h.example:8443/": False,
+    "https://www.h.example/": False,
+    "https://h.example.evil.example/": False,
+    "https://evil.example\\@h.example/": False,
+    "https://h.example@evil.example/": False,
+    "https://h.example:443@evil.example/": False,
+    "http://[broken/": False,
+    "nonsense://": False,
+}
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_home_is_a_host_a_port_and_https(url):
+    identity = Identity(None, SECRETS).at("https://h.example/robots.txt")
+    assert identity.is_home(url) == URLS[url]
+    assert ("Authorization" in identity.headers(url)) == URLS[url]
+
+
+def test_from_http_home_may_become_safer():
+    identity = Identity(None, SECRETS).at("http://h.example/")
+    assert identity.is_home("https://h.example/")
+    assert identity.is_home("http://h.example:80/")
+    assert not identity.is_home("http://h.example:8080/")
+
+
+def test_the_host_of_a_url_has_its_port_unless_it_is_the_usual_one():
+    assert host_of("http://H:80/") == host_of("https://h:443/") == host_of("http://h/") == "h"
+    assert host_of("http://h:443/") == "h:443"
+    assert host_of("http://[broken/") is None
+
+
+class Downgrading(requests.adapters.BaseAdapter):
+    """Answers HTTPS with a redirect to HTTP, and keeps what was sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[requests.PreparedRequest] = []
+
+    def send(self, request, **_):
+        self.sent.append(request)
+        response = requests.Response()
+        response.status_code, response.url, response.request = 200, request.url, request
+        response._content, response._content_consumed = b"body", True
+        if request.url.startswith("https:"):
+            response.status_code = 302
+            response.headers["Location"] = "http://h.example/x"
+        return response
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("where", ["client", "session"])
+def test_a_redirect_that_leaves_https_carries_no_secrets(where):
+    adapter = Downgrading()
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, adapter)
+        if where == "session":
+            session.headers.update(SECRETS)
+            session.cookies.set("b", "secret")
+        options = {"headers": SECRETS, "auth": ("me", "secret")} if where == "client" else {}
+        client = RequestsWebClient(session=session, **options)
+        assert client.get("https://h.example/x").raw_data() == b"body"
+    safe, unsafe = ({name.lower() for name in request.headers} for request in adapter.sent)
+    secret = {name.lower() for name in SECRETS}
+    assert secret <= safe
+    assert not secret & unsafe
+
+
+@pytest.mark.parametrize("where", ["client", "session"])
+def test_aiohttp_does_not_carry_secrets_out_of_https_either(where, monkeypatch):
+    sent = []
+
+    class Answered:
+        def __init__(self, url):
+            self.status, self.reason, self.url, self.connection = 200, "OK", url, None
+            self.headers = {}
+            self.content = aiohttp.streams.EMPTY_PAYLOAD
+            if url.scheme == "https":
+                self.status, self.headers = 302, {"Location": "http://127.0.0.1/x"}
+
+        def release(self):
+            pass
+
+        close = release
+
+    async def request(session, url, headers=None, **_):
+        sent.append({name.lower() for name in {**session.headers, **headers}})
+        return Answered(url)
+
+    monkeypatch.setattr(aiohttp.ClientSession, "get", request)
+    options = {"headers": SECRETS} if where == "client" else {"session": {"headers": SECRETS}}
+    kind = "aiohttp" if where == "client" else "aiohttp, own session"
+    fetch(kind, "https://127.0.0.1/x", start="https://127.0.0.1/", **options)
+    safe, unsafe = sent
+    secret = {name.lower() for name in SECRETS}
+    assert secret <= safe
+    assert not secret & unsafe
