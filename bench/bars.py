@@ -58,6 +58,7 @@ def verdicts(results: Results, scale: Scale) -> list[Verdict]:
         _connections(results, scale),
         *_growth(results, scale),
         *_stream(results, scale),
+        *_export(results),
         *(_same(results, shape) for shape in ("plain", "rich")),
     ]
 
@@ -163,3 +164,25 @@ def _stream(results: Results, scale: Scale) -> Iterator[Verdict]:
     after = results.median(f"stream: stop after 10 of {large}", field="requests_after")
     bar, text = "stream: requests after the consumer has stopped", "0"
     yield Verdict(bar, text) if after is None else Verdict(bar, text, f"{after:g}", after == 0)
+
+
+def _export(results: Results) -> Iterator[Verdict]:
+    """Compare with building the tree and reading every URL, in the same run."""
+    for form, most in (("parquet", 1.5), ("csv", 3.0), ("jsonl", 3.0)):
+        case = f"export: {form}"
+        bar, text = f"{case}, against every url", f"≤ {most:g} × as long"
+        time = _quotient(results, "export: every url", case, "seconds")
+        cpu = _quotient(results, "export: every url", case, "cpu")
+        if time is None or cpu is None:
+            yield Verdict(bar, text, results.error(case, OURS) or "")
+            continue
+        wrong = any(record.get("wrong") for record in results.of(case))
+        measured = f"{time:.2f} × ({cpu:.2f} × the CPU time){', but it is wrong' * wrong}"
+        yield Verdict(bar, text, measured, time <= most and not wrong)
+    memory = results.median("export: parquet", field="memory")
+    bar, text = "export: peak memory of parquet", "< 300 MiB"
+    yield (
+        Verdict(bar, text, f"{memory / _MIB:.0f} MiB", memory < 300 * _MIB)
+        if memory
+        else Verdict(bar, text)
+    )

@@ -82,7 +82,7 @@ QUICK = Scale(
 
 SHAPES = (
     "plain", "rich", "gzip", "commented", "latency", "many-small",
-    "growth", "dead-host", "stream", "same",
+    "growth", "dead-host", "stream", "export", "same",
 )  # fmt: skip
 
 
@@ -92,6 +92,7 @@ def cases(scale: Scale) -> Iterator[Case]:
     yield from _growth(scale)
     yield from _dead(scale)
     yield from _stream(scale)
+    yield from _export(scale)
     for data, sitemaps, urls in (("plain", *QUICK.plain), ("rich", *QUICK.rich)):
         yield Case("same", data, Site(data, sitemaps, urls), "digest", BOTH, urls, scale.limit)
 
@@ -139,3 +140,13 @@ def _stream(scale: Scale) -> Iterator[Case]:
         yield Case("stream", f"first page of {size}", slow, "first", only, 1, limit, script)
         yield Case("stream", f"stop after 10 of {size}", slow, "stop", only, 10, limit, script)
         yield Case("stream", f"all of {size}", swift, "urls", only, urls, limit, script)
+
+
+def _export(scale: Scale) -> Iterator[Case]:
+    """Compare tables of a site with reading its URLs, which stand here once more for that."""
+    site = Site("plain", *scale.plain)
+    for label, job in EXPORTS.items():
+        yield Case("export", label, site, job, (OURS,), site.urls, scale.limit, "run_export.py")
+
+
+EXPORTS = {"every url": "urls", "parquet": "parquet", "csv": "csv", "jsonl": "jsonl"}

@@ -28,6 +28,9 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("helpers", "crawl.retry"): "get_url_retry_on_client_errors: the crawl knows when to ask again",
     ("helpers", "formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "formats.decode"): "ungzipped_response_content: the same",
+    ("objects.sitemap", "export.arrow"): "to_arrow and the Arrow stream: pyarrow is an extra",
+    ("objects.sitemap", "selection"): "select: filters of pages",
+    ("objects.sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
     (
         "aio",

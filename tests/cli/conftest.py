@@ -39,12 +39,34 @@ def run(capsys, monkeypatch):
     return _run
 
 
+_SEEN: list = []
+
+
+@pytest.fixture
+def seen_headers():
+    """The headers of each request, as they come."""
+    _SEEN.clear()
+    return _SEEN
+
+
+class _Agents:
+    def __iter__(self):
+        return iter([headers["User-Agent"] for headers in _SEEN])
+
+
+@pytest.fixture
+def seen_agents(seen_headers):
+    """What the requests say they are."""
+    return _Agents()
+
+
 class _Server(ThreadingHTTPServer):
     request_queue_size = 64  # what does not find room here comes again after a second
 
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        _SEEN.append(self.headers)
         content = self.server.files.get(self.path)
         if callable(content):
             content = content()

@@ -284,14 +284,21 @@ def test_a_session_of_ours_that_somebody_has_changed_is_kept(serve):
     client.close()
 
 
-def test_a_crawl_has_a_client_of_the_same_kind_and_the_same_pause():
-    class Mine(RequestsWebClient):
-        pass
-
-    client = Mine(wait=0.5)
+def test_a_crawl_has_a_client_of_its_own_and_the_same_pause():
+    client = RequestsWebClient(wait=0.5)
     crawl = client.for_crawl("http://start.example/", Limits())
-    assert type(crawl) is Mine
     assert crawl is not client
     assert crawl._waiter is client._waiter
     crawl.close()
+    client.close()
+
+
+def test_a_client_of_somebody_elses_class_keeps_its_state_and_gets_new_connections():
+    class Mine(RequestsWebClient):
+        pass
+
+    client = Mine()
+    before = client._session
+    assert client.for_crawl("http://start.example/", Limits()) is client
+    assert client._session is not before
     client.close()

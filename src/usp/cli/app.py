@@ -51,8 +51,12 @@ class _Group(click.RichGroup):
 
 def _forget_stdout() -> None:
     """Let what is still in the buffer go nowhere, so that Python's own last flush succeeds."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:  # a stream of somebody's own, without a file
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 

@@ -36,39 +36,50 @@ def tree_of(path: Path) -> AbstractSitemap:
 class _Folder:
     def __init__(self, path: Path) -> None:
         self._path = path
-        files = sorted(file for file in path.rglob("*") if file.is_file())
-        self._files = {file.name: file for file in reversed(files)}
-        self._order = files
-        self._used: set[Path] = set()
+        self._order = sorted(file for file in path.rglob("*") if file.is_file())
+        self._files = {file.name: file for file in reversed(self._order)}
+        self._nodes: dict[Path, AbstractSitemap] = {}
+        self._begun: set[Path] = set()
 
     def tree(self) -> AbstractSitemap:
-        nodes = [(file, sitemap_from_file(file)) for file in self._order]
-        found = [
-            (file, self._filled(node, {file}))
-            for file, node in nodes
-            if not isinstance(node, InvalidSitemap)
+        read = {file: sitemap_from_file(file) for file in self._order}
+        found = {file: node for file, node in read.items() if not isinstance(node, InvalidSitemap)}
+        declared = {
+            below
+            for file, node in found.items()
+            for child in node.sub_sitemaps
+            if (below := self._file_of(child)) != file
+        }
+        first = [file for file in found if file not in declared]
+        # Files that only declare each other stand at the top as well, the first of them.
+        tops = [
+            self._filled(file, found[file]) for file in (*first, *found) if file not in self._begun
         ]
-        tops = [node for file, node in found if file not in self._used]
         return IndexWebsiteSitemap(f"{self._path.resolve().as_uri()}/", tops)
 
-    def _filled(self, node: AbstractSitemap, above: set[Path]) -> AbstractSitemap:
+    def _filled(self, file: Path, node: AbstractSitemap) -> AbstractSitemap:
         """Give an index with the files that it declares in the place of their names."""
-        if not isinstance(node, AbstractIndexSitemap):
-            return node
-        children = [self._child(child, above) for child in node.sub_sitemaps]
-        return type(node)(
-            node.url,
-            children,
-            last_modified=node.last_modified,
-            problems=node.problems,
-            size=node.size,
-        )
+        self._begun.add(file)
+        if isinstance(node, AbstractIndexSitemap):
+            node = type(node)(
+                node.url,
+                [self._child(child) for child in node.sub_sitemaps],
+                last_modified=node.last_modified,
+                problems=node.problems,
+                size=node.size,
+            )
+        self._nodes[file] = node
+        return node
 
-    def _child(self, child: AbstractSitemap, above: set[Path]) -> AbstractSitemap:
+    def _child(self, child: AbstractSitemap) -> AbstractSitemap:
+        file = self._file_of(child)
+        if file is None:
+            return child
+        if file not in self._begun:
+            return self._filled(file, sitemap_from_file(file))
+        return self._nodes.get(file, child)  # not there yet: one that declares itself in the end
+
+    def _file_of(self, child: AbstractSitemap) -> Path | None:
         if not isinstance(child, InvalidSitemap):
-            return child
-        file = self._files.get(unquote(urlsplit(child.url).path.rpartition("/")[2]))
-        if file is None or file in above:
-            return child
-        self._used.add(file)
-        return self._filled(sitemap_from_file(file), above | {file})
+            return None
+        return self._files.get(unquote(urlsplit(child.url).path.rpartition("/")[2]))

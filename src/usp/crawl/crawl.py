@@ -146,8 +146,12 @@ class Crawl:
     def _take_seriously(self, doc: Doc) -> None:
         """Ask again for what was given up as a probe, now that somebody has declared it."""
         doc.probe = doc.quiet = False
-        if isinstance(doc.result, Failed) and self.ending is None:
-            pause = DECLARED.delay(doc.attempt, doc.result.error)
+        result = doc.result
+        if result is None or self.ending is not None:
+            return
+        error = result.error if isinstance(result, Failed) else _broken_off(result)
+        if error is not None:
+            pause = DECLARED.delay(max(doc.failures[kind_of(error)], 1), error)
             if pause is not None:
                 doc.result = None
                 self._queue.put(doc)

@@ -129,7 +129,7 @@ class FirstLook:
 
     def close(self, broken: str | None = None, ended: str | None = None) -> Look:
         """Say what the document is; ``broken`` or ``ended`` by us is why it may not be whole."""
-        self._sort(self.parser.close())
+        self._sort(self.parser.close(ended or broken))
         parser = self.parser.parser
         problems = self.parser.problems.listed()
         if ended is not None:

@@ -108,9 +108,9 @@ class PageReader:
         """Give the pages that are complete so far."""
         return chain.from_iterable(map(self._pages, self._parser.feed(chunk)))
 
-    def close(self) -> Iterator[SitemapPage]:
-        """Give the rest."""
-        return chain.from_iterable(map(self._pages, self._parser.close()))
+    def close(self, unfinished: str | None = None) -> Iterator[SitemapPage]:
+        """Give the rest; ``unfinished`` is why there is no more, if there was."""
+        return chain.from_iterable(map(self._pages, self._parser.close(unfinished)))
 
 
 class StoredPages:
@@ -146,7 +146,7 @@ class StoredPages:
     def _batches(self, given: UniquePages) -> Iterator[Iterator[SitemapPage]]:
         reader = PageReader(self._base, self._document.exchange, self._limits, given)
         yield from map(reader.feed, self._document.chunks())
-        yield reader.close()
+        yield reader.close(self._document.exchange.broken)
 
     def blocks(self) -> Iterator[PageBlock]:
         """Read the same pages block by block."""
@@ -198,7 +198,7 @@ class StoredPages:
     def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
         for chunk in self._document.chunks():
             yield from parser.feed(chunk)
-        yield from parser.close()
+        yield from parser.close(self._document.exchange.broken)
 
 
 def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:

@@ -150,7 +150,8 @@ class _Growing:
     def _rest(self) -> Iterator[SitemapPage]:
         received = self._place.received
         if received is None or received.document.size == self._position:
-            yield from self._reader.close()
+            broken = received.document.exchange.broken if received else self._place.reason
+            yield from self._reader.close(broken)
         else:
             pages = StoredPages(received.document, self._url, self._limits)
             yield from pages.unless(self._given)

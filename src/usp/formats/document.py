@@ -31,7 +31,7 @@ _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
 _ROOT = re.compile(
-    r"^\s*<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
+    r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
     re.IGNORECASE | re.MULTILINE,
 )
 _HTML_DOCTYPE = "<!doctype html"
@@ -108,10 +108,11 @@ class DocumentParser:
             return ()
         return self._read(self._decoder.feed(data), final=False)
 
-    def close(self) -> Iterable[Entry]:
-        """Give the rest."""
+    def close(self, unfinished: str | None = None) -> Iterable[Entry]:
+        """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
+        self.problems.unfinished = self.problems.unfinished or unfinished
         entries = list(self._read(self._decoder.close(), final=True))
         if self._glances:
             self._check_end()

@@ -52,9 +52,12 @@ class Lines:
             self._rest = self._rest[-1:] if held else ""
 
     def close(self) -> Iterator[tuple[int, str]]:
-        """Give the last line."""
+        """Give the last line, unless the document breaks off in it."""
         line = self._rest.removesuffix("\r")
         self._rest = ""
+        if line and self._problems.unfinished is not None:
+            self._problems.add("the document breaks off in a line", self._number + 1, line, lost=1)
+            return
         if line or self._too_long:
             yield from self._line(line)
 

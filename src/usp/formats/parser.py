@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     """``note(message, excerpt)``: told which field could not be read."""
 
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
-_BREAK = re.compile(r"\s*[\t\r\n]\s*")  # a URL that was wrapped
+_BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
 _BLANK = re.compile(r"\s")
 _SCHEMES = ("http://", "https://")
 

@@ -20,7 +20,7 @@ _SITEMAP = re.compile(r"\s*site-?map\s*(?::\s*(?P<value>.*)|\s(?P<bare>\S+)\s*)"
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _AROUND = " \t\u00a0\u200b<>\"'"  # what stands around a URL that was pasted
 _DIRECTIVE = re.compile(
-    r"^\s*(?:user-?agent|disallow|allow|site-?map|crawl-?delay|host)\s*:",
+    r"^[^\S\n]*+(?:user-?agent|disallow|allow|site-?map|crawl-?delay|host)\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -114,6 +114,7 @@ _Plan: TypeAlias = "list[tuple[str, Callable[..., Any], list[list[tuple[str, int
 
 _NO_PLAN: _Plan = []
 _MAX_PLANS = 256
+_BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _new = tuple.__new__  # how a named tuple is made quickly
 
 
@@ -146,7 +147,7 @@ class EntryReader:
         if fields is not None:
             return fields
         with self._lock:
-            entries = self._parser.read(entry + self.end)
+            entries = self._parser.read(entry + self.end + _BEHIND)
         page = next((e.page() for e in entries if isinstance(e, PageEntry)), None)
         return page.fields() if page else PageFields()
 

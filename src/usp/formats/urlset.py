@@ -9,7 +9,7 @@ from usp.formats.extensions import EXTENSIONS, FIELDS, MODULES
 from usp.formats.parser import PageEntry, absolute_url
 from usp.formats.url_batches import EntryReader, UrlBatch, ignore, read_own
 from usp.formats.xml.entries import Field, RawEntry
-from usp.formats.xml.fast import Shape, Tags, cut, cut_shape, is_plain, learn_shape
+from usp.formats.xml.fast import MAX_LOC, Shape, Tags, cut, cut_shape, is_plain, learn_shape
 from usp.formats.xml.lanes import TwoLaneParser
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.references import decode_text
@@ -157,6 +157,8 @@ def _decoded(loc: str) -> str | None:
 def _matched_url(match: re.Match[str]) -> str | None:
     """Give the URL of an entry that was cut out by itself."""
     marked, loc = match.group(2, 3)
+    if len(marked or loc) > MAX_LOC:
+        return None
     if marked is not None:
         return absolute_url(values.text(marked) or "", None)
     loc = loc.rstrip()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem
+    from usp.selection import Selection
 
 
 @runtime_checkable
@@ -148,6 +149,35 @@ class AbstractSitemap(abc.ABC):
     def to_dict(self, with_pages: bool = True) -> dict[str, Any]:  # noqa: ARG002 - for page nodes
         """Give the node and everything below it as dictionaries and lists."""
         return {"url": self.url}
+
+    def to_arrow(
+        self, columns: Sequence[str] | None = None, selection: Selection | None = None
+    ) -> Any:
+        """Give all pages below as a ``pyarrow.Table``; needs ``pip install 'usp[arrow]'``."""
+        from usp.export.arrow import to_arrow  # noqa: PLC0415 - an extra, and a layer above
+
+        return to_arrow(self, columns, selection)
+
+    def select(self, **wanted: Any) -> Iterator[SitemapPage]:
+        """Iterate over the pages below that a :class:`usp.selection.Selection` keeps.
+
+        ``since``, ``until``, ``include``, ``exclude``, ``unique``, ``same_host``, ``limit`` and so on.
+        """
+        from usp.selection import Selection  # noqa: PLC0415 - a layer above
+
+        return Selection(**wanted).of(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give all pages below, batch by batch, to whoever reads Arrow: polars, pyarrow, duckdb."""
+        from usp.export.arrow import c_stream  # noqa: PLC0415 - an extra, and a layer above
+
+        return c_stream(self, requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Show the tree in a notebook."""
+        from usp.report.notebook import repr_html  # noqa: PLC0415 - a layer above
+
+        return repr_html(self)
 
     @abc.abstractmethod
     def _same_content(self, other: Any) -> bool:

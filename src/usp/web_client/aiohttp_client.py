@@ -52,11 +52,13 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         history: tuple[str, ...] = (),
         *,
         deadline: tuple[float, str] | None = None,
+        patience: float | None = None,
     ) -> None:
         self._response = response
         self._limit = limit
         self._history = history
         self._deadline = deadline
+        self._patience = patience
 
     def status_code(self) -> int:
         """Give the status."""
@@ -82,7 +84,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         """Give the body as it comes; stops at the limit."""
         room = self._limit
         try:
-            async for data in self._response.content.iter_any():
+            while data := await self._piece():
                 if room is not None and len(data) > room:
                     yield data[:room]
                     raise BrokenBody(f"more than {self._limit} bytes; the rest was not received")
@@ -93,6 +95,11 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         except _ERRORS as error:
             self._check_time()
             raise BrokenBody(message_of(error)) from error
+
+    async def _piece(self) -> bytes:
+        """Wait for the next piece ourselves: after a chunk that is none, aiohttp may wait for ever."""
+        async with asyncio.timeout(self._patience):
+            return await self._response.content.readany()
 
     def _check_time(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline[0]:
@@ -202,7 +209,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
                 return WebClientErrorResponse(str(error), retryable=False)
         if 200 <= response.status < 300:  # noqa: PLR2004
             return AiohttpWebClientSuccessResponse(
-                response, self._limit, tuple(history), deadline=deadline
+                response,
+                self._limit,
+                tuple(history),
+                deadline=deadline,
+                patience=self._timeout.sock_read,
             )
         response.close()
         failure = WebClientErrorResponse(

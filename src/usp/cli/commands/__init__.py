@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.cli.commands import demo, graph, ls, tree
+from usp.cli.commands import demo, graph, ls, report, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,4 +19,5 @@ COMMANDS: Mapping[str, click.Command] = {
     "ls": ls.command,
     "tree": tree.command,
     "graph": graph.command,
+    "report": report.command,
 }

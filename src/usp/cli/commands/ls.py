@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, cast
 
 import rich_click as click
+from click.exceptions import Exit
 
 from usp.cli.address import Address, address
-from usp.cli.log import logging_to
-from usp.cli.output import OUTPUTS
+from usp.cli.crawling import Crawling, crawl_options, end_with
+from usp.cli.errors import FAILED, PARTIAL, tell
+from usp.cli.output import LINES
+from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
-from usp.helpers import strip_url_to_homepage
-from usp.objects.sitemap import AbstractIndexSitemap, InvalidSitemap
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.crawl.events import PagesReady, SitemapFailed, SitemapFound
+from usp.export import TooLargeError, write
+from usp.export.atomic import packing, replacing
+from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.objects.problem import Failure
+from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+    from usp.cli.progress import Progress
+    from usp.crawl.events import Event
+    from usp.export.source import Pages
+    from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
 log = logging.getLogger(__name__)
@@ -25,63 +40,145 @@ log = logging.getLogger(__name__)
 
 @click.command("ls")
 @click.argument("start", metavar="URL", type=address)
-@click.option(
-    "-f",
-    "--format",
-    "output",
-    type=click.Choice(list(OUTPUTS)),
-    default="tabtree",
-    show_default=True,
-    help="tabtree: sitemaps and pages, indented by tabs. pages: one page URL a line.",
-)
-@click.option("-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt.")
-@click.option("-k", "--no-known", is_flag=True, help="Do not look for sitemaps at known paths.")
-@click.option("-u", "--strip-url", is_flag=True, help="Leave out scheme and host of the website.")
-@click.option(
-    "-v", "--verbose", count=True, metavar="", help="Log more: -v what is done, -vv every detail."
-)
-@click.option(
-    "-l",
-    "--log-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Append the log to this file and keep the console quiet.",
-)
-def command(
-    start: Address,
-    output: str,
-    no_robots: bool,
-    no_known: bool,
-    strip_url: bool,
-    verbose: int,
-    log_file: Path | None,
-) -> None:
+@list_options
+@crawl_options
+def command(crawling: Crawling, listing: Listing, start: Address) -> None:
     """List the sitemaps of a website and their pages.
 
     URL is a website, or a sitemap, a feed or a robots.txt (-r and -k mean nothing then). Without a
-    scheme, https is meant. Results go to the standard output, the log to the standard error.
+    scheme, https is meant. Results go to the standard output, the log to the standard error. The exit
+    status is 0 if everything was found, 3 if something is missing, 1 if nothing could be read.
 
     \b
     Examples:
       usp ls example.org                            sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt        every page, one a line
       usp ls https://example.org/sitemap.xml -u     one sitemap and what it lists
+      usp ls example.org -o pages.parquet           a table of all pages
+      usp ls example.org -f jsonl --limit 100       the first hundred, as they come
+      usp ls example.org --since 2025-01 -o new.csv what changed since January
+      usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
+                                                    last week's pages of its news sitemaps
       usp ls example.org -v -l crawl.log            the log in a file
     """  # noqa: D301 - click knows the backspace
-    with logging_to(log_file, verbose):
-        if start.is_sitemap:
-            tree = sitemap_tree_for_sitemap(start.url)
+    with crawling.running() as progress:
+        if _can_stream(start, listing):
+            _list_stream(crawling, listing, start, progress)
         else:
-            tree = sitemap_tree_for_homepage(
-                start.url, use_robots=not no_robots, use_known_paths=not no_known
-            )
-        shown = shown_below(strip_url_to_homepage(tree.url)) if strip_url else printable
-        write_lines(OUTPUTS[output](tree, shown), sys.stdout)
-        _warn_of_nothing(tree)
+            _list_tree(crawling, listing, start, progress)
 
 
-def _warn_of_nothing(tree: AbstractSitemap) -> None:
-    """Say so if there is nothing to list: a failure must not look like an empty site."""
-    if isinstance(tree, InvalidSitemap):
-        raise click.ClickException(printable(tree.reason))
+def _can_stream(start: Address, listing: Listing) -> bool:
+    """Tell whether pages need not wait for the tree: if they are few, that saves requests."""
+    limited = listing.selection is not None and listing.selection.limit is not None
+    website = not start.is_sitemap and not start.is_local
+    return limited and website and listing.output != "tabtree"
+
+
+def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
+    tree = crawling.tree(start, on_event=progress)
+    if _nothing_read(tree) and not (listing.is_lines and listing.target is None):
+        end_with(tree)  # a file of nothing must not take the place of a good one
+    if listing.is_lines:
+        lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
+        _write_lines(lines, listing.target)
+    else:
+        _write_table(tree, listing, tree.url)
     if isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
         log.warning("No sitemaps were found at %s", tree.url)
+    sys.stdout.flush()
+    end_with(tree)
+
+
+def _nothing_read(tree: AbstractSitemap) -> bool:
+    """Tell whether there is no sitemap with pages because something went wrong."""
+    nodes = (tree, *tree.all_sitemaps())
+    return bool(tree.failures()) and not any(isinstance(n, AbstractPagesSitemap) for n in nodes)
+
+
+def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
+    """List the first pages; what comes behind them is neither fetched nor missed."""
+    assert listing.selection is not None
+    heard = _Failures(progress)
+    stream = cast("Generator[SitemapPage, None, None]", crawling.pages(start, on_event=heard))
+    run = listing.selection.run(start.url)
+    with closing(stream):
+        pages = run.pages(stream)
+        if listing.is_lines:
+            shown = _shown(listing, start.url)
+            _write_lines((shown(page.url) for page in pages), listing.target)
+        else:
+            _write_table(pages, listing, start.url, selected=True)
+    sys.stdout.flush()
+    if not run.over:
+        heard.end()
+
+
+def _shown(listing: Listing, url: str) -> Callable[[str], str]:
+    strip = listing.strip_url and is_http_url(url)
+    return shown_below(strip_url_to_homepage(url)) if strip else printable
+
+
+def _write_lines(lines: Iterable[str], target: Path | None) -> None:
+    with _told(target), _text(target) as stream:
+        write_lines(lines, stream)
+
+
+@contextmanager
+def _told(target: Path | None) -> Iterator[None]:
+    """Tell of what went wrong with a file; the standard output is everybody's."""
+    try:
+        yield
+    except TooLargeError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        if target is None:
+            raise
+        raise click.ClickException(f"{target} was not written: {error}") from error
+
+
+@contextmanager
+def _text(target: Path | None) -> Iterator[TextIO]:
+    """Give what takes text: the standard output, or a new file."""
+    if target is None:
+        yield sys.stdout
+        return
+    with replacing(target) as file, packing(target, file) as packed:
+        stream = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+        try:
+            yield stream
+        finally:
+            stream.detach()  # flushes; the file is closed by who opened it
+
+
+def _write_table(pages: Pages, listing: Listing, site: str, *, selected: bool = False) -> None:
+    selection = None if selected else listing.selection
+    target = listing.target or sys.stdout
+    with _told(listing.target):
+        write(pages, target, listing.output, listing.columns, selection, site=site)
+
+
+class _Failures:
+    """Hears of sitemaps that were declared and could not be had."""
+
+    def __init__(self, listener: Callable[[Event], None]) -> None:
+        self._listener = listener
+        self._declared: set[str] = set()
+        self._failures: list[Failure] = []
+        self._found = False  # whether any sitemap with pages came
+
+    def __call__(self, event: Event) -> None:
+        self._listener(event)
+        if isinstance(event, SitemapFound) and event.parent_url is not None:
+            self._declared.add(event.url)
+        elif isinstance(event, PagesReady):
+            self._found = True
+        elif isinstance(event, SitemapFailed) and event.url in self._declared:
+            self._failures.append(Failure(event.url, event.reason))
+
+    def end(self) -> None:
+        """End the command, with a word about what is missing."""
+        if self._failures:
+            status = PARTIAL if self._found else FAILED
+            tell.failures(self._failures, status)
+            raise Exit(status)

@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp.objects.sitemap import AbstractSitemap
+    from usp.selection import Selection
 
 
-def lines(tree: AbstractSitemap, shown: Callable[[str], str]) -> Iterator[str]:
-    """Give the URLs of all pages, in the order of the tree."""
-    return (shown(page.url) for page in tree.all_pages())
+def lines(
+    tree: AbstractSitemap, shown: Callable[[str], str], selection: Selection | None = None
+) -> Iterator[str]:
+    """Give the URLs of all pages, or of the wanted ones, in the order of the tree."""
+    pages = tree.all_pages() if selection is None else selection.of(tree)
+    return (shown(page.url) for page in pages)

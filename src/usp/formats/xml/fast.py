@@ -33,6 +33,9 @@ MAX_ENTRY = 64 * 1024
 MAX_FIRST_ENTRY = 8 * 1024
 """How much of a document is looked at for the way in which entries are written."""
 
+MAX_LOC = 1024 * 1024
+"""A longer loc goes through the scanner, which knows what to do with it."""
+
 URL = r"https?://[A-Za-z0-9][^<]*+"
 """A URL as it stands between tags: it begins well, and :func:`plain` tells about the rest."""
 
@@ -147,7 +150,7 @@ def cut_shape(block: str, tag: Tags, shape: Shape) -> list[str] | None:
     locs = shape.locs.findall(tag.end + block)
     # An entry has four tags of its own: url and loc, begin and end.
     regular = block.count("<") == len(locs) * (4 + 2 * len(shape.names))
-    return _cleaned(locs) if regular else None
+    return _cleaned(locs, block) if regular else None
 
 
 def cut(block: str, tag: Tags) -> list[str] | None:
@@ -161,10 +164,12 @@ def cut(block: str, tag: Tags) -> list[str] | None:
         and block.count(tag.loc) == count
         and not any(other in block for other in tag.others)
     )
-    return _cleaned(locs) if regular else None
+    return _cleaned(locs, block) if regular else None
 
 
-def _cleaned(locs: list[str]) -> list[str] | None:
+def _cleaned(locs: list[str], block: str) -> list[str] | None:
+    if len(block) > MAX_LOC and max(map(len, locs), default=0) > MAX_LOC:
+        return None
     if plain(locs):
         return locs
     stripped = [loc.rstrip() for loc in locs]

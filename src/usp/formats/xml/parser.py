@@ -418,6 +418,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._field = None
         self._decode_raw()
         text = "".join(self._decoded)
+        if self._room < 0 and field.meaning.local == "loc":
+            text = ""  # a part of an address is another one
         if field.nested:
             self._entry.add_nested_loc(text)
         else:

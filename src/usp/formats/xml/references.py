@@ -17,7 +17,9 @@ _LINE_END = re.compile(r"\r\n?")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _MAX_DIGITS = 8
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_ATTRIBUTE = re.compile(r"""([^\s=/"'<>]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s=/"'<>])([^\s=/"'<>]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++))"""
+)
 _SIMPLE_ATTRIBUTE = re.compile(r"""\s([\w.:-]++)="([^"]*+)\"""")
 _BLANK = re.compile(r"[\t\n\r]")
 

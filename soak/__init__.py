@@ -1,0 +1,1 @@
+"""Crawls loopback websites over and over, and watches what the process holds."""

@@ -1,0 +1,187 @@
+"""The options of a listing: which pages, which columns, in which format, and where to."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich_click as click
+
+from usp.cli.output import LINES, OUTPUTS
+from usp.export import COLUMNS, FORMATS, format_of
+from usp.export.schema import MissingExtraError, chosen, pyarrow
+from usp.selection import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_USUAL = "tabtree"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is listed, and how."""
+
+    output: str
+    target: Path | None
+    columns: tuple[str, ...] | None
+    selection: Selection | None
+    strip_url: bool
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether it is written line by line, for people and pipes; else it is a table."""
+        return self.output in LINES
+
+
+_OPTIONS = [
+    click.option(
+        "-f",
+        "--format",
+        "output",
+        type=click.Choice(list(OUTPUTS)),
+        help="tabtree: sitemaps and pages, indented by tabs; what there is without -f and -o. "
+        "pages: one page URL a line. csv, json, jsonl, parquet: a table of the pages. xml: one "
+        "sitemap of them all.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "target",
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write to this file, once all is there; its suffix tells the format, .gz packs it.",
+    ),
+    click.option(
+        "-u", "--strip-url", is_flag=True, help="Leave out scheme and host of the website."
+    ),
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        help=f"Only these columns of a table, parted by commas: {', '.join(COLUMNS)}.",
+    ),
+    click.option(
+        "--since",
+        metavar="DATE",
+        help="Only pages that changed on this date or later: 2025, 2025-01-31, or 12h, 7d, 4w ago.",
+    ),
+    click.option("--until", metavar="DATE", help="Only pages that changed on this date or before."),
+    click.option("--dated", is_flag=True, help="Leave out pages without a date of last change."),
+    click.option(
+        "--include",
+        multiple=True,
+        metavar="PATTERN",
+        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the path on, 're:…' a "
+        "regular expression; 'sitemap:*news*' is for the URL of the sitemap.",
+    ),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="No pages that match."),
+    click.option("--unique", is_flag=True, help="Each URL once, however many sitemaps name it."),
+    click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop after so many pages; the rest is not fetched.",
+    ),
+]
+_SELECTED = ("since", "until", "include", "exclude", "unique", "same_host", "limit")
+
+
+_AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+def _ago(text: str | None) -> str | datetime | None:
+    """Read ``7d`` as the time seven days ago; anything else is a date."""
+    match = _AGO.fullmatch(text.strip()) if text else None
+    if match is None:
+        return text
+    return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
+
+
+def list_options(command: F) -> F:
+    """Give a command the options of a listing; it gets them as ``listing``."""
+
+    def collected(**values: Any) -> Any:
+        given = {name: values.pop(name) for name in _SELECTED}
+        for name in ("since", "until"):
+            given[name] = _ago(given[name])
+        listing = _listing(
+            values.pop("output"),
+            values.pop("target"),
+            values.pop("columns"),
+            _selection(given, dated=values.pop("dated")),
+            strip_url=values.pop("strip_url"),
+        )
+        return command(listing=listing, **values)
+
+    result: Any = update_wrapper(collected, command)
+    for option in reversed(_OPTIONS):
+        result = option(result)
+    return result  # type: ignore[no-any-return]
+
+
+def _selection(given: dict[str, Any], *, dated: bool) -> Selection | None:
+    try:
+        selection = Selection(**given, keep_undated=not dated)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return None if selection.takes_all else selection
+
+
+def _listing(
+    output: str | None,
+    target: Path | None,
+    columns: str | None,
+    selection: Selection | None,
+    *,
+    strip_url: bool,
+) -> Listing:
+    if target is not None and not target.absolute().parent.is_dir():
+        raise click.BadParameter(
+            f"there is no folder {str(target.parent)!r}; make it first", param_hint="--output"
+        )
+    output = output or (_USUAL if target is None else _format_of(target))
+    if output in FORMATS and strip_url:
+        raise click.UsageError(f"--strip-url is for tabtree and pages; {output} has whole URLs")
+    if output not in FORMATS and columns is not None:
+        raise click.UsageError(f"--columns is for tables, and {output} is none; write -f csv")
+    try:
+        names = None if columns is None else chosen(name.strip() for name in columns.split(","))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--columns") from error
+    if output == "parquet":
+        _check_parquet(target)
+    return Listing(output, target, names, selection, strip_url)
+
+
+def _format_of(target: Path) -> str:
+    if target.name.lower().removesuffix(".gz").endswith(".txt"):
+        return "pages"
+    form = format_of(target)
+    if form is None:
+        raise click.BadParameter(
+            f"{target.name!r} does not tell the format; say it with -f, or give the file a suffix: "
+            f"{', '.join(f'.{name}' for name in FORMATS)}, .txt",
+            param_hint="--output",
+        )
+    return form
+
+
+def _check_parquet(target: Path | None) -> None:
+    """Say before anything is fetched what would not work in the end."""
+    if target is None and sys.stdout.isatty():
+        raise click.UsageError(
+            "parquet is not for a terminal; write it to a file with -o pages.parquet"
+        )
+    try:
+        pyarrow(".parquet")
+    except MissingExtraError as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,98 @@
+"""Files that are there as a whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import secrets
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["NewFile", "new_file", "packing", "replacing"]
+
+_MODE = 0o666  # less what the user's umask takes away, as for any new file
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to write; it takes its place when the block has ended without an exception.
+
+    Until then it has another name in the same folder, and what was at ``path`` stays. What is no
+    ordinary file, such as a pipe or ``/dev/null``, is written to as it is.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with target.open("wb") as file:
+            yield file
+        return
+    with new_file(path) as file:
+        yield file.stream
+        file.take_place()
+
+
+class NewFile:
+    """A file that has not taken its place yet."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.realpath(path))  # a link stays a link
+        if self.path.is_dir():
+            raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file in it")
+        self._temporary = self.path.with_name(f".{self.path.name[:80]}.{secrets.token_hex(6)}.part")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        try:
+            descriptor = os.open(self._temporary, flags, _MODE)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"there is no folder {str(self.path.parent)!r}; make it first"
+            ) from error
+        self.stream: IO[bytes] = os.fdopen(descriptor, "wb")
+
+    def take_place(self, path: Path | None = None) -> None:
+        """Put the file where it belongs, or at another ``path``, once its bytes are on the disk."""
+        self.stream.flush()
+        os.fsync(self.stream.fileno())
+        self.stream.close()
+        target = path or self.path
+        self._temporary.replace(target)
+        _sync_folder(target.parent)
+
+    def remove(self) -> None:
+        """Leave nothing behind, unless the file has taken its place."""
+        with contextlib.suppress(OSError):
+            self.stream.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
+    """Give a file that is gone when the block ends, unless it was put in its place."""
+    file = NewFile(path)
+    try:
+        yield file
+    finally:
+        file.remove()
+
+
+@contextlib.contextmanager
+def packing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Give what packs what is written to a stream, if the file's name says so."""
+    if not os.fspath(path).endswith(".gz"):
+        yield stream
+        return
+    # No name and no time in it: the same pages give the same bytes.
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed:
+        yield packed  # type: ignore[misc]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name survive a power cut, where folders can be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,115 @@
+"""``parquet``: the Arrow table in a file, written while it is still being read."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import IO, TYPE_CHECKING, Any
+
+from usp.export.arrow import batches_of
+from usp.export.schema import COLUMNS, Kind, arrow_schema, pyarrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from usp.objects.page import PageBlock
+
+GROUP_ROWS = 1 << 17
+_GROUP_BYTES = 48 << 20
+_BATCH_ROWS = 1 << 15
+_BUFFER = 4 << 20
+_WAITING = 1  # row groups between reader and writer: each is some ten megabytes
+
+
+def write(
+    blocks: Iterable[tuple[str | None, PageBlock]], stream: IO[bytes], names: Sequence[str]
+) -> None:
+    """Write a table in row groups, compressed by zstd."""
+    names = tuple(names)
+    repeating = [name for name in names if COLUMNS[name] in (Kind.WORD, Kind.NUMBER, Kind.TIME)]
+    pa, parquet = pyarrow(), pyarrow(".parquet")
+    # The buffer is Arrow's: whenever it called Python, it would have to wait for the parser.
+    with (
+        pa.BufferedOutputStream(pa.PythonFile(_Open(stream), mode="w"), _BUFFER) as sink,
+        parquet.ParquetWriter(
+            sink, arrow_schema(names), compression="zstd", use_dictionary=repeating
+        ) as writer,
+        _Behind(writer) as behind,
+    ):
+        for group in _groups(batches_of(blocks, names, _BATCH_ROWS)):
+            behind.put(group)
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
+    group: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        if group and (rows + len(batch) > GROUP_ROWS or size + batch.nbytes > _GROUP_BYTES):
+            yield group
+            group, rows, size = [], 0, 0
+        group.append(batch)
+        rows += len(batch)
+        size += batch.nbytes
+    if group:
+        yield group
+
+
+class _Behind:
+    """Writes row groups in a thread of its own: Arrow needs no Python to compress them."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self._waiting: queue.Queue[Any] = queue.Queue(_WAITING)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="usp-write", daemon=True)
+
+    def put(self, group: list[Any]) -> None:
+        """Let batches be written as one group; raises what went wrong with those before it."""
+        if self._error is None:
+            self._waiting.put(group)
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        while (group := self._waiting.get()) is not None:
+            if self._error is not None:
+                continue  # what waits is taken, so that nobody waits for room
+            try:
+                table = pyarrow().Table.from_batches(group).unify_dictionaries()
+                self._writer.write_table(table, row_group_size=GROUP_ROWS)
+            except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+                self._error = error
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._waiting.put(None)
+        self._thread.join()
+        if kind is None and self._error is not None:
+            raise self._error
+
+
+class _Open:
+    """A stream as Arrow wants it, which may be a pipe, and which stays open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        self._stream.write(data)
+        return memoryview(data).nbytes
+
+    def close(self) -> None:
+        """Leave the stream open: it is the caller's."""
+        self.closed = True

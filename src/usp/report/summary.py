@@ -1,0 +1,203 @@
+"""A website in numbers: everything that the report shows, gathered in one pass over the pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from usp.formats import values
+from usp.objects.sitemap import AbstractPagesSitemap
+from usp.report.content import Content
+from usp.report.duplicates import UrlHashes
+from usp.report.fetches import FetchLog
+from usp.report.figures import Section, SitemapRow, Spread, Summary, Totals
+from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
+from usp.report.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from usp.crawl.events import Event
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.report.fetches import Fetch
+
+MAX_FAILURES = 200
+MAX_SECTIONS = 40
+MAX_BELOW = 12
+MAX_FETCHES = 60
+
+
+def summarise(
+    tree: AbstractSitemap,
+    events: FetchLog | Iterable[Event] | None = None,
+    *,
+    all_problems: bool = False,
+) -> Summary:
+    """Put a tree into numbers, reading its pages once, in bounded memory.
+
+    ``events`` are those of the crawl, best as a :class:`FetchLog` that listened to it. Finding the
+    problems of a document takes long, so only so many pages are read for it, those of sitemaps that
+    look damaged first; with ``all_problems`` all are.
+    """
+    log = FetchLog.of(events)
+    nodes: list[AbstractSitemap] = []
+    rows: list[SitemapRow] = []
+    failures = tree.failures()
+    reasons = {failure.url: failure.reason for failure in failures}
+    for node, parent in _walk(tree):
+        nodes.append(node)
+        rows.append(_row(node, parent, reasons, log))
+    content = Content(values.priority, values.change_frequency)
+    hashes = UrlHashes()
+    odd = _read_pages(nodes, rows, content, hashes)
+    problems = ProblemList()
+    _read_problems(nodes, rows, odd, problems, everything=all_problems)
+    for row in reversed(rows):
+        if row.parent >= 0:
+            rows[row.parent].pages += row.pages
+    fetches = (log.all() or None) if log else None
+    sections, other_sections = _sections(content.sections)
+    kinds = Tally()
+    kinds.add([row.kind for row in rows])
+    return Summary(
+        site=tree.url,
+        made=datetime.now(UTC),
+        totals=_totals(rows, content, len(failures), problems.count, fetches),
+        sitemaps=rows,
+        kinds=Spread.of(kinds),
+        hosts=Spread.of(content.hosts),
+        sections=sections,
+        other_sections=other_sections,
+        sections_exact=content.sections.exact,
+        months=tuple(content.dates.months.items()),
+        undated=content.dates.undated,
+        frequencies=dict(content.frequencies),
+        priorities=dict(content.priorities),
+        languages=Spread.of(content.languages),
+        with_alternates=content.with_alternates,
+        news_months=tuple(content.news_dates.months.items()),
+        news_undated=content.news_dates.undated,
+        publications=Spread.of(content.publications),
+        with_images=content.with_images,
+        image_hosts=Spread.of(content.image_hosts),
+        with_videos=content.with_videos,
+        video_hosts=Spread.of(content.video_hosts),
+        duplicates=hashes.found(nodes),
+        problems=problems,
+        failures=failures[:MAX_FAILURES],
+        fetches=None if fetches is None else _slowest(fetches),
+    )
+
+
+def _totals(
+    rows: list[SitemapRow],
+    content: Content,
+    failures: int,
+    problems: int,
+    fetches: list[Fetch] | None,
+) -> Totals:
+    ends = [fetch.end for fetch in fetches or () if fetch.end is not None]
+    return Totals(
+        # The root of a website's tree is the website; any other root is a sitemap itself.
+        sitemaps=len(rows) - (rows[0].kind == "IndexWebsiteSitemap"),
+        pages=content.pages,
+        news=content.news,
+        images=content.images,
+        videos=content.videos,
+        alternates=content.alternates,
+        failures=failures,
+        problems=problems,
+        received=None if fetches is None else sum(fetch.received for fetch in fetches),
+        seconds=max(ends) if ends else None,
+        fetches=len(fetches or ()),
+    )
+
+
+def _slowest(fetches: list[Fetch]) -> list[Fetch]:
+    """Give those that took longest, in the order of asking."""
+    places = sorted(range(len(fetches)), key=lambda at: -fetches[at].seconds)[:MAX_FETCHES]
+    return [fetches[at] for at in sorted(places)]
+
+
+def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
+    """Give all nodes in the order of the tree, each with the place of its parent."""
+    place = 0
+    waiting = [(tree, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        yield node, parent
+        waiting.extend((child, place) for child in reversed(node.sub_sitemaps))
+        place += 1
+
+
+def _row(
+    node: AbstractSitemap, parent: int, reasons: Mapping[str, str], log: FetchLog | None
+) -> SitemapRow:
+    row = SitemapRow(node.url, type(node).__name__, parent, failure=reasons.get(node.url))
+    fetch = log.of_url(node.url) if log else None
+    if fetch and not fetch.failed:
+        row.received = fetch.received
+        row.seconds = fetch.seconds
+    return row
+
+
+def _read_pages(
+    nodes: Sequence[AbstractSitemap],
+    rows: Sequence[SitemapRow],
+    content: Content,
+    hashes: UrlHashes,
+) -> set[int]:
+    """Count the pages of all sitemaps; gives the numbers of those that look damaged."""
+    odd: set[int] = set()
+    for number, node in enumerate(nodes):
+        if not isinstance(node, AbstractPagesSitemap):
+            continue
+        row = rows[number]
+        for _, block in node.page_blocks():
+            urls = block.urls
+            row.pages += len(urls)
+            hashes.add(number, urls)
+            span, is_odd = content.add(block)
+            if span:
+                row.first = min(span[0], row.first or span[0])
+                row.last = max(span[1], row.last or span[1])
+            if is_odd:
+                odd.add(number)
+    return odd
+
+
+def _read_problems(
+    nodes: Sequence[AbstractSitemap],
+    rows: Sequence[SitemapRow],
+    odd: set[int],
+    problems: ProblemList,
+    *,
+    everything: bool,
+) -> None:
+    room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}
+    for number, node in enumerate(nodes):
+        row = rows[number]
+        problems.sitemaps += 1
+        if isinstance(node, AbstractPagesSitemap) and not everything:
+            looks_odd = number in odd or row.failure is not None
+            if room[looks_odd] < row.pages:
+                continue
+            room[looks_odd] -= row.pages
+        problems.looked_at += 1
+        row.problems, row.lost = problems.add(number, node.problems)
+
+
+def _sections(tally: Tally) -> tuple[tuple[Section, ...], int]:
+    """Put the folders of the second level below those of the first."""
+    firsts = Tally()
+    seconds: dict[str, Tally] = {}
+    for path, count in tally.items():
+        _, first, *rest = path.split("/")
+        firsts.add({first: count})
+        seconds.setdefault(first, Tally()).add({"/".join(rest[:-1]): count})
+    listed, other = firsts.top(MAX_SECTIONS)
+    sections = tuple(
+        Section(f"/{name}/" if name else "/", count, Spread.of(seconds[name], MAX_BELOW))
+        for name, count in listed
+    )
+    return sections, other + tally.other

@@ -1,0 +1,97 @@
+"""The tree of sitemaps as the page carries it: in columns, packed, and never above a size."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from usp.report.text import shown_text, shown_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from usp.report.figures import SitemapRow
+
+MAX_PACKED = 1_000_000
+"""How many characters of the page the tree may take. Sitemaps above that are left out and counted,
+those without damage first."""
+
+KINDS = {
+    "IndexWebsiteSitemap": "website",
+    "IndexRobotsTxtSitemap": "robots.txt",
+    "IndexXMLSitemap": "index",
+    "PagesXMLSitemap": "XML",
+    "PagesTextSitemap": "text",
+    "PagesRSSSitemap": "RSS",
+    "PagesAtomSitemap": "Atom",
+    "InvalidSitemap": "missing",
+}
+
+
+def packed_tree(rows: Sequence[SitemapRow], most: int = MAX_PACKED) -> str:
+    """Give the rows as JSON, gzipped, in base64: the most that fit into that many characters."""
+    kept = list(range(len(rows)))
+    while True:
+        text = json.dumps(_columns(rows, kept), separators=(",", ":"))
+        packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+        if len(packed) <= most or len(kept) == 1:
+            return packed
+        kept = _fewer(rows, int(len(kept) * most / len(packed) * 0.9))
+
+
+def _fewer(rows: Sequence[SitemapRow], count: int) -> list[int]:
+    """Choose about that many rows: damaged ones first, then indexes, each with all above it."""
+    indexes = {row.parent for row in rows}
+    ranked = sorted(
+        range(len(rows)),
+        key=lambda at: 0 if rows[at].failure or rows[at].problems else 1 if at in indexes else 2,
+    )
+    kept = {0}
+    for at in ranked[:count]:
+        above = at
+        while above not in kept and len(kept) < count:
+            kept.add(above)
+            above = rows[above].parent
+    # Whose parent found no room has none either.
+    complete: set[int] = set()
+    for at in sorted(kept):
+        if rows[at].parent < 0 or rows[at].parent in complete:
+            complete.add(at)
+    return sorted(complete)
+
+
+def _columns(rows: Sequence[SitemapRow], kept: Sequence[int]) -> dict[str, Any]:
+    chosen = [rows[at] for at in kept]
+    place = {at: new for new, at in enumerate(kept)}
+    below = Counter(row.parent for row in rows)
+    left_out = _left_out(rows, place)
+    reasons = {row.failure: 0 for row in chosen if row.failure}
+    for number, reason in enumerate(reasons):
+        reasons[reason] = number + 1
+    return {
+        "kinds": list(KINDS.values()),
+        "reasons": [shown_text(reason) for reason in reasons],
+        "parent": [place.get(row.parent, -1) for row in chosen],
+        "url": [shown_url(row.url) for row in chosen],
+        "kind": [list(KINDS).index(row.kind) if row.kind in KINDS else -1 for row in chosen],
+        "pages": [row.pages for row in chosen],
+        "bytes": [-1 if row.received is None else row.received for row in chosen],
+        "first": [row.first or "" for row in chosen],
+        "last": [row.last or "" for row in chosen],
+        "problems": [row.problems or 0 for row in chosen],
+        "failure": [reasons[row.failure] if row.failure else 0 for row in chosen],
+        "below": [below[at] for at in kept],
+        "leftOut": [left_out[at] for at in kept],
+    }
+
+
+def _left_out(rows: Sequence[SitemapRow], kept: Mapping[int, int]) -> list[int]:
+    """Count for every row what is left out below it and below no other that is kept."""
+    missing = [0] * len(rows)
+    for at in range(len(rows) - 1, 0, -1):
+        if at not in kept:
+            missing[rows[at].parent] += missing[at] + 1
+    return missing

@@ -1,0 +1,190 @@
+"""Chooses pages, one by one or in blocks, and remembers what was given."""
+
+from __future__ import annotations
+
+from itertools import compress, islice
+from typing import TYPE_CHECKING
+
+from usp.objects.page import PageList
+from usp.objects.sitemap import AbstractPagesSitemap
+from usp.selection.dates import in_utc, read_date
+from usp.selection.patterns import of_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.selection.patterns import Patterns
+
+
+class SelectionRun:
+    """One pass over pages, which remembers what it gave."""
+
+    def __init__(
+        self,
+        *,
+        patterns: Patterns,
+        sitemaps: Patterns,
+        period: tuple[datetime | None, datetime | None],
+        keep_undated: bool,
+        unique: bool,
+        limit: int | None,
+        host_of: str | None,
+    ) -> None:
+        self._patterns = patterns
+        self._sitemaps = sitemaps
+        self._first, self._end = period
+        self._keep_undated = keep_undated
+        self._seen: set[str] | None = set() if unique else None
+        self._left = limit
+        self._host = None if host_of is None else of_host(host_of)
+        self._by_url = bool(patterns) or self._host is not None
+        self._by_date = period != (None, None) or not keep_undated
+
+    @property
+    def over(self) -> bool:
+        """Whether as many pages were given as are wanted."""
+        return self._left == 0
+
+    def wants(self, sitemap_url: str) -> bool:
+        """Tell whether the pages of a sitemap are wanted at all."""
+        return self._sitemaps.match(sitemap_url)
+
+    def pages(self, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
+        """Give the wanted ones of pages; nothing more is asked for once there are enough."""
+        remaining = iter(pages)
+        while not self.over and (page := next(remaining, None)) is not None:
+            if self._wants_page(page):
+                yield page
+
+    def _wants_page(self, page: SitemapPage) -> bool:
+        if self._sitemaps and not self.wants(_sitemap_of(page)):
+            return False
+        if self._by_url and not self._wants_url(page.url):
+            return False
+        if self._by_date and not self._wants_date(page.last_modified):
+            return False
+        if self._seen is not None:
+            if page.url in self._seen:
+                return False
+            self._seen.add(page.url)
+        if self._left is not None:
+            self._left -= 1
+        return True
+
+    def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Give what is wanted of ``tree.page_blocks()``; a sitemap that is not wanted is not read."""
+        for sitemap in _page_sitemaps(tree):
+            if self.over:
+                return
+            if self.wants(sitemap.url):
+                yield from self.of_blocks(sitemap.page_blocks())
+
+    def of_blocks(
+        self, blocks: Iterable[tuple[AbstractSitemap, PageBlock]]
+    ) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Give what is wanted of blocks; one of which nothing is wanted is left out."""
+        for sitemap, block in blocks:
+            if self.over:
+                return
+            wanted = self._of_block(block) if self.wants(sitemap.url) else None
+            if wanted is not None:
+                yield sitemap, wanted
+
+    def _of_block(self, block: PageBlock) -> PageBlock | None:
+        urls = block.urls
+        keep = [True] * len(urls)
+        if self._by_url:
+            keep = list(map(self._wants_url, urls))
+        texts = None
+        if self._by_date:
+            texts = block.texts()
+            if texts is None:  # the pages must be asked, and then remember what they said
+                pages = list(block.pages())
+                block, texts = PageList(pages), None
+                dated = [self._wants_date(page.last_modified) for page in pages]
+            elif "lastmod" in texts:
+                dated = [self._wants_date(read_date(text)) for text in texts["lastmod"]]
+            else:
+                dated = [self._keep_undated] * len(urls)
+            keep = [one and other for one, other in zip(keep, dated, strict=True)]
+        if self._seen is not None:
+            keep = [wanted and self._is_new(url) for wanted, url in zip(keep, urls, strict=True)]
+        if self._left is not None:
+            keep = self._up_to_limit(keep)
+        count = sum(keep)
+        if count == len(urls):
+            return block
+        return _Picked(block, keep, texts) if count else None
+
+    def _is_new(self, url: str) -> bool:
+        assert self._seen is not None
+        before = len(self._seen)
+        self._seen.add(url)
+        return len(self._seen) > before
+
+    def _up_to_limit(self, keep: list[bool]) -> list[bool]:
+        assert self._left is not None
+        wanted = list(islice((at for at, one in enumerate(keep) if one), self._left))
+        full = len(wanted) == self._left
+        self._left -= len(wanted)
+        if not full:
+            return keep
+        end = wanted[-1] + 1 if wanted else 0
+        return keep[:end] + [False] * (len(keep) - end)
+
+    def _wants_url(self, url: str) -> bool:
+        if self._host is not None and not self._host.match(url):
+            return False
+        return self._patterns.match(url)
+
+    def _wants_date(self, modified: datetime | None) -> bool:
+        if modified is None:
+            return self._keep_undated
+        moment = in_utc(modified)
+        if self._first is not None and moment < self._first:
+            return False
+        return self._end is None or moment < self._end
+
+
+class _Picked:
+    """Some pages of a block."""
+
+    __slots__ = ("_block", "_keep", "_texts", "urls")
+
+    def __init__(
+        self, block: PageBlock, keep: list[bool], texts: Mapping[str, Sequence[str]] | None
+    ) -> None:
+        self._block = block
+        self._keep = keep
+        self._texts = texts
+        self.urls = list(compress(block.urls, keep))
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Give the pages, in order."""
+        return compress(self._block.pages(), self._keep)
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Give the fields in columns, if the block has them so."""
+        texts = self._block.texts() if self._texts is None else self._texts
+        if texts is None:
+            return None
+        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+
+def _sitemap_of(page: SitemapPage) -> str:
+    if page.sitemap_url is None:
+        raise ValueError(
+            "patterns for sitemaps need pages that know their sitemap: "
+            "hand in the tree, or the pages of usp.stream"
+        )
+    return page.sitemap_url
+
+
+def _page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    if isinstance(tree, AbstractPagesSitemap):
+        yield tree
+    for child in tree.sub_sitemaps:
+        yield from _page_sitemaps(child)

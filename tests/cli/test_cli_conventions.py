@@ -1,0 +1,190 @@
+"""What all commands share: options from files and the environment, errors as JSON, progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cli_documents import urlset
+
+from usp.cli.progress import Progress, size
+from usp.crawl.events import (
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("usp.toml", 'user-agent = "from a file"\nmax = ["pages=2"]\n'),
+        ("usp.toml", 'user_agent = "from a file"\n[ls]\nmax = ["pages=2"]\n'),
+        ("pyproject.toml", '[tool.usp]\nuser-agent = "from a file"\nmax = ["pages=2"]\n'),
+    ],
+)
+def test_options_come_from_a_file(run, site, here, name, text, seen_agents):
+    (here / name).write_text(text)
+    folder = here / "below"
+    folder.mkdir()
+    os.chdir(folder)
+    ended = run("ls", site, "-f", "pages")
+    assert len(ended.lines) == 2
+    assert set(seen_agents) == {"from a file"}
+
+
+def test_the_environment_beats_the_file_and_the_command_line_beats_both(
+    run, site, here, monkeypatch, seen_agents
+):
+    (here / "usp.toml").write_text('user-agent = "file"\n')
+    monkeypatch.setenv("USP_USER_AGENT", "environment")
+    run("ls", site)
+    run("ls", site, "--user-agent", "command line")
+    assert list(dict.fromkeys(seen_agents)) == ["environment", "command line"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("nonsense = 1\n", "there is no option --nonsense"),
+        ("[ls]\nsiblings = 1\n", "usp ls has no option --siblings"),
+        ("a = ", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(run, site, here, text, word):
+    (here / "usp.toml").write_text(text)
+    ended = run("ls", site)
+    assert (ended.status, ended.out) == (2, "")
+    assert word in ended.err
+    assert "usp.toml" in ended.err
+
+
+def test_a_pyproject_of_somebody_else_is_left_alone(run, site, here):
+    (here / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+    assert run("ls", site, "-f", "pages").lines
+    (here / "pyproject.toml").write_text("broken = ")
+    assert run("ls", site, "-f", "pages").lines
+
+
+def test_errors_can_be_json(run, site):
+    told = json.loads(run("ls", site, "--json", "-f", "pages").err.splitlines()[-1])
+    assert (told["error"], told["status"]) == ("incomplete", 3)
+    assert [failure["status"] for failure in told["failures"]] == [404]
+    told = json.loads(run("--json", "ls", "no website").err)
+    assert told["status"] == 2
+    assert told["hint"] == "Try 'usp ls --help'."
+    told = json.loads(run("ls", "--json", "http://127.0.0.1:1/sitemap.xml").err.splitlines()[-1])
+    assert told["status"] == 1
+
+
+@pytest.mark.parametrize("header", ["", "word", ": value", "a\x1b: b"])
+def test_what_is_no_header_is_refused(run, site, header):
+    ended = run("ls", site, "-H", header)
+    assert ended.status == 2
+    assert "Accept-Language: de" in ended.err
+
+
+def test_headers_are_sent(run, site, seen_headers):
+    run("ls", site, "-H", "Accept-Language: de", "-H", "X-One:1")
+    assert {(h["Accept-Language"], h["X-One"]) for h in seen_headers} == {("de", "1")}
+
+
+def test_a_proxy_that_is_not_there_is_a_failure(run, site):
+    assert run("ls", site, "--proxy", "http://127.0.0.1:1").status == 1
+
+
+def test_progress_counts_what_happens():
+    progress = Progress()
+    for event in (
+        SitemapFound("http://h/a", None, 0),
+        SitemapFound("http://h/b", None, 0),
+        SitemapFound("http://i/c", None, 0),
+        SitemapStarted("http://h/a", 1),
+        SitemapStarted("http://i/c", 1),
+        SitemapReceived("http://h/a", "http://h/a", 1_500_000, 0.1),
+        SitemapFinished("http://h/a", "PagesXMLSitemap"),
+        SitemapFailed("http://h/b", "gone", 0),
+    ):
+        progress(event)
+    assert list(progress.counted(range(2500))) == list(range(2500))
+    line = progress.line().plain
+    assert line.startswith("2 of 3 addresses, 1 sitemaps · 2,500 pages · 1.5 MB, ")
+    assert line.endswith(" · i")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (5 * 10**12, "5.0 TB")],
+)
+def test_sizes_are_written_as_people_read_them(number, text):
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(("option", "shown"), [([], True), (["-q"], False)])
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(site, option, shown, tmp_path):
+    command = [sys.executable, "-m", "usp.cli", "ls", site, "-f", "pages", *option]
+    environment = {**os.environ, "NO_PROXY": "*", "TERM": "xterm", "COLUMNS": "100"}
+    ours, theirs = pty.openpty()
+    with (tmp_path / "out").open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=theirs, env=environment)
+        os.close(theirs)
+        said = b""
+        while chunk := _read(ours):
+            said += chunk
+        process.wait()
+    os.close(ours)
+    assert (b"addresses" in said) == shown
+    assert b"addresses" not in (tmp_path / "out").read_bytes()
+    piped = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert b"addresses" not in piped.stderr
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_completion_knows_commands_and_options():
+    environment = {**os.environ, "_USP_COMPLETE": "bash_complete", "COMP_WORDS": "usp tr"}
+    environment["COMP_CWORD"] = "1"
+    done = subprocess.run(
+        [sys.executable, "-m", "usp.cli"], capture_output=True, env=environment, check=False
+    )
+    assert b"plain,tree" in done.stdout
+
+
+def test_dates_may_be_so_long_ago(run, here):
+    now = datetime.now(UTC)
+    entries = "".join(
+        f"<url><loc>http://h/{hours}</loc><lastmod>{now - timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"
+        "</lastmod></url>"
+        for hours in (1, 20, 100, 400)
+    )
+    (here / "a.xml").write_text(f"<urlset>{entries}</urlset>")
+    for ago, found in (("2h", 1), ("1d", 2), ("1w", 3), ("30D", 4), ("0h", 0)):
+        assert len(run("ls", "a.xml", "-f", "pages", "--since", ago).lines) == found
+    assert run("ls", "a.xml", "--since", "7y").status == 2
+
+
+def test_help_is_enough_for_a_table_of_last_weeks_news(run, here):
+    text = run("ls", "--help").out
+    for word in ("--since", "csv", "--output", "Examples"):
+        assert word in text
+    (here / "a.xml").write_text(urlset("http://h/1"))
+    assert run("ls", "a.xml", "-o", "out.csv").status == 0
+    assert (here / "out.csv").read_text().splitlines()[1].startswith("http://h/1")

@@ -1,0 +1,287 @@
+"""``usp ls`` in every format, to files and pipes, of the pages that are wanted."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import pyarrow.parquet as pq
+import pytest
+from cli_documents import index, urlset
+
+from usp.export import COLUMNS, FORMATS
+from usp.tree import sitemap_from_file, sitemap_from_str
+
+USP = [sys.executable, "-m", "usp.cli"]
+
+
+@pytest.fixture
+def dated(serve):
+    """A website of two sitemaps with a page in common; every second page has a date."""
+    head = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    entries = [
+        f"<url><loc>{{site}}/blog/{n}</loc>"
+        + (f"<lastmod>2024-05-{n:02}</lastmod>" if n % 2 else "")
+        + "</url>"
+        for n in range(1, 10)
+    ]
+    return serve(
+        {
+            "/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/b.xml\n",
+            "/a.xml": head + "".join(entries) + "</urlset>",
+            "/b.xml": urlset("{site}/blog/1", "http://other.example/", "{site}/shop"),
+        }
+    )
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.delenv("COV_CORE_SOURCE", raising=False)
+
+
+def urls_of(out: str, form: str) -> list[str]:
+    if form == "csv":
+        return [row["url"] for row in csv.DictReader(io.StringIO(out, newline=""))]
+    if form == "xml":
+        return [page.url for page in sitemap_from_str(out).all_pages()]
+    rows = json.loads(out) if form == "json" else map(json.loads, out.splitlines())
+    return [row["url"] for row in rows]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "xml"])
+def test_every_format_has_the_pages_of_the_site(run, dated, form):
+    pages = run("ls", dated, "-f", "pages").lines
+    ended = run("ls", dated, "-f", form)
+    assert ended.status == 0
+    found = urls_of(ended.out, form)
+    assert found == (pages if form != "xml" else list(dict.fromkeys(pages)))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_tells_its_format_by_its_suffix(run, dated, tmp_path, form, packed):
+    if packed and form == "parquet":
+        return
+    path = tmp_path / f"pages.{form}{'.gz' * packed}"
+    ended = run("ls", dated, "-o", str(path))
+    assert (ended.status, ended.out) == (0, "")
+    assert list(tmp_path.iterdir()) == [path]
+    if form == "parquet":
+        table = pq.read_table(path)
+        assert table.column_names == list(COLUMNS)
+        assert table.num_rows == 12
+        return
+    data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+    assert len(urls_of(data.decode(), form)) == (12 if form != "xml" else 11)
+
+
+def test_lines_go_to_files_too(run, dated, tmp_path):
+    for name, form in (("a.txt", "pages"), ("b.txt.gz", "pages"), ("c.out", "tabtree")):
+        option = ["-f", form] if name == "c.out" else []
+        assert run("ls", dated, "-o", str(tmp_path / name), *option).out == ""
+        data = (tmp_path / name).read_bytes()
+        text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        assert text == run("ls", dated, "-f", form).out
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--since", "2024-05-05", "--dated"], ["/blog/5", "/blog/7", "/blog/9"]),
+        (["--until", "2024-05-03", "--dated"], ["/blog/1", "/blog/3"]),
+        (["--include", "/shop*"], ["/shop"]),
+        (["--include", "re:[13]$", "--unique"], ["/blog/1", "/blog/3"]),
+        (["--exclude", "*blog*", "--same-host"], ["/shop"]),
+        (["--include", "sitemap:*b.xml", "--exclude", "http://other*"], ["/blog/1", "/shop"]),
+        (["--limit", "2"], ["/blog/1", "/blog/2"]),
+        (["--limit", "2", "--exclude", "sitemap:*/a.xml"], ["/blog/1", "http://other.example/"]),
+    ],
+)
+@pytest.mark.parametrize("form", ["pages", "tabtree", "jsonl", "csv"])
+def test_filters_are_for_every_format(run, dated, options, expected, form):
+    ended = run("ls", dated, "-f", form, *options)
+    assert ended.status == 0
+    if form == "tabtree":
+        assert f"\t\t{dated}/a.xml" in ended.lines  # sitemaps are all there
+        found = [line.strip() for line in ended.lines if line.startswith("\t\t\t")]
+    else:
+        found = ended.lines if form == "pages" else urls_of(ended.out, form)
+    assert found == [dated + path if path[0] == "/" else path for path in expected]
+
+
+def test_columns_are_those_that_are_asked_for(run, dated):
+    ended = run("ls", dated, "-f", "csv", "--columns", "lastmod, url", "--limit", "1")
+    assert ended.out == f"lastmod,url\r\n2024-05-01T00:00:00Z,{dated}/blog/1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "pages.dat"], "say it with -f"),
+        (["-f", "csv", "--columns", "loc"], "there is no column 'loc'; there are url"),
+        (["--columns", "url"], "write -f csv"),
+        (["-f", "csv", "-u"], "--strip-url is for tabtree and pages"),
+        (["--since", "soon"], "write for example 2024-05-31"),
+        (["--include", "re:("], "regular expression that cannot be read"),
+        (["--limit", "0"], "--limit"),
+    ],
+)
+def test_a_wrong_option_is_told_before_anything_is_fetched(run, options, said):
+    ended = run("ls", "http://127.0.0.1:9/", *options)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.splitlines()) == 2
+
+
+def test_parquet_is_refused_on_a_terminal(run, dated, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    ended = run("ls", dated, "-f", "parquet")
+    assert ended.status == 2
+    assert "-o pages.parquet" in ended.err
+
+
+def test_parquet_goes_through_a_pipe(dated, environment):
+    ended = subprocess.run([*USP, "ls", dated, "-f", "parquet"], capture_output=True, check=True)
+    assert pq.read_table(io.BytesIO(ended.stdout)).num_rows == 12
+
+
+def test_without_pyarrow_the_command_says_what_brings_it(run, dated, monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    ended = run("ls", dated, "-o", str(tmp_path / "a.parquet"))
+    assert ended.status == 1
+    assert "pip install 'usp[arrow]'" in ended.err
+    assert not list(tmp_path.iterdir())
+    assert run("ls", dated, "-f", "jsonl").status == 0
+
+
+def test_the_command_line_does_not_load_pyarrow_unless_it_is_needed(dated, environment):
+    code = (
+        "import sys\n"
+        "from usp.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit:\n    sys.exit('pyarrow' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", code, "ls", dated, "-f", "csv"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_a_site_that_is_too_large_for_one_sitemap_is_told_what_to_do(run, dated, monkeypatch):
+    monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
+    ended = run("ls", dated, "-f", "xml")
+    assert (ended.status, ended.out) == (1, "")
+    assert "-o sitemap.xml" in ended.err
+
+
+def test_a_site_that_is_too_large_for_one_sitemap_is_split_in_files(
+    run, dated, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("usp.export.xml_file.MAX_URLS", 5)
+    assert run("ls", dated, "-o", str(tmp_path / "s.xml"), "--unique").status == 0
+    children = sitemap_from_file(tmp_path / "s.xml").sub_sitemaps
+    assert [child.url for child in children] == [f"{dated}/s-{n}.xml" for n in (1, 2, 3)]
+
+
+def test_a_file_that_cannot_be_written_is_told_in_a_line(run, dated, tmp_path):
+    ended = run("ls", dated, "-o", str(tmp_path / "no" / "where.csv"))
+    assert ended.status == 2
+    assert "there is no folder" in ended.err
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "a.csv").symlink_to("gone/b.csv")
+    for form in ("csv", "pages"):
+        ended = run("ls", dated, "-f", form, "-o", str(tmp_path / "here" / "a.csv"))
+        assert ended.status == 1
+        assert "there is no folder" in ended.err
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "pages"])
+def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_path, form):
+    site = serve({"/robots.txt": "Sitemap: {site}/gone.xml"})
+    path = tmp_path / "pages"
+    path.write_bytes(b"before")
+    for url in (site, f"{site}/gone.xml"):
+        ended = run("ls", url, "-f", form, "-o", str(path))
+        assert ended.status == 1
+        assert "gone.xml" in ended.err
+    assert path.read_bytes() == b"before"
+    assert run("ls", f"{site}/gone.xml", "-f", "csv").out == ""
+    assert run("ls", site, "-f", "pages", "--limit", "5").status == 1
+
+
+# Stopping ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["pages", "jsonl", "csv", "json", "xml"])
+def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
+    """Of forty sitemaps the first has enough; the others wait until the command has ended."""
+    monkeypatch.setattr("usp.crawl.threads.PATIENCE", 0.1)
+    asked, ended = [], threading.Event()
+
+    def later(number):
+        def answer():
+            asked.append(number)
+            ended.wait(10)
+
+        return answer
+
+    names = [f"/{number}.xml" for number in range(40)]
+    files = {name: later(name) for name in names[1:]}
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/i.xml",
+            "/i.xml": index(*(f"{{site}}{name}" for name in names)),
+            **files,
+            "/0.xml": urlset(*(f"{{site}}/p{number}" for number in range(50))),
+        }
+    )
+    result = run("ls", site, "-k", "-f", form, "--limit", "10")
+    ended.set()
+    assert result.status == 0
+    found = result.lines if form == "pages" else urls_of(result.out, form)
+    assert found == [f"{site}/p{number}" for number in range(10)]
+    assert len(asked) < 16  # what was under way beside the first one
+
+
+def test_a_limit_that_is_not_reached_tells_what_is_missing(run, site):
+    ended = run("ls", site, "-f", "pages", "--limit", "100")
+    assert ended.status == 3
+    assert len(ended.lines) == 6
+    assert "missing.xml" in ended.err
+    assert run("ls", site, "-f", "pages", "--limit", "6").status == 0
+
+
+def test_a_limit_is_for_a_sitemap_too(run, site):
+    assert len(run("ls", f"{site}/a.xml", "-f", "pages", "--limit", "2").lines) == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "parquet", "xml"])
+def test_a_reader_that_has_seen_enough_ends_any_format_quietly(serve, environment, form):
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/s.xml",
+            "/s.xml": urlset(*(f"{{site}}/page/{number:0200}" for number in range(20_000))),
+        }
+    )
+    with subprocess.Popen(
+        [*USP, "ls", site, "-f", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_full_disk_is_told_in_a_line_for_tables_too(dated, environment, form):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        ended = subprocess.run(
+            [*USP, "ls", dated, "-f", form], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ended.returncode == 1
+    assert len(ended.stderr.splitlines()) == 1

@@ -1,0 +1,196 @@
+"""Trees to export, and what the table of a tree should be, page by page."""
+
+# ruff: noqa: DTZ001 - sitemaps have dates without an offset
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import strategies as st
+
+from usp.export import COLUMNS
+from usp.export.rows import page_value, plain
+from usp.objects.page import (
+    SitemapImage,
+    SitemapNewsStory,
+    SitemapPage,
+    SitemapPageChangeFrequency,
+    SitemapPageMapObject,
+)
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, PagesXMLSitemap
+from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
+from usp.tree import sitemap_from_str
+
+HEAD = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    ' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+    ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+    ' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1"'
+    ' xmlns:mobile="http://www.google.com/schemas/sitemap-mobile/1.0"'
+    ' xmlns:xhtml="http://www.w3.org/1999/xhtml">'
+)
+RICH = f"""<?xml version="1.0"?>{HEAD}
+<url><loc>https://x.org/all</loc><lastmod>2024-05-01T10:00:00.5+02:00</lastmod>
+<changefreq>weekly</changefreq><priority>0.8</priority>
+<news:news><news:publication><news:name>The “Times”, daily</news:name><news:language>en</news:language>
+</news:publication><news:publication_date>2024-05-01</news:publication_date>
+<news:title>=1+1 &amp; more, "quoted"</news:title><news:genres>Blog, PressRelease</news:genres>
+<news:keywords>tea</news:keywords><news:stock_tickers>NASDAQ:A</news:stock_tickers></news:news>
+<image:image><image:loc>https://x.org/1.jpg</image:loc><image:title>One
+line</image:title></image:image><image:image><image:loc>https://x.org/2.jpg?a=1&amp;b=2</image:loc></image:image>
+<video:video><video:thumbnail_loc>https://x.org/t.jpg</video:thumbnail_loc><video:title>V</video:title>
+<video:player_loc allow_embed="no" autoplay="ap=1">https://x.org/p</video:player_loc>
+<video:duration>95</video:duration><video:rating>4.5</video:rating>
+<video:view_count>9999999999999999999</video:view_count>
+<video:content_segment_loc duration="7">https://x.org/s</video:content_segment_loc>
+<video:publication_date>2024-11-05T10:00:00Z</video:publication_date><video:tag>a</video:tag>
+<video:tag>b</video:tag><video:family_friendly>yes</video:family_friendly>
+<video:restriction relationship="allow">DE AT</video:restriction>
+<video:price currency="EUR" type="own">1.99</video:price>
+<video:uploader info="https://x.org/u">U</video:uploader>
+<video:tvshow><video:show_title>S</video:show_title><video:season_number>2</video:season_number></video:tvshow>
+<video:platform relationship="deny">web tv</video:platform><video:live>no</video:live>
+<video:id type="tms:series">SH1</video:id></video:video>
+<xhtml:link rel="alternate" hreflang="de" href="https://x.org/de?a=1&amp;b=2"/>
+<xhtml:link rel="alternate" hreflang="x-default" href="https://x.org/"/><mobile:mobile/></url>
+<url><loc>https://x.org/plain</loc></url>
+<url><loc>https://x.org/caf\u00e9?q=a,b&amp;c="d"</loc><lastmod>2024-05</lastmod><priority>7</priority></url>
+<url><loc>https://x.org/odd</loc><changefreq>sometimes</changefreq><lastmod>soon</lastmod></url>
+</urlset>"""
+
+DATES = [
+    "2024", "2024-05", "2024-05-31", "2024-05-31T10:20", "2024-05-31T10:20Z", "2024-05-31T10:20:30",
+    "2024-05-31T10:20:30Z", "2024-05-31 10:20:30+02:00", "2024-05-31T10:20:30.123456-05:00",
+    "2024-05-31T10:20:30.1234567Z", "2024-05-31+02:00", "2023-02-29", "2024-13-01", "0000-01-01",
+    "9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00", "20240531T102030Z", "20240531", "soon",
+    "Fri, 31 May 2024 10:20:30 GMT", "31 May 2024", "May 2024", "2024-05-31T24:00:00",
+    "2024-05-31T10:20:60Z", "2024-05-31T10:20:30+25:00", "2024-05-31T10:20:30+14:59", "2024-W05",
+]  # fmt: skip
+
+
+def tree_of(*documents: str) -> IndexWebsiteSitemap:
+    """Give a website of sitemaps that are read from documents."""
+    nodes = []
+    for number, document in enumerate(documents):
+        node = sitemap_from_str(document)
+        assert isinstance(node, AbstractPagesSitemap)
+        node._url = f"https://x.org/{number}.xml"
+        nodes.append(node)
+    return IndexWebsiteSitemap("https://x.org/", nodes)
+
+
+def urlset(*entries: str) -> str:
+    return HEAD + "".join(f"<url>{entry}</url>\n" for entry in entries) + "</urlset>"
+
+
+def plain_entry(number: int, lastmod: str = "", changefreq: str = "", priority: str = "") -> str:
+    fields = {"lastmod": lastmod, "changefreq": changefreq, "priority": priority}
+    inside = "".join(f"<{name}>{text}</{name}>" for name, text in fields.items() if text)
+    return f"<loc>https://x.org/p/{number}</loc>{inside}"
+
+
+def expected_rows(tree: Any, *, precision: bool = False) -> list[dict[str, Any]]:
+    """Give the table of a tree as JSON has it, from the pages themselves."""
+    names = [name for name in COLUMNS if name != "sitemap"]
+    rows = []
+    for sitemap in [tree, *tree.all_sitemaps()]:
+        for page in sitemap.all_pages() if isinstance(sitemap, AbstractPagesSitemap) else ():
+            row = {name: plain(page_value(name)(page), COLUMNS[name]) for name in names}
+            rows.append({**row, "sitemap": sitemap.url})
+    return rows if precision else without_precision(rows)
+
+
+def without_precision(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what pages do not know: how their date was written."""
+    return [{k: row[k] for k in sorted(row) if k != "lastmod_precision"} for row in rows]
+
+
+# Generated ----------------------------------------------------------------------------------------
+
+texts = st.text(
+    st.characters(
+        codec="utf-8",
+        exclude_categories=("Cc", "Cs", "Zl", "Zp", "Cn"),
+        exclude_characters="\ufeff",
+    ),
+    min_size=1,
+    max_size=12,
+).map(lambda text: " ".join(text.split()) or "x")
+words = st.text("abcXYZ09-_:", min_size=1, max_size=6)
+urls = st.builds(
+    "https://x.org/{}".format, st.text("abc/?=&;,\"'%é茶 +-<>", max_size=12).map(str.strip)
+)
+dates = st.one_of(
+    st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1)),
+    st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
+    st.dates().map(lambda day: datetime(day.year, day.month, day.day)),
+)
+numbers = st.decimals(0, 1, places=2)
+whole = st.integers(0, 10**9)
+
+
+def some(strategy):
+    return st.none() | strategy
+
+
+videos = st.builds(
+    SitemapVideo,
+    thumbnail_loc=some(urls), title=some(texts), description=some(texts), player_loc=some(urls),
+    player_allow_embed=some(st.booleans()), player_autoplay=some(texts), duration=some(whole),
+    expiration_date=some(dates), rating=some(numbers), view_count=some(whole),
+    family_friendly=some(st.booleans()), restriction=st.lists(words, max_size=2).map(tuple),
+    restriction_relationship=some(words), tags=st.lists(texts, max_size=2).map(tuple),
+    prices=st.lists(
+        st.builds(SitemapVideoPrice, words, some(words), some(words), some(words)), max_size=2
+    ).map(tuple),
+    uploader=some(texts), uploader_info=some(urls), live=some(st.booleans()),
+    gallery_loc=some(urls), gallery_title=some(texts),
+    content_segments=st.lists(st.tuples(urls, some(whole)), max_size=2).map(tuple),
+    id=some(words), id_type=some(words),
+    tv_show=some(st.builds(SitemapVideoTVShow, some(texts), season_number=some(whole))),
+)  # fmt: skip
+pages = st.builds(
+    SitemapPage,
+    urls,
+    numbers,
+    some(dates),
+    some(st.sampled_from(SitemapPageChangeFrequency)),
+    some(
+        st.builds(
+            SitemapNewsStory, texts, dates, some(texts), some(words), some(words),
+            st.lists(words, max_size=2), st.lists(words, max_size=2),
+        )
+    ),
+    some(st.lists(st.builds(SitemapImage, urls, some(texts)), min_size=1, max_size=2)),
+    some(st.lists(st.tuples(words, urls), min_size=1, max_size=2)),
+    videos=some(st.lists(videos, min_size=1, max_size=2)),
+    mobile=st.booleans(),
+    page_map=some(
+        st.lists(
+            st.builds(
+                SitemapPageMapObject, some(words), some(words),
+                st.lists(st.tuples(words, texts), max_size=2).map(tuple),
+            ),
+            min_size=1, max_size=2,
+        )
+    ),
+)  # fmt: skip
+trees = st.lists(st.lists(pages, max_size=4, unique_by=lambda page: page.url), max_size=2).map(
+    lambda lists: IndexWebsiteSitemap(
+        "https://x.org/",
+        [PagesXMLSitemap(f"https://x.org/{n}.xml", pages) for n, pages in enumerate(lists)],
+    )
+)
+
+
+def documents():
+    """Give documents whose entries have fields of the protocol only, well written or not."""
+    entry = st.tuples(
+        st.sampled_from(["", *DATES]),
+        st.sampled_from(["", "daily", "DAILY", "sometimes"]),
+        st.sampled_from(["", "0.1", "1.0", "2", "high", "1e-3"]),
+    )
+    return st.lists(entry, min_size=1, max_size=6).map(
+        lambda entries: urlset(*(plain_entry(n, *fields) for n, fields in enumerate(entries)))
+    )

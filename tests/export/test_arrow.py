@@ -1,0 +1,232 @@
+"""The Arrow table is the tree, value by value, whoever reads it."""
+
+# ruff: noqa: DTZ001 - sitemaps have dates without an offset
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from export_trees import (
+    DATES,
+    RICH,
+    documents,
+    expected_rows,
+    plain_entry,
+    tree_of,
+    trees,
+    urlset,
+    without_precision,
+)
+from hypothesis import HealthCheck, given, settings
+
+from usp.export import MissingExtraError, write
+from usp.export.arrow import c_stream, reader, record_batches, to_arrow
+from usp.export.dates import iso_text, precision_of_text
+from usp.export.rows import lastmod
+from usp.export.schema import COLUMNS, arrow_schema
+from usp.helpers import parse_iso8601_date
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import PagesXMLSitemap
+from usp.selection import Selection
+
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(2000)))
+
+
+def plain_rows(table: pa.Table) -> list[dict]:
+    """Give a table as JSON has it."""
+
+    def plain(value):
+        if isinstance(value, datetime):
+            return iso_text(value)
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plain(item) for item in value] or None
+        return value
+
+    return without_precision([plain(row) for row in table.to_pylist()])
+
+
+def test_a_rich_tree_is_in_the_table_as_it_is():
+    tree = tree_of(RICH, PLAIN)
+    table = to_arrow(tree)
+    table.validate(full=True)
+    expected = expected_rows(tree)
+    expected[0]["videos"][0]["view_count"] = 2**63 - 1  # as much as a column of numbers holds
+    assert plain_rows(table) == expected
+    assert table.schema == arrow_schema()
+    assert list(table.schema.names) == list(COLUMNS)
+
+
+@few
+@given(trees)
+def test_any_tree_is_in_the_table_as_it_is(tree):
+    table = to_arrow(tree)
+    table.validate(full=True)
+    assert plain_rows(table) == expected_rows(tree)
+
+
+@few
+@given(documents())
+def test_columns_that_were_never_pages_say_what_pages_say(document):
+    tree = tree_of(document)
+    assert plain_rows(to_arrow(tree)) == expected_rows(tree)
+
+
+@pytest.mark.parametrize("copies", [1, 300])
+@pytest.mark.parametrize("odd", [DATES, ["2023-02-30"], []])
+def test_many_dates_are_read_as_one_is(copies, odd):
+    """Few distinct dates are read by our parser, many by Arrow, and if one is odd, by ours again."""
+    usual = [f"2024-05-{1 + n % 28:02}T10:{n % 60:02}:{n // 60:02}Z" for n in range(copies)]
+    usual += ["2024-05-31", "2024-05-31T10:20:30.5+02:00", "2024-02-29 10:20:30", ""]
+    dates = usual + odd
+    tree = tree_of(urlset(*(plain_entry(n, date) for n, date in enumerate(dates) if date)))
+    table = to_arrow(tree, ["lastmod", "lastmod_precision"])
+    assert table["lastmod"].to_pylist() == [
+        None
+        if (read := parse_iso8601_date(date)) is None
+        else datetime.fromisoformat(iso_text(read))
+        for date in dates
+        if date
+    ]
+    assert table["lastmod_precision"].to_pylist() == [
+        precision_of_text(date) for date in dates if date
+    ]
+
+
+def test_precision_is_that_of_the_text():
+    found = {text: precision_of_text(text) for text in DATES}
+    assert {text: word for text, word in found.items() if word} == {
+        "2024": "year", "2024-05": "month", "2024-05-31": "day", "2024-05-31T10:20": "minute",
+        "2024-05-31T10:20Z": "minute", "2024-05-31T10:20:30": "second",
+        "2024-05-31T10:20:30Z": "second", "2024-05-31 10:20:30+02:00": "second",
+        "2024-05-31T10:20:30.123456-05:00": "fraction", "2024-05-31T10:20:30.1234567Z": "fraction",
+        "2024-05-31+02:00": "day", "9999-12-31T23:59:59-05:00": "second",
+        "0001-01-01T00:00:00+05:00": "second", "20240531T102030Z": "second", "20240531": "day",
+        "Fri, 31 May 2024 10:20:30 GMT": "second", "31 May 2024": "day", "May 2024": "month",
+        "2024-05-31T10:20:30+14:59": "second", "2024-W05": "day",
+    }  # fmt: skip
+    assert all(lastmod(text) for text, word in found.items() if word)
+
+
+def test_naive_dates_are_taken_as_utc():
+    pages = [
+        SitemapPage("https://x.org/", last_modified=date)
+        for date in (datetime(2024, 5, 1, 12), datetime(2024, 5, 1, 12, tzinfo=UTC))
+    ]
+    table = to_arrow(PagesXMLSitemap("https://x.org/s.xml", pages))
+    assert table["lastmod"].to_pylist() == [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2
+
+
+# Batches --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 3, 700, 5000])
+def test_batches_have_so_many_rows_or_fewer_and_nothing_is_lost(rows):
+    tree = tree_of(PLAIN, RICH, PLAIN)
+    batches = list(record_batches(tree, ["url", "sitemap", "news"], batch_rows=rows))
+    assert all(0 < len(batch) <= rows for batch in batches)
+    table = pa.Table.from_batches(batches)
+    assert table.to_pylist() == to_arrow(tree, ["url", "sitemap", "news"]).to_pylist()
+    assert len(table) == 4004
+
+
+def test_a_reader_reads_no_more_than_it_is_asked_for():
+    asked = []
+
+    class Source:
+        def __iter__(self):
+            for number in range(5000):
+                asked.append(number)
+                yield SitemapPage(f"https://x.org/{number}")
+
+        def count(self):
+            return 5000
+
+        def problems(self):
+            return []
+
+    batches = reader(PagesXMLSitemap("https://x.org/s.xml", Source()), batch_rows=1000)
+    assert not asked
+    batches.read_next_batch()
+    assert len(asked) <= 2001
+
+
+def test_columns_come_in_the_order_in_which_they_are_asked_for():
+    table = to_arrow(tree_of(RICH), ["priority", "url"], Selection(include=["*plain*"]))
+    assert table.to_pylist() == [{"priority": 0.5, "url": "https://x.org/plain"}]
+    with pytest.raises(ValueError, match="there is no column 'loc'; there are url, lastmod"):
+        to_arrow(tree_of(RICH), ["loc"])
+    with pytest.raises(ValueError, match="no column is chosen"):
+        to_arrow(tree_of(RICH), [])
+    with pytest.raises(ValueError, match="batch_rows"):
+        record_batches(tree_of(RICH), batch_rows=0)
+
+
+def test_a_tree_without_pages_is_a_table_without_rows():
+    assert to_arrow(tree_of()).num_rows == 0
+    assert reader(tree_of()).read_all().schema == arrow_schema()
+
+
+def test_half_a_character_does_not_end_it():
+    page = SitemapPage("https://x.org/\ud800")
+    assert to_arrow(PagesXMLSitemap("https://x.org/s.xml", [page]))["url"].to_pylist() == [
+        "https://x.org/?"
+    ]
+
+
+# Others read it -------------------------------------------------------------------------------------
+
+
+class Node:
+    """What a node of the tree will be."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return c_stream(self.tree, requested_schema)
+
+
+def test_polars_pandas_duckdb_and_pyarrow_read_the_stream():
+    tree = tree_of(PLAIN, RICH, PLAIN.replace("/p/", "/q/"))
+    node = Node(tree)
+    urls = [page.url for page in tree.all_pages()]
+    assert pa.table(node)["url"].to_pylist() == urls
+    frame = pl.DataFrame(node)
+    assert frame["url"].to_list() == urls
+    assert frame["sitemap"].unique().len() == 3
+    assert frame.filter(pl.col("images").is_not_null())["images"].to_list()[0][0]["loc"]
+    panda = to_arrow(tree).to_pandas()
+    assert isinstance(panda, pd.DataFrame)
+    assert list(panda["url"]) == urls
+    batches = reader(tree, batch_rows=500)  # noqa: F841 - DuckDB finds it by its name
+    found = duckdb.sql(
+        "select sitemap, count(*), max(lastmod_precision) from batches group by 1 order by 1"
+    ).fetchall()
+    assert [(url, count) for url, count, _ in found] == [
+        ("https://x.org/0.xml", 2000), ("https://x.org/1.xml", 4), ("https://x.org/2.xml", 2000),
+    ]  # fmt: skip
+
+
+def test_without_pyarrow_it_says_what_brings_it(monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyarrow"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    tree = tree_of(RICH)
+    for call in (
+        lambda: to_arrow(tree),
+        lambda: reader(tree),
+        lambda: write(tree, tmp_path / "x.parquet"),
+    ):
+        with pytest.raises(MissingExtraError, match=r"pip install 'usp\[arrow\]'"):
+            call()
+    assert not list(tmp_path.iterdir())
+    for suffix in ("csv", "json", "jsonl", "xml"):
+        write(tree, tmp_path / f"x.{suffix}")

@@ -1,0 +1,37 @@
+"""What the documents say about data is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from usp.demo import demo_site
+from usp.export import COLUMNS, FORMATS
+from usp.export.schema import arrow_schema
+
+TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_python_runs(block, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with demo_site() as url:
+        exec(compile(block.replace("https://example.org/", url), "data.md", "exec"), {})
+    assert capfd.readouterr().out
+
+
+def test_the_table_of_columns_is_the_schema():
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", TEXT, re.MULTILINE)
+    assert [name for name, _ in rows] == list(COLUMNS)
+    for (_, said), field in zip(rows, arrow_schema(), strict=True):
+        arrow = str(field.type).replace(" ", "").replace("list<item:", "list<")
+        if said.startswith("dictionary"):
+            assert arrow.startswith("dictionary<values=string")
+        else:
+            assert arrow.startswith(said.replace("UTC", "tz=UTC").replace(" ", "").rstrip(">"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_is_described(form):
+    assert f"**{form}**" in TEXT

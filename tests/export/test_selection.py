@@ -1,0 +1,209 @@
+"""A selection gives the same pages of a tree, of a stream, and of columns."""
+
+# ruff: noqa: DTZ001 - sitemaps have dates without an offset
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from export_trees import DATES, RICH, documents, plain_entry, tree_of, trees, urlset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from usp.export.arrow import to_arrow
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
+from usp.selection import Selection
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+DAYS = urlset(*(plain_entry(n, f"2024-05-{n:02}") for n in range(1, 31)), plain_entry(99))
+
+
+def urls(selection: Selection, tree, **options) -> list[str]:
+    """Give what is chosen; the three ways of choosing agree."""
+    one_by_one = [page.url for page in selection.of(with_sitemaps(tree), site=tree.url)]
+    assert [page.url for page in selection.of(tree)] == one_by_one
+    assert to_arrow(tree, ["url"], selection)["url"].to_pylist() == one_by_one
+    return one_by_one
+
+
+def with_sitemaps(tree):
+    """Give pages as a stream does."""
+    for sitemap in tree.sub_sitemaps:
+        for page in sitemap.all_pages():
+            page._sitemap_url = sitemap.url
+            yield page
+
+
+def days(found: list[str]) -> list[int]:
+    return [int(url.rpartition("/")[2]) for url in found]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ("2024-05-10", "2024-05-12", [10, 11, 12]),
+        (date(2024, 5, 10), date(2024, 5, 12), [10, 11, 12]),
+        (datetime(2024, 5, 10), datetime(2024, 5, 12), [10, 11, 12]),
+        (datetime(2024, 5, 10, 1), datetime(2024, 5, 11, 23), [11]),
+        ("2024-05-09T23:00:00-02:00", "2024-05-11T00:00:00Z", [11]),
+        (datetime(2024, 5, 10, 2, tzinfo=timezone(timedelta(hours=2))), "2024-05-10", [10]),
+        ("2024-05", "2024-05", [*range(1, 31)]),
+        ("2024", "2024", [*range(1, 31)]),
+        ("2024-06", None, []),
+        (None, "2023", []),
+        (None, "9999", [*range(1, 31)]),
+        (None, "9999-12", [*range(1, 31)]),
+        (None, "9999-12-31", [*range(1, 31)]),
+        ("29 May 2024", None, [29, 30]),
+    ],
+)
+def test_dates_are_periods_and_both_ends_are_in_them(since, until, expected):
+    tree = tree_of(DAYS)
+    assert days(urls(Selection(since=since, until=until, keep_undated=False), tree)) == expected
+    assert days(urls(Selection(since=since, until=until), tree)) == [*expected, 99]
+
+
+def test_pages_without_a_date_can_be_left_out():
+    assert 99 not in days(urls(Selection(keep_undated=False), tree_of(DAYS)))
+    assert urls(Selection(keep_undated=False), tree_of(urlset(plain_entry(1)))) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"include": ["*/blog/*"]}, ["/blog/a", "/blog/b?x=1"]),
+        ({"include": ["/blog/*"]}, ["/blog/a", "/blog/b?x=1"]),
+        ({"include": "/shop/*"}, ["/shop/blog"]),
+        ({"include": ["/blog/?"]}, ["/blog/a"]),
+        ({"include": ["blog"]}, []),
+        ({"include": ["re:blog"]}, ["/blog/a", "/blog/b?x=1", "/shop/blog"]),
+        ({"include": [r"re:\?x=\d$", "/shop/*"]}, ["/blog/b?x=1", "/shop/blog"]),
+        ({"exclude": ["*blog*"]}, ["/"]),
+        ({"include": ["/blog/*"], "exclude": ["re:x="]}, ["/blog/a"]),
+    ],
+)
+def test_patterns_are_for_the_address_of_the_page(options, expected):
+    paths = ["/", "/blog/a", "/blog/b?x=1", "/shop/blog"]
+    tree = tree_of(urlset(*(f"<loc>https://x.org{path}</loc>" for path in paths)))
+    assert urls(Selection(**options), tree) == [f"https://x.org{path}" for path in expected]
+
+
+def test_patterns_can_be_for_the_address_of_the_sitemap():
+    tree = tree_of(urlset(plain_entry(0)), urlset(plain_entry(1)), urlset(plain_entry(2)))
+    assert days(urls(Selection(include=["sitemap:*/1.xml"]), tree)) == [1]
+    assert days(urls(Selection(exclude=["sitemap:re:[12]"]), tree)) == [0]
+    assert days(urls(Selection(include=["sitemap:re:[12]", "*/2"]), tree)) == [2]
+    with pytest.raises(ValueError, match="hand in the tree"):
+        list(Selection(include=["sitemap:*"]).of([SitemapPage("https://x.org/")]))
+
+
+def test_a_sitemap_that_is_not_wanted_is_not_read():
+    class Unread:
+        def __iter__(self):
+            raise AssertionError
+
+        def count(self):
+            return 0
+
+        def problems(self):
+            return []
+
+    tree = IndexWebsiteSitemap("https://x.org/", [PagesXMLSitemap("https://x.org/no", Unread())])
+    assert list(Selection(exclude=["sitemap:*/no"]).of(tree)) == []
+    assert list(Selection(limit=0).of(tree)) == []
+
+
+def test_each_address_comes_once_over_the_whole_tree():
+    tree = tree_of(DAYS, DAYS, urlset(plain_entry(100), plain_entry(1)))
+    assert days(urls(Selection(unique=True), tree)) == [*range(1, 31), 99, 100]
+    chosen = Selection(unique=True, exclude=["sitemap:*/0.xml"], limit=2)
+    assert days(urls(chosen, tree)) == [1, 2]
+
+
+def test_only_the_host_of_the_website_with_or_without_www():
+    locs = [
+        "https://x.org/a", "http://www.x.org", "https://X.ORG:8443/b?c", "https://a@x.org/d",
+        "https://shop.x.org/", "https://x.org.evil.example/", "https://evil.example/?https://x.org/",
+        "https://xxorg/",
+    ]  # fmt: skip
+    tree = IndexWebsiteSitemap(
+        "https://www.x.org/",
+        [PagesXMLSitemap("https://x.org/s.xml", [SitemapPage(loc) for loc in locs])],
+    )
+    assert urls(Selection(same_host=True), tree) == locs[:4]
+    with pytest.raises(ValueError, match="'site'"):
+        Selection(same_host=True).of([SitemapPage("https://x.org/")])
+
+
+@pytest.mark.parametrize("limit", [0, 1, 29, 31, 32, 1000])
+def test_a_limit_ends_it(limit):
+    tree = tree_of(DAYS, DAYS)
+    assert len(urls(Selection(limit=limit), tree)) == min(limit, 62)
+
+
+def test_no_page_is_asked_for_behind_the_last_one():
+    def pages():
+        yield SitemapPage("https://x.org/1")
+        yield SitemapPage("https://x.org/2")
+        raise AssertionError
+
+    assert len(list(Selection(limit=2).of(pages()))) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"since": "soon"}, "since is no date that can be read: 'soon'; write for example"),
+        ({"until": ""}, "until is no date"),
+        ({"until": 2024}, "until is a date or an ISO 8601 text"),
+        ({"include": ["re:("]}, "include has a regular expression that cannot be read, 're:\\('"),
+        ({"exclude": [""]}, "exclude has an empty pattern"),
+        ({"exclude": ["sitemap:"]}, "exclude has an empty pattern"),
+        ({"limit": -1}, "limit is a number of pages"),
+        ({"limit": True}, "limit is a number of pages"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_at_once(options, said):
+    with pytest.raises(ValueError, match=said):
+        Selection(**options)
+
+
+def test_a_selection_is_a_value():
+    selection = Selection(since="2024", include=["re:a", "sitemap:*b*"], limit=3)
+    assert selection == Selection(since="2024", include=("re:a", "sitemap:*b*"), limit=3)
+    assert pickle.loads(pickle.dumps(selection)) == selection
+    assert hash(selection) == hash(pickle.loads(pickle.dumps(selection)))
+    assert not selection.takes_all
+    assert Selection().takes_all
+    with pytest.raises(AttributeError):
+        selection.limit = 4
+
+
+selections = st.builds(
+    Selection,
+    since=st.none() | st.sampled_from(["2000", "2024-05", datetime(2024, 1, 1, tzinfo=UTC)]),
+    until=st.none() | st.sampled_from(["2024", "2024-05-31", date(2050, 1, 1)]),
+    keep_undated=st.booleans(),
+    include=st.lists(st.sampled_from(["*a*", "/p/[0-3]", "re:[abc]$", "sitemap:*0*"]), max_size=2),
+    exclude=st.lists(st.sampled_from(["*b*", "re:1", "sitemap:*1*"]), max_size=2),
+    unique=st.booleans(),
+    same_host=st.booleans(),
+    limit=st.none() | st.integers(0, 5),
+)
+
+
+@few
+@given(st.one_of(trees, documents().map(tree_of)), selections)
+def test_all_ways_of_choosing_agree(tree, selection):
+    urls(selection, tree)
+
+
+def test_odd_dates_are_compared_as_they_are_read():
+    tree = tree_of(urlset(*(plain_entry(n, text) for n, text in enumerate(DATES))), RICH)
+    for since in ("0001", "2024-05-31T10:20:30Z", "9999-12-31"):
+        urls(Selection(since=since, keep_undated=False), tree)
+        urls(Selection(until=since, keep_undated=False), tree)

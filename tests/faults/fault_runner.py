@@ -1,0 +1,74 @@
+"""Crawls generated websites, several at a time, and says what came out wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from fault_effects import LIMIT
+from fault_fronts import FRONTS, crawl
+from fault_server import FaultServer
+from fault_sites import generate
+
+from usp.crawl import crawl as crawl_module
+from usp.crawl.retry import RetryPolicy
+from usp.limits import Limits
+
+AT_ONCE = 6
+LIMITS = Limits(document_bytes=LIMIT, seconds=60)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with the crawl of one website; nothing, if all is well."""
+
+    seed: int
+    front: str
+    wrong: list[str]
+    pages: int
+    seconds: float
+
+
+def quick_retries() -> None:
+    """Repeat failed requests as often as ever, but without long pauses."""
+    crawl_module.DECLARED = RetryPolicy(first_delay=0.001)
+    crawl_module.PROBE = RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
+
+
+def run(seeds: Iterable[int], front: str | None = None) -> Iterator[Verdict]:
+    """Crawl the websites of seeds; each by one of the fronts, unless it is said which."""
+    fronts = list(FRONTS)
+    with FaultServer() as server, ThreadPoolExecutor(AT_ONCE) as pool:
+        nobody = server.nobody()
+
+        def one(seed: int) -> Verdict:
+            return judge(seed, front or fronts[seed % len(fronts)], server, nobody)
+
+        yield from pool.map(one, seeds)
+
+
+def judge(seed: int, front: str, server: FaultServer, nobody: str) -> Verdict:
+    """Crawl the website of a seed, and compare."""
+    made = []
+
+    def make(base: str) -> object:
+        made.append(generate(seed, base, nobody))
+        return made[0].answers
+
+    site = server.open(make)
+    (website,) = made
+    started = time.monotonic()
+    pages = 0
+    try:
+        outcome = crawl(
+            front, site.base + "/", limits=LIMITS, use_known_paths=website.use_known_paths
+        )
+        pages = len(outcome.pages)
+        wrong = website.expected.differences(outcome.pages, outcome.failures)
+    except Exception as error:  # noqa: BLE001 - nothing may raise
+        wrong = [f"raised {type(error).__name__}: {error}"]
+    finally:
+        server.shut(site)
+    return Verdict(seed, front, wrong, pages, time.monotonic() - started)

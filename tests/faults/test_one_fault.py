@@ -1,0 +1,92 @@
+"""One fault at a time: the rest of the website is found, and the fault is named."""
+
+from __future__ import annotations
+
+import time
+
+import fault_cases_content  # noqa: F401 - adds its cases
+import fault_cases_wire  # noqa: F401 - adds its cases
+import pytest
+from fault_cases import BAD, CASES, GOOD, table
+from fault_fronts import crawl
+from fault_server import FaultServer
+
+pytestmark = pytest.mark.usefixtures("quick_retries")
+STREAMED = (
+    *("reset at every try", "a body reset in the middle", "a body that falls silent"),
+    *("a body shorter than announced, once", "bodies of several lengths: the longest counts"),
+    *("a body that drips without end", "chunks that go on for ever", "an endless body"),
+    *("gzip that breaks off", "gzip with a wrong checksum", "a small bomb"),
+    *(
+        "a document that ends in the middle",
+        "an index that lists itself",
+        "429 that asks for a year",
+    ),
+)
+OPEN: dict[str, str] = {}
+"""What the library does not do yet; a case that passes here may go."""
+BY_NAME = {case.name: case for case in CASES}
+
+
+def _param(name):
+    marks = [pytest.mark.xfail(reason=OPEN[name], strict=False)] if name in OPEN else []
+    return pytest.param(name, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.mark.parametrize("front", ["tree", "aio tree"])
+@pytest.mark.parametrize("name", [_param(name) for name in BY_NAME])
+def test_a_fault_costs_only_what_it_hits_and_is_named(server, name, front):
+    check(BY_NAME[name], server, front)
+
+
+@pytest.mark.parametrize("front", ["stream", "aio stream"])
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_fault_costs_a_stream_only_what_it_hits(server, name, front):
+    check(BY_NAME[name], server, front)
+
+
+def check(case, server, front):
+    site = server.open(lambda base: table(case, base, server))
+    started = time.monotonic()
+    try:
+        outcome = crawl(
+            front, site.base + "/", limits=case.limits, timeout=(1.0, 0.5), use_known_paths=False
+        )
+        check_pages(case, [url.removeprefix(site.base) for url in outcome.pages])
+        if outcome.tree is not None:
+            check_failures(case, outcome.failures)
+            check_problems(case, outcome.tree)
+    finally:
+        server.shut(site)
+    assert time.monotonic() - started < case.seconds
+
+
+def check_pages(case, pages):
+    assert [path for path in pages if path in GOOD] == GOOD
+    bad = [path for path in pages if path not in GOOD]
+    if case.and_perhaps:
+        bad = bad[: case.found]
+    assert bad == BAD[: len(bad) if case.found is None else case.found]
+
+
+def check_failures(case, failures):
+    if case.failure is None:
+        assert failures == {}
+        return
+    ((url, reason),) = failures.items()
+    assert url.endswith(case.at)
+    assert case.failure.lower() in reason.lower()
+    assert reason.isprintable()
+
+
+def check_problems(case, tree):
+    if case.problem is not None:
+        problems = [problem for node in tree.all_sitemaps() for problem in node.problems]
+        assert any(case.problem in problem.message for problem in problems)
+        assert len(problems) < 1000

@@ -1,0 +1,8 @@
+"""The fuzz targets read documents as the tests of the formats do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "formats"))

@@ -1,0 +1,156 @@
+"""What must hold for every input: one target for each parser."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from formats_support import Reading, read
+from fuzz_inputs import cut
+
+from usp.formats.decode import Decoder
+from usp.formats.document import Role
+from usp.formats.values import date
+from usp.formats.xml.references import attributes, decode_cdata, decode_text
+from usp.helpers import is_http_url, parse_iso8601_date, parse_rfc2822_date
+from usp.limits import Limits
+from usp.objects.problem import MAX_PROBLEMS, Problems
+
+_URL = "https://www.example.org/dir/sitemap.xml"
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_BLANK = re.compile(r"\s")
+_SIMPLE = re.compile(r"""\s([\w.:-]++)="([^"]*+)\"""")
+_UNPACKED = 300_000
+
+
+def within(size: int, started: float) -> None:
+    """Work must be about linear: generous, because machines are busy."""
+    seconds = time.perf_counter() - started
+    assert seconds < 3 + size / 20_000, f"{seconds:.1f} s for {size} bytes"
+
+
+def document(data: bytes, options: dict, chance: random.Random) -> None:
+    """Read a document whole, cut, and by the fast lane."""
+    options = {"url": _URL, **options}
+    started = time.perf_counter()
+    whole = read([data], **options)
+    within(len(data), started)
+    pieces = cut(chance, data)
+    parts = read(pieces, **options)
+    assert readable(parts) == readable(whole), "cutting changes the reading"
+    fast = read(pieces, fast=True, **options)
+    assert fast.kind == whole.kind
+    assert fast.refusal == whole.refusal
+    assert fast.children == whole.children
+    assert fast.urls == whole.urls, "the lanes give different pages"
+    assert [p.to_dict() for p in fast.pages] == [p.to_dict() for p in whole.pages]
+    assert len(whole.problems) <= 2 * (MAX_PROBLEMS + 1)
+    for problem in whole.problems:
+        assert len(str(problem)) < 2000
+    for page in whole.pages:
+        assert is_http_url(_BLANK.sub("%20", page.url)), page.url[:200]
+    for child in whole.children:
+        assert is_http_url(_BLANK.sub("%20", child.loc)), child.loc[:200]
+
+
+def readable(reading: Reading) -> tuple:
+    """Give what cutting must not change.
+
+    Of very many problems some are only counted, and of a refused document the rest is not read.
+    """
+    all_kept = reading.refusal is None and len(reading.problems) < MAX_PROBLEMS
+    problems = reading.problems if all_kept else ()
+    return reading.kind, reading.refusal, reading.children, reading.pages, problems
+
+
+def glanced(data: bytes, options: dict, chance: random.Random) -> None:
+    """A glance knows what a document is, and takes its children."""
+    options = {"url": _URL, **options}
+    whole = read([data], **options)
+    glance = read(cut(chance, data), glance=True, **options)
+    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
+    assert glance.children == whole.children
+
+
+def xml(data: bytes, options: dict, chance: random.Random) -> None:
+    document(data, options, chance)
+    glanced(data, options, chance)
+
+
+def robots(data: bytes, options: dict, chance: random.Random) -> None:
+    document(data, {**options, "role": Role.ROBOTS}, chance)
+
+
+def homepage(data: bytes, options: dict, chance: random.Random) -> None:
+    document(data, {**options, "role": Role.HOMEPAGE}, chance)
+
+
+def unpack(data: bytes, options: dict, chance: random.Random) -> None:
+    """Unpack and decode, whole and cut."""
+    kept = {k: v for k, v in options.items() if k in ("content_type", "content_encoding")}
+
+    def decoded(pieces: list[bytes]) -> tuple:
+        problems = Problems()
+        decoder = Decoder(limits=Limits(unpacked_bytes=_UNPACKED), problems=problems, **kept)
+        text = "".join(decoder.feed(piece) for piece in pieces) + decoder.close()
+        return text, problems.listed(), decoder.encoding
+
+    started = time.perf_counter()
+    whole = decoded([data])
+    within(len(data) + len(whole[0]), started)
+    assert decoded(cut(chance, data)) == whole, "cutting changes the text"
+    assert len(whole[0]) <= _UNPACKED + 1000
+    assert len(whole[1]) <= MAX_PROBLEMS + 1
+    document(data, {k: v for k, v in options.items() if k != "role"}, chance)
+
+
+def references(data: bytes, options: dict, chance: random.Random) -> None:
+    """Decode references and attributes."""
+    raw = data.decode("utf-8", "surrogateescape")
+    noted: list[str] = []
+
+    def note(message: str, excerpt: str) -> None:
+        noted.append(message)
+
+    started = time.perf_counter()
+    for decode in (decode_text, decode_cdata):
+        assert not _FORBIDDEN.search(decode(raw, note))
+    found = attributes(raw, note)
+    within(len(data), started)
+    for name, value in found.items():
+        assert name == name.lower()
+        assert not _FORBIDDEN.search(value)
+    if "&" not in raw and raw.count("=") == len(_SIMPLE.findall(raw)):
+        slowly = attributes(raw + ' usp-fuzz="&amp;"', note)
+        del slowly["usp-fuzz"]
+        assert found == slowly, "the short way gives other attributes"
+
+
+def dates(data: bytes, options: dict, chance: random.Random) -> None:
+    """Read dates."""
+    text = data.decode("utf-8", "replace") or "?"  # nothing at all is a mistake of the caller
+    started = time.perf_counter()
+    for parse in (parse_iso8601_date, parse_rfc2822_date, date):
+        found = parse(text)
+        assert found is None or isinstance(found, datetime)
+        if found is not None:
+            assert found.isoformat()
+            assert parse(text) == found
+    within(len(data), started)
+
+
+TARGETS: dict[str, Callable[[bytes, dict, random.Random], None]] = {
+    "robots": robots,
+    "text": document,
+    "urlset": xml,
+    "index": xml,
+    "rss": xml,
+    "atom": xml,
+    "homepage": homepage,
+    "unpack": unpack,
+    "references": references,
+    "dates": dates,
+}

@@ -1,0 +1,97 @@
+"""A Chromium to look at reports with."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from usp.objects.sitemap import AbstractSitemap
+from usp.report import write_report
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser of the system, or a word about why there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no Chromium is installed: apt-get install -y chromium")
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Look:
+    """An open report: the tab, what it said on the console, and what it asked the network for."""
+
+    tab: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def text(self, selector: str) -> str:
+        return self.tab.inner_text(selector)
+
+    def tiles(self) -> dict[str, str]:
+        return {
+            tile.query_selector("dt").inner_text(): tile.query_selector("dd").inner_text()
+            for tile in self.tab.query_selector_all(".tile")
+        }
+
+
+@pytest.fixture
+def look(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Look]]:
+    """Write the report of a tree and open it; afterwards nothing may have gone wrong."""
+    contexts: list[Any] = []
+    looks: list[Look] = []
+
+    def _look(tree: AbstractSitemap, events: Any = None, **options: Any) -> Look:
+        path = tmp_path / f"report-{len(looks)}.html"
+        write_report(tree, path, events)
+        context = chromium.new_context(reduced_motion="reduce", **options)
+        contexts.append(context)
+        result = Look(context.new_page())
+        looks.append(result)
+        result.tab.on("console", lambda message: result.said.append(message.text))
+        result.tab.on("pageerror", lambda error: result.said.append(str(error)))
+        context.on("request", lambda request: result.asked.append(request.url))
+        result.tab.goto(path.as_uri())
+        result.tab.wait_for_selector("#rows[data-ready]")
+        return result
+
+    yield _look
+    for context in contexts:
+        context.close()
+    for result in looks:
+        assert result.said == []
+        assert [url for url in result.asked if not url.startswith("data:")][1:] == []
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, which checks a page for people who use it in other ways."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        done = subprocess.run(
+            [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "axe-core@4"],
+            capture_output=True,
+            timeout=90,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("npm could not fetch axe-core in time")
+    source = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if done.returncode or not source.exists():
+        pytest.skip("npm could not fetch axe-core")
+    return source.read_text(encoding="utf-8")

@@ -1,0 +1,46 @@
+"""``usp report``."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from usp.cli.commands.report import command
+from usp.demo import demo_site
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *argv: CliRunner().invoke(command, list(argv))
+
+
+def test_the_report_is_written_and_its_path_printed(run, tmp_path):
+    with demo_site() as url:
+        ended = run(url)
+    assert ended.stdout == "report.html\n"
+    assert ended.exit_code == 3  # the demo has a sitemap that is missing
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<dd>21</dd>" in text
+    assert "documents were asked for" in text
+
+
+def test_the_report_may_go_elsewhere_and_replaces_what_is_there(run, tmp_path):
+    (tmp_path / "x.html").write_text("old")
+    with demo_site() as url:
+        ended = run(f"{url}sitemap-news.xml", "-o", "x.html", "--all-problems")
+    assert (ended.exit_code, ended.stdout) == (0, "x.html\n")
+    assert (tmp_path / "x.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(run):
+    with demo_site() as url:
+        ended = run(url, "-o", "no/such/folder/x.html")
+    assert ended.exit_code == 1
+    assert "No such file" in ended.stderr
+
+
+def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):
+    ended = run("http://127.0.0.1:9/sitemap.xml")
+    assert ended.exit_code == 1
+    assert "What is missing" in (tmp_path / "report.html").read_text(encoding="utf-8")

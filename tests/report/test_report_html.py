@@ -1,0 +1,267 @@
+"""The page as a text: complete in itself, of bounded size, and deaf to what websites write."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
+
+from usp.crawl.events import SitemapReceived, SitemapStarted
+from usp.objects.page import SitemapNewsStory, SitemapPage
+from usp.objects.problem import Failure
+from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.report import html, write_report, write_whole
+from usp.report.summary import summarise
+from usp.report.text import duration, shown_text, shown_url, size
+from usp.report.treedata import packed_tree
+
+LIMIT = 2_000_000
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and the text of its data blocks."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.data = {}
+        self._inside = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self._inside = dict(attrs).get("id") if tag == "script" else None
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside:
+            self.data[self._inside] = self.data.get(self._inside, "") + data
+
+
+def unpacked(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def test_the_page_has_no_more_scripts_styles_and_handlers_than_its_own():
+    calm, hostile = Elements(html(website())), Elements(html(hostile_website()))
+    for page in (calm, hostile):
+        tags = [tag for tag, _ in page.found]
+        assert tags.count("script") == 5
+        assert tags.count("style") == 1
+        assert not {"img", "iframe", "object", "embed", "form", "base"} & set(tags)
+        for tag, attributes in page.found:
+            assert not [name for name in attributes if name.startswith("on") or name == "style"]
+            assert attributes.get("src") is None
+            assert attributes.get("href", "#").startswith(("#", "data:,")), tag
+
+
+def test_nothing_without_a_shape_reaches_the_page():
+    text = html(hostile_website())
+    found = {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn"}}
+    assert found <= {"\n"}
+    tree = unpacked(Elements(text).data["tree-data"])
+    assert all(url.isprintable() for url in tree["url"] + tree["reasons"])
+    assert max(map(len, tree["url"])) <= 300
+
+
+def test_data_ends_no_script_element_and_is_json():
+    pages = [SitemapPage(url, news_story=SitemapNewsStory(url, None, url)) for url in HOSTILE]
+    text = html(PagesXMLSitemap(HOSTILE[0], pages))
+    data = Elements(text).data["charts-data"]
+    assert not set("<>&") & set(data)
+    assert data.isascii()
+    assert json.loads(data)["publications"]["labels"]
+
+
+def test_the_policy_allows_the_pages_own_scripts_and_nothing_from_the_network():
+    policy = next(a["content"] for _, a in Elements(html(website())).found if "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert "*" not in policy
+
+
+def test_a_hundred_thousand_sitemaps_fit_into_two_megabytes():
+    text = html(many_sitemaps(100_000))
+    assert len(text.encode()) < LIMIT
+    tree = unpacked(Elements(text).data["tree-data"])
+    assert len(tree["url"]) + sum(tree["leftOut"]) == 100_102
+
+
+def test_a_million_pages_fit_into_two_megabytes():
+    """As different as pages can be: no two in one section, on one host, or of one date."""
+    pages = [
+        SitemapPage(f"https://h{at % 70_000}.example/{at}/{at}x/{'y' * 30}") for at in range(50_000)
+    ]
+    nodes = [PagesXMLSitemap(f"{SITE}/{at}.xml", pages) for at in range(20)]
+    tree = IndexXMLSitemap(f"{SITE}/i.xml", nodes)
+    text = html(tree)
+    assert tree.page_count() == 1_000_000
+    assert "<dd>1,000,000</dd>" in text
+    assert "rare ones may be counted too low" in text
+    assert len(text.encode()) < LIMIT
+
+
+def test_long_addresses_and_reasons_do_not_make_the_page_larger_than_two_megabytes():
+    nodes = [InvalidSitemap(f"{SITE}/{at:x>4000}", f"{at} {'no ' * 500}") for at in range(20_000)]
+    assert len(html(IndexXMLSitemap(f"{SITE}/i.xml", nodes)).encode()) < LIMIT
+
+
+def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
+    nodes = [PagesXMLSitemap(f"{SITE}/{hash(('a', at)):x}.xml", []) for at in range(3000)]
+    nodes.append(InvalidSitemap(f"{SITE}/gone.xml", "gone"))
+    rows = summarise(website(IndexXMLSitemap(f"{SITE}/i.xml", nodes))).sitemaps
+    packed = packed_tree(rows, most=8_000)
+    tree = unpacked(packed)
+    assert len(packed) <= 8_000
+    assert tree["url"][-1] == f"{SITE}/gone.xml"
+    assert len(tree["url"]) + sum(tree["leftOut"]) == len(rows)
+    assert all(parent < at for at, parent in enumerate(tree["parent"]))
+
+
+def test_a_tree_without_any_room_is_its_root():
+    rows = summarise(many_sitemaps(2000)).sitemaps
+    assert len(unpacked(packed_tree(rows, most=1))["url"]) == 1
+
+
+def test_without_events_the_page_says_so():
+    assert "Nothing is known: no sitemap was fetched, or nobody listened" in html(website())
+
+
+def test_an_empty_website_has_a_page_too():
+    text = html(website())
+    assert (
+        "Nothing was found of: pages, pages in other languages, news stories, images, videos."
+        in text
+    )
+    assert "Everything that is declared was found." in text
+
+
+def test_duplicates_are_told_with_the_sitemaps_they_stand_in():
+    one, two = (sitemap(f"{name}.xml", f"<loc>{SITE}/same</loc>") for name in "ab")
+    text = html(website(one, two))
+    assert "1 URLs are declared more than once" in text
+    assert re.search(
+        r"/same</bdi></td><td><bdi[^>]*>[^<]*/a.xml</bdi><br><bdi[^>]*>[^<]*/b.xml", text
+    )
+
+
+def test_an_estimate_of_duplicates_says_what_it_is(monkeypatch):
+    monkeypatch.setattr("usp.report.duplicates.MAX_HASHES", 100)
+    monkeypatch.setattr("usp.report.summary.UrlHashes.__init__.__defaults__", (100,))
+    pages = [SitemapPage(f"{SITE}/{at}") for at in range(1000)]
+    twice = IndexXMLSitemap(
+        f"{SITE}/i.xml", [PagesXMLSitemap(f"{SITE}/{n}.xml", pages) for n in "ab"]
+    )
+    assert re.search(r"About [0-9,]+ URLs .* Estimated from one in [0-9]+ URLs", html(twice))
+    assert re.search(r"Of one in [0-9]+ URLs, none", html(PagesXMLSitemap(f"{SITE}/a.xml", pages)))
+
+
+def test_long_tables_are_cut_and_the_rest_is_counted():
+    nodes = [
+        InvalidSitemap(
+            f"{SITE}/{at}.xml", "gone", failure=Failure(f"{SITE}/{at}.xml", "gone", 3, 503)
+        )
+        for at in range(1500)
+    ]
+    assert "and 1,400 more" in html(IndexXMLSitemap(f"{SITE}/i.xml", nodes))
+
+
+def test_dates_far_apart_are_counted_by_year():
+    dates = ["1970-01-01", "0001-01-01", "2024-05-01", "2024-06-01", "9999-12-31"]
+    text = html(sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates)))
+    assert json.loads(Elements(text).data["charts-data"])["dates"] == {
+        "type": "columns", "labels": ["before 1990", "2024", "2100 or later"], "values": [2, 2, 1]
+    }  # fmt: skip
+
+
+def test_months_without_pages_have_a_place_in_the_chart():
+    dates = ["2023-11-05", "2024-02-01"]
+    text = html(sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates)))
+    chart = json.loads(Elements(text).data["charts-data"])["dates"]
+    assert chart["labels"] == ["2023-11", "2023-12", "2024-01", "2024-02"]
+    assert chart["values"] == [1, 0, 0, 1]
+
+
+def test_a_report_replaces_the_one_before_and_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_report(website(), path)
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "\ud800")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{SITE}/a b", f"{SITE}/a b"),
+        (f"{SITE}/\u202e", f"{SITE}/%E2%80%AE"),
+        (f"{SITE}/\n\x00", f"{SITE}/%0A%00"),
+        (f"{SITE}/\ud800", f"{SITE}/%ED%A0%80"),
+        (f"{SITE}/ü", f"{SITE}/ü"),
+    ],
+)
+def test_a_url_is_shown_with_everything_invisible_encoded(text, shown):
+    assert shown_url(text) == shown
+
+
+def test_text_is_shown_on_one_line_and_cut():
+    assert shown_text("a\n\tb \u202e\x1b[0m") == "a b \\u{202e}\\u{1b}[0m"
+    assert len(shown_text("x" * 1000)) == 200
+    assert len(shown_url("x" * 1000)) == 300
+
+
+def test_sizes_and_times_have_units():
+    assert [size(n) for n in (0, 2048, 5 << 20, 3 << 30)] == [
+        "0 B",
+        "2.0 KiB",
+        "5.0 MiB",
+        "3.0 GiB",
+    ]
+    assert [duration(s) for s in (0.0123, 5, 600)] == ["12 ms", "5.0 s", "10.0 min"]
+
+
+def test_problems_that_were_looked_for_in_some_sitemaps_are_counted_with_that_word(monkeypatch):
+    monkeypatch.setattr("usp.report.summary.MAX_OTHER_PAGES", 0)
+    text = html(website(sitemap("a.xml", f"<loc>{SITE}/x</loc>")))
+    assert "<dt>problems in 2 of 3 sitemaps</dt>" in text
+    assert "No problems were found. Looked for in 2 of 3 sitemaps." in text
+
+
+def test_sections_show_the_folders_in_them_and_the_sum_of_the_rest():
+    pages = [SitemapPage(f"{SITE}/shop/{at}/x") for at in range(20)]
+    data = Elements(html(PagesXMLSitemap(f"{SITE}/s.xml", pages))).data["charts-data"]
+    (shop,) = json.loads(data)["sections"]["data"]
+    assert (shop["name"], shop["value"], len(shop["children"])) == ("/shop/", 20, 13)
+    assert shop["children"][-1] == {"name": "other", "value": 8}
+
+
+def test_several_hosts_have_a_table():
+    pages = [SitemapPage(f"http://{host}.example/") for host in ("a", "b")]
+    assert "Pages by host" in html(PagesXMLSitemap(f"{SITE}/s.xml", pages))
+
+
+def test_events_without_times_give_bars_that_begin_together():
+    url = f"{SITE}/s.xml"
+    events = [SitemapStarted(url, 1), SitemapReceived(url, url, 7, 0.5)]
+    text = html(PagesXMLSitemap(url, []), events)
+    chart = json.loads(Elements(text).data["charts-data"])["fetches"]
+    assert (chart["begin"], chart["seconds"]) == ([0], [0.5])
+    assert "When is not known" in text

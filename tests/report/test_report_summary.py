@@ -1,0 +1,224 @@
+"""The numbers of a report are those of the tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_trees import (
+    SITE,
+    expected,
+    hostile_website,
+    many_sitemaps,
+    sitemap,
+    website,
+    with_lists,
+)
+
+from usp.crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.demo import demo_site
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.report import FetchLog, problems, summarise
+from usp.report.fetches import Fetch
+from usp.tree import sitemap_tree_for_homepage
+
+
+def numbers(summary) -> dict[str, Counter]:
+    """Give a summary as plain counting gives it."""
+    totals = summary.totals
+    sections = Counter()
+    for section in summary.sections:
+        for name, count in section.below.items:
+            sections[f"{section.name}{name}/" if name else section.name] += count
+    return {
+        "total": Counter(
+            pages=totals.pages,
+            news=totals.news,
+            images=totals.images,
+            videos=totals.videos,
+            alternates=totals.alternates,
+        ),
+        "month": Counter({**dict(summary.months), "": summary.undated}),
+        "frequency": Counter(summary.frequencies),
+        "priority": Counter(summary.priorities),
+        "language": Counter(dict(summary.languages.items)),
+        "section": sections,
+        "host": Counter(dict(summary.hosts.items)),
+    }
+
+
+def assert_equal_numbers(summary, tree):
+    counted, wanted = numbers(summary), expected(tree.all_pages())
+    for name, counter in wanted.items():
+        assert +counted[name] == +counter, name
+
+
+@pytest.fixture(scope="module")
+def demo():
+    log = FetchLog()
+    with demo_site() as url:
+        tree = sitemap_tree_for_homepage(url, on_event=log)
+    return tree, log
+
+
+def test_the_numbers_of_the_demo_are_those_of_its_tree(demo):
+    tree, log = demo
+    summary = summarise(tree, log)
+    assert_equal_numbers(summary, tree)
+    assert summary.totals.sitemaps == sum(1 for _ in tree.all_sitemaps())
+    assert summary.totals.failures == len(tree.failures())
+    assert summary.totals.problems == sum(len(node.problems) for node in tree.all_sitemaps())
+    assert summary.problems.lost == sum(p.lost for n in tree.all_sitemaps() for p in n.problems)
+    assert [row.url for row in summary.sitemaps] == [
+        tree.url,
+        *(n.url for n in tree.all_sitemaps()),
+    ]
+    assert [row.pages for row in summary.sitemaps] == [
+        tree.page_count(), *(node.page_count() for node in tree.all_sitemaps())
+    ]  # fmt: skip
+    assert summary.totals.received > 0
+    assert summary.totals.seconds > 0
+
+
+LASTMODS = [
+    "2024-05-01", "2024-02-30", "2024-12-31T23:59:59Z", "2023-01-01T00:00:00+14:00", "2022-07",
+    "1999", "yesterday", "2024-05-01T10:00", "2024-05-01T24:00:00", "2024-05-01 10:00:00", "",
+    "2024-05-01T10:00:00.123456+02:00", "0000-00-00", " 2024-06-01 ", "Mon, 01 Jan 2024 10:00:00 GMT",
+]  # fmt: skip
+PATHS = ["", "/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/b/c/d?x=/y", "/?q=/a/b/", "/a?b/c/d", "/a#/b/c", "/A/b/c"]  # fmt: skip
+entries = st.builds(
+    lambda number, path, lastmod, frequency, priority: (
+        f"<loc>{SITE}{path}{'/' if not path else ''}{number}</loc>"
+        + (f"<lastmod>{lastmod}</lastmod>" if lastmod is not None else "")
+        + (f"<changefreq>{frequency}</changefreq>" if frequency is not None else "")
+        + (f"<priority>{priority}</priority>" if priority is not None else "")
+    ),
+    st.integers(0, 30),
+    st.sampled_from(PATHS),
+    st.sampled_from([*LASTMODS, None]),
+    st.sampled_from(["daily", "Weekly", "often", "", None]),
+    st.sampled_from(["0.8", "1", "0.05", "7", "high", "", None]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.lists(entries, max_size=12), min_size=1, max_size=3))
+def test_columns_and_pages_and_plain_counting_give_the_same_numbers(documents):
+    tree = website(*(sitemap(f"{at}.xml", *found) for at, found in enumerate(documents)))
+    summary = summarise(tree)
+    assert_equal_numbers(summary, tree)
+    by_pages = summarise(with_lists(tree))
+    assert numbers(by_pages) == numbers(summary)
+    days = [(row.first, row.last) for row in summary.sitemaps]
+    assert days == [(row.first, row.last) for row in by_pages.sitemaps]
+
+
+@pytest.mark.parametrize(
+    "shape", [["<lastmod>{}</lastmod>"], ["<lastmod>{}</lastmod>", "<priority>0.3</priority>"]]
+)
+@pytest.mark.parametrize("text", LASTMODS)
+def test_a_regular_column_of_dates_is_read_as_its_pages_are(shape, text):
+    """Every entry has the same fields, so the block is given in columns."""
+    rest = "".join(shape)
+    tree = website(
+        sitemap("a.xml", *(f"<loc>{SITE}/{at}</loc>" + rest.format(text) for at in range(5)))
+    )
+    assert_equal_numbers(summarise(tree), tree)
+
+
+def test_urls_without_a_path_and_with_slashes_in_the_query_have_their_section():
+    urls = [
+        "http://h",
+        "http://h?x=/a/b",
+        "http://h/a?x=/b/c/",
+        "http://H/a/b/c#/d",
+        "http://h/a/b/",
+    ]
+    tree = PagesXMLSitemap(f"{SITE}/s.xml", [SitemapPage(url) for url in urls])
+    assert_equal_numbers(summarise(tree), tree)
+
+
+def test_hostile_urls_are_counted_like_any_others():
+    tree = hostile_website()
+    assert summarise(tree).totals.pages == tree.page_count()
+
+
+def test_sitemaps_with_more_pages_than_there_is_patience_are_not_read_for_problems(monkeypatch):
+    monkeypatch.setattr("usp.report.summary.MAX_OTHER_PAGES", 3)
+    monkeypatch.setattr("usp.report.summary.MAX_ODD_PAGES", 3)
+    sound = sitemap("sound.xml", *(f"<loc>{SITE}/{at}</loc>" for at in range(4)))
+    odd = sitemap("odd.xml", f"<loc>{SITE}/x</loc><lastmod>never</lastmod>")
+    tree = website(sound, odd)
+    summary = summarise(tree)
+    assert [row.problems for row in summary.sitemaps] == [0, 0, None, 1]
+    assert (summary.problems.looked_at, summary.problems.sitemaps) == (3, 4)
+    everything = summarise(tree, all_problems=True)
+    assert [row.problems for row in everything.sitemaps] == [0, 0, 0, 1]
+
+
+def test_problems_are_listed_to_a_number_and_counted_beyond_it():
+    damaged = (f"<loc>{SITE}/{at}</loc><priority>{at + 2}</priority>" for at in range(300))
+    summary = summarise(sitemap("a.xml", *damaged))
+    assert summary.totals.problems == 300
+    assert len(summary.problems.listed) == problems.MAX_LISTED
+    assert summary.problems.kinds["priority is not a number from 0 to 1"].count == 200
+
+
+def test_kinds_of_problems_beyond_a_number_are_put_together(monkeypatch):
+    monkeypatch.setattr(problems, "MAX_KINDS", 1)
+    found = summarise(
+        sitemap("a.xml", f"<loc>{SITE}/a</loc><priority>x</priority><lastmod>y</lastmod>")
+    )
+    assert sum(kind.count for kind in found.problems.kinds.values()) == found.problems.count == 2
+    assert "other problems" in found.problems.kinds
+
+
+def test_a_sitemap_may_be_the_root():
+    tree = IndexXMLSitemap(f"{SITE}/i.xml", [InvalidSitemap(f"{SITE}/a.xml", "gone")])
+    summary = summarise(tree)
+    assert summary.totals.sitemaps == 2
+    assert summary.sitemaps[1].failure == "gone"
+    assert summary.to_dict()["sitemaps"][1]["parent"] == 0
+
+
+def test_priorities_are_counted_in_tenths():
+    pages = [SitemapPage(f"{SITE}/{p}", priority=Decimal(p)) for p in ("0", "0.09", "0.55", "1.0")]
+    assert summarise(PagesXMLSitemap(f"{SITE}/s.xml", pages)).priorities == {0: 2, 5: 1, 10: 1}
+
+
+def test_events_tell_sizes_times_and_attempts():
+    clock = iter([10.0, 10.5, 11.0, 11.25, 12.0])
+    log = FetchLog(clock=lambda: next(clock))
+    for event in [
+        SitemapStarted("http://h/a", 1),
+        SitemapStarted("http://h/b", 1),
+        SitemapReceived("http://h/a", "http://h/moved", 500, 0.9),
+        SitemapStarted("http://h/b", 2),
+        SitemapFailed("http://h/b", "gone", 2),
+    ]:
+        log(event)
+    tree = IndexXMLSitemap("http://h/moved", [InvalidSitemap("http://h/b", "gone")])
+    summary = summarise(tree, log)
+    assert summary.fetches == [
+        Fetch("http://h/a", 1, 0.0, 1.0, 0.9, 500, failed=False),
+        Fetch("http://h/b", 2, 0.5, 2.0, 0.0, 0, failed=True),
+    ]
+    assert [row.received for row in summary.sitemaps] == [500, None]
+    assert (summary.totals.seconds, summary.totals.received) == (2.0, 500)
+
+
+def test_events_may_be_given_as_a_list_then_nobody_looked_at_the_clock():
+    events = [SitemapStarted("http://h/a", 1), SitemapReceived("http://h/a", "http://h/a", 7, 0.5)]
+    summary = summarise(PagesXMLSitemap("http://h/a", []), events)
+    assert (summary.fetches[0].begin, summary.fetches[0].seconds) == (None, 0.5)
+    assert summary.totals.seconds is None
+
+
+def test_a_hundred_thousand_sitemaps_are_all_counted():
+    summary = summarise(many_sitemaps(100_000))
+    assert summary.totals.sitemaps == 100_000 + 100 + 1
+    assert summary.totals.pages == summary.sitemaps[0].pages == 100_000
