@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import requests
 import rich_click as click
 from rich.console import Console
@@ -9,6 +12,7 @@ from rich.console import Console
 from usp.cli.log import no_logging
 from usp.cli.treeview import NO_WRAP, summary, tree_view
 from usp.demo import demo_site
+from usp.report import FetchLog, write_report
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
@@ -19,16 +23,21 @@ def command() -> None:
     """Read the sitemaps of a small bundled website and show them.
 
     It is served on this machine: no internet is needed. It has an index in an index, news, images,
-    videos, languages, a feed, a list of URLs, a packed sitemap, a broken one and a missing one.
+    videos, languages, a feed, a list of URLs, a packed sitemap, a broken one and a missing one. A
+    report of it, to be opened in a browser, is left in the folder for temporary files.
     """
+    log = FetchLog()
     with no_logging(), demo_site() as url, requests.Session() as session:
         session.trust_env = False  # a proxy does not know the way to this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
-        tree = sitemap_tree_for_homepage(url, client)
+        tree = sitemap_tree_for_homepage(url, client, on_event=log)
+    report = Path(tempfile.mkdtemp(prefix="usp-demo-")) / "report.html"
+    write_report(tree, report, log)
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = NO_WRAP
     console.print(tree_view(tree))
     console.print()
     console.print(summary(tree), soft_wrap=True)
-    console.print("Next, a site of the real world: usp ls example.org", soft_wrap=True)
+    console.print(f"A report of it to look at: {report}", soft_wrap=True)
+    console.print("Next, a site of the real world: usp tree example.org", soft_wrap=True)

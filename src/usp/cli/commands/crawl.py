@@ -1,0 +1,243 @@
+"""``usp crawl``: reads the sitemaps of many sites into a dataset of Parquet files."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.exceptions import Exit
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from usp.cli.crawling import read_limits
+from usp.cli.errors import FAILED
+from usp.cli.log import logging_to
+from usp.cli.output.text import printable
+from usp.cli.progress import size
+from usp.export.schema import COLUMNS, MissingExtraError, chosen
+from usp.fleet.dataset import DatasetError
+from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions
+from usp.fleet.run import ENGINES, FleetRun, crawl_fleet
+from usp.fleet.sites import SiteListError, read_sites
+from usp.limits import Limits
+from usp.web_client.zones import Zones
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from usp.fleet.progress import FleetProgress
+
+_PER_SECOND = 4
+_EVERY = 30.0  # seconds between two lines of the log
+_LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
+_USUAL = FleetOptions()
+
+
+@click.command("crawl")
+@click.argument("sites", metavar="SITES")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="DATASET",
+    help="The folder of the dataset; one that is there is completed.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="local",
+    show_default=True,
+    help="Who does the work: processes of this machine, or Ray.",
+)
+@click.option(
+    "--address", metavar="ADDRESS", help="Of a Ray cluster; without, one is started here."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="How many processes; one for each CPU if not told.",
+)
+@click.option(
+    "--in-flight",
+    type=click.IntRange(min=1, max=10_000),
+    default=_USUAL.in_flight,
+    show_default=True,
+    help="How many sites each worker has under way.",
+)
+@click.option(
+    "--per-host",
+    type=click.IntRange(min=1, max=64),
+    default=_USUAL.per_host,
+    show_default=True,
+    help="How many requests a worker sends to one host at a time, for whichever sites.",
+)
+@click.option(
+    "--same-address",
+    is_flag=True,
+    help="Look hosts up first, and take sites at one address as sites of one host.",
+)
+@click.option(
+    "--together",
+    type=click.IntRange(min=1),
+    default=_USUAL.together,
+    show_default=True,
+    help="How many sites of one host (or address) are under way at a time.",
+)
+@click.option(
+    "--site-seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=SITE_SECONDS,
+    show_default=True,
+    help="How long the sitemaps of one site may take.",
+)
+@click.option(
+    "--max",
+    "limits",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=f"Set a limit for every site, as in 'usp ls'. Names: {_LIMITS}.",
+)
+@click.option("--no-pages", is_flag=True, help="Count pages, but write no table of them.")
+@click.option(
+    "--columns", metavar="A,B,C", help=f"Only these columns of pages: {', '.join(COLUMNS)}."
+)
+@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes long.")
+@click.option("--retry-failed", is_flag=True, help="Crawl those sites again that failed.")
+@click.option(
+    "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="What requests say they are."
+)
+@click.option(
+    "--allow-network",
+    multiple=True,
+    metavar="NET",
+    help="Let sites be in this private network, address or host ('any': in all).",
+)
+@click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for.")
+@click.option("--commit-seconds", type=float, default=30.0, hidden=True)
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
+@click.option("-v", "--verbose", count=True, metavar="", help="Log more.")
+@click.option(
+    "-l",
+    "--log-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append the log to this file.",
+)
+@click.option(
+    "--json", is_flag=True, expose_value=False, help="Write errors as JSON, for programs."
+)
+def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
+    """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
+
+    SITES lists them: one a line, or as CSV or Parquet with a column site, url, host or domain; - is
+    the standard input. Run the same command again to complete a dataset: sites that are in it are
+    left alone, whatever ended the run before. A site that fails is a row with a reason. The exit
+    status is 0 if every site is in the dataset, and 1 if none of them could be read.
+
+    \b
+    Examples:
+      usp crawl sites.txt -o dataset
+      usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
+      usp crawl sites.txt -o dataset --retry-failed
+      usp crawl sites.txt -o /shared/dataset --engine ray --address auto
+    """  # noqa: D301 - click knows the backspace
+    run = _read_run(values)
+    with logging_to(values["log_file"], values["verbose"]), _telling(quiet=quiet) as tell:
+        try:
+            summary = crawl_fleet(read_sites(sites), output, run, tell)
+        except (DatasetError, MissingExtraError, SiteListError) as error:
+            raise click.ClickException(printable(str(error))) from error
+    if not quiet:
+        click.echo(_summary(summary, output), err=True)
+    if summary["sites"] and summary["outcomes"].get("failed") == summary["sites"]:
+        raise Exit(FAILED)
+
+
+def _read_run(values: dict[str, Any]) -> FleetRun:
+    columns = values["columns"]
+    try:
+        zones = Zones(allow=values["allow_network"], trust_start=False)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--allow-network") from error
+    try:
+        names = None if columns is None else chosen(n.strip() for n in columns.split(","))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--columns") from error
+    options = FleetOptions(
+        limits=_read_limits(values["limits"], values["site_seconds"]),
+        zones=zones,
+        pages=not values["no_pages"],
+        columns=names,
+        **{
+            name: values[name]
+            for name in (
+                "crawl_delay", "user_agent", "in_flight", "per_host", "together", "problems",
+            )
+        },
+    )  # fmt: skip
+    same = ("engine", "workers", "address", "same_address", "retry_failed", "commit_seconds")
+    return FleetRun(options=options, **{name: values[name] for name in same})
+
+
+def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
+    """Give the limits of a site: those of a fleet, but for what is given."""
+    read = read_limits(given)
+    names = {pair.partition("=")[0].strip().replace("-", "_") for pair in given}
+    changed = {"seconds": seconds} | {name: getattr(read, name) for name in names}
+    return dataclasses.replace(FLEET_LIMITS, **changed)
+
+
+class _Live:
+    """What is shown on a terminal."""
+
+    def __init__(self) -> None:
+        self.progress: FleetProgress | None = None
+
+    def __rich__(self) -> Text:
+        line = "" if self.progress is None else printable(self.progress.line())
+        return Text(line, style="dim", no_wrap=True)
+
+
+@contextmanager
+def _telling(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+    """Tell how far the run is: in a live line on a terminal, else in a line now and then."""
+    if quiet:
+        yield lambda _: None
+        return
+    if sys.stderr.isatty():
+        live = _Live()
+        console = Console(stderr=True, highlight=False, emoji=False)
+        with Live(live, console=console, refresh_per_second=_PER_SECOND, transient=True):
+            yield lambda progress: setattr(live, "progress", progress)
+        return
+    last = time.monotonic()
+
+    def tell(progress: FleetProgress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _EVERY:
+            last = time.monotonic()
+            click.echo(printable(progress.line()), err=True)
+
+    yield tell
+
+
+def _summary(summary: dict[str, Any], output: Path) -> str:
+    outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
+    before = summary["before"]
+    lines = [
+        f"{summary['sites']:,} sites in {summary['seconds']:.1f} s: {outcomes or 'nothing to do'}"
+        + (f" ({before:,} were there before)" if before else ""),
+        (
+            f"{summary['pages']:,} pages in {summary['sitemaps']:,} sitemaps,"
+            f" {size(summary['bytes'])} in {summary['requests']:,} requests"
+        ),
+        *(f"  slowest: {row['site']} {row['seconds']:.1f} s" for row in summary["slowest"][:3]),
+        f"Next: usp stats {output}",
+    ]
+    return "\n".join(printable(line) for line in lines)

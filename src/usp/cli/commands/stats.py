@@ -1,0 +1,116 @@
+"""``usp stats``: tells what a dataset of ``usp crawl`` holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from rich.console import Console
+from rich.table import Table
+
+from usp.cli.output.text import printable
+from usp.cli.progress import size
+from usp.cli.treeview import NO_WRAP
+from usp.export.schema import MissingExtraError
+from usp.fleet.dataset import DatasetError
+from usp.fleet.stats import dataset_stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TITLES = {
+    "outcomes": "Outcomes",
+    "largest": "Largest sites",
+    "formats": "Formats",
+    "extensions": "Extensions",
+    "failures": "Why something is missing",
+}
+_LAST_YEARS = 15
+
+
+@click.command("stats")
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="List so many sites and reasons.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write everything as JSON, for programs.")
+def command(dataset: Path, most: int, as_json: bool) -> None:
+    """Tell what a dataset holds: totals, outcomes, the largest sites, formats, failures, dates.
+
+    DATASET is the folder that 'usp crawl' has written, also while it still writes. Needs DuckDB:
+    pip install 'usp[fleet]'.
+
+    \b
+    Examples:
+      usp stats dataset
+      usp stats dataset --json | jq .freshness.shares
+    """  # noqa: D301 - click knows the backspace
+    try:
+        stats = dataset_stats(dataset, most)
+    except (DatasetError, MissingExtraError) as error:
+        raise click.ClickException(printable(str(error))) from error
+    if as_json:
+        click.echo(json.dumps(stats, indent=1, default=str))
+    else:
+        _show(stats)
+    sys.stdout.flush()
+
+
+def _show(stats: dict[str, Any]) -> None:
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = NO_WRAP
+    totals = stats["totals"]
+    console.print(
+        f"{totals['sites']:,} sites, {totals['sitemaps'] or 0:,} sitemaps,"
+        f" {totals['pages'] or 0:,} pages; {size(totals['bytes'] or 0)} received in"
+        f" {totals['requests'] or 0:,} requests",
+        soft_wrap=True,
+    )
+    for name, title in _TITLES.items():
+        if stats[name]:
+            console.print(_table(title, stats[name]))
+    _show_freshness(console, stats["freshness"])
+
+
+def _show_freshness(console: Console, freshness: dict[str, Any]) -> None:
+    if not freshness["dated"]:
+        console.print("No page has a date.")
+        return
+    shares = ", ".join(
+        f"{share:.1%} within {days} days" for days, share in freshness["shares"].items()
+    )
+    console.print(
+        f"\n{freshness['dated']:,} of {freshness['pages']:,} pages have a date, the newest"
+        f" {str(freshness['newest'])[:10]}; before it: {shares}",
+        soft_wrap=True,
+    )
+    console.print(_table("Pages by year", freshness["years"][-_LAST_YEARS:]))
+
+
+def _table(title: str, rows: Iterable[dict[str, Any]]) -> Table:
+    listed = list(rows)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    for name, value in listed[0].items():
+        number = isinstance(value, int | float) and name != "year"
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in listed:
+        table.add_row(*(_cell(name, value) for name, value in row.items()))
+    return table
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name == "bytes":
+        return size(int(value))
+    if isinstance(value, int) and name != "year":
+        return f"{value:,}"
+    return printable(str(value)).replace("[", r"\[")
