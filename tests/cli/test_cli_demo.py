@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 from usp.cli.treeview import summary, tree_view
 from usp.demo import demo_site
@@ -26,7 +27,9 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
         r"21 pages in 11 sitemaps; 1 sitemap failed",
     ):
         assert re.search(part, ended.out), part
-    assert "usp ls" in ended.lines[-1]
+    assert "usp tree" in ended.lines[-1]
+    report = Path(ended.lines[-2].partition(": ")[2])
+    assert "<html" in report.read_text(encoding="utf-8")
 
 
 def test_the_demo_in_a_pipe_is_plain_and_not_wrapped(run):
