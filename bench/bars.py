@@ -59,6 +59,7 @@ def verdicts(results: Results, scale: Scale) -> list[Verdict]:
         *_growth(results, scale),
         *_stream(results, scale),
         *_export(results),
+        *_fleet(results, scale),
         *(_same(results, shape) for shape in ("plain", "rich")),
     ]
 
@@ -184,5 +185,20 @@ def _export(results: Results) -> Iterator[Verdict]:
     yield (
         Verdict(bar, text, f"{memory / _MIB:.0f} MiB", memory < 300 * _MIB)
         if memory
+        else Verdict(bar, text)
+    )
+
+
+def _fleet(results: Results, scale: Scale) -> Iterator[Verdict]:
+    """Compare with the peer in two processes over the same sites."""
+    small, large = scale.fleet
+    yield _times(results, f"fleet: {small:,} small sites that wait", PEER, 15.0)
+    case = f"fleet: {large} large sites"
+    yield _times(results, case, PEER, 8.0)
+    seconds, cpu = results.median(case), results.median(case, field="cpu")
+    bar, text = f"{case}, both cores busy", "≥ 1.5 CPU seconds a second"
+    yield (
+        Verdict(bar, text, f"{cpu / seconds:.2f}", cpu / seconds >= 1.5)
+        if seconds and cpu
         else Verdict(bar, text)
     )

@@ -192,7 +192,21 @@ def rich(sitemaps: int, urls: int) -> Iterator[tuple[str, str | bytes]]:
         yield f"{number:05d}.xml", rich_urlset(number, locs(number, amount))
 
 
-SHAPES = {"plain": plain, "gzip": gzipped, "commented": commented, "rich": rich, "small": plain}
+def fields(sitemaps: int, urls: int) -> Iterator[tuple[str, str | bytes]]:
+    """Give sitemaps whose entries have every field of the protocol."""
+    for number, amount in enumerate(shares(urls, sitemaps)):
+        body = "".join(map(_all_fields, count(), locs(number, amount)))
+        yield f"{number:05d}.xml", f"{_DECLARATION}\n<{_PLAIN_ROOT}>\n{body}</urlset>\n"
+
+
+SHAPES = {
+    "plain": plain,
+    "gzip": gzipped,
+    "commented": commented,
+    "rich": rich,
+    "small": plain,
+    "fields": fields,
+}
 
 if __name__ == "__main__":
     main()

@@ -61,6 +61,8 @@ class Scale:
     growth: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
     growth_peer: int = 1_000_000
     stream: tuple[int, int] = (50_000, 5_000_000)
+    fleet: tuple[int, int] = (1000, 40)
+    fleet_peer: int = 40
     limit: float = 1800.0
     dead_timeout: float = 1.0
     dead_limit: float = 600.0
@@ -75,6 +77,8 @@ QUICK = Scale(
     growth=(10_000, 100_000, 400_000),
     growth_peer=10_000,
     stream=(10_000, 1_000_000),
+    fleet=(200, 10),
+    fleet_peer=6,
     limit=30.0,
     dead_timeout=0.5,
     dead_limit=15.0,
@@ -82,7 +86,7 @@ QUICK = Scale(
 
 SHAPES = (
     "plain", "rich", "gzip", "commented", "latency", "many-small",
-    "growth", "dead-host", "stream", "export", "same",
+    "growth", "dead-host", "stream", "export", "fleet", "same",
 )  # fmt: skip
 
 
@@ -93,6 +97,7 @@ def cases(scale: Scale) -> Iterator[Case]:
     yield from _dead(scale)
     yield from _stream(scale)
     yield from _export(scale)
+    yield from _fleet(scale)
     for data, sitemaps, urls in (("plain", *QUICK.plain), ("rich", *QUICK.rich)):
         yield Case("same", data, Site(data, sitemaps, urls), "digest", BOTH, urls, scale.limit)
 
@@ -150,3 +155,16 @@ def _export(scale: Scale) -> Iterator[Case]:
 
 
 EXPORTS = {"every url": "urls", "parquet": "parquet", "csv": "csv", "jsonl": "jsonl"}
+
+
+def _fleet(scale: Scale) -> Iterator[Case]:
+    """Crawl many sites of one kind; of those that wait most of the time the peer gets a part."""
+    small, large = scale.fleet
+    waiting, busy = Site("small", 1, 20), Site("fields", 2, 100_000)
+    for label, site, count, peer, latency in (
+        (f"{small:,} small sites that wait", waiting, small, scale.fleet_peer, 0.1),
+        (f"{large} large sites", busy, large, large, 0.0),
+    ):
+        options = {"sites": count, "peer_sites": peer, "latency": latency}
+        urls, script = count * site.urls, "run_fleet.py"
+        yield Case("fleet", label, site, "fleet", BOTH, urls, scale.limit, script, options=options)

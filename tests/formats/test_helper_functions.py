@@ -191,4 +191,4 @@ def test_the_content_of_an_answer_that_is_damaged_or_too_long_is_what_came(caplo
     assert "breaks off" in caplog.text
     answer = Answer(gzip.compress(b"x" * 100))
     assert ungzipped_response_content(answer.url(), answer, max_uncompressed_bytes=10) == "x" * 10
-    assert "more than 10 bytes" in caplog.text
+    assert "the limit unpacked_bytes=10 is reached" in caplog.text

@@ -117,4 +117,4 @@ def test_a_bomb_is_unpacked_up_to_the_limit_and_in_bounded_memory(times):
     assert length == 50_000_000
     assert unpacker.full
     assert peak < 40_000_000
-    assert [problem.message[:9] for problem in problems.listed()] == ["more than"]
+    assert [problem.message[:9] for problem in problems.listed()] == ["the limit"]
