@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from usp.limits import Limits
     from usp.objects.page import SitemapPage
+    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
     from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -107,6 +108,7 @@ def pages(
     limits: Limits | None = None,
     crawl_delay: bool = False,
     on_event: Listener | None = None,
+    on_failure: Callable[[Failure], object] | None = None,
     **where: Any,
 ) -> AsyncGenerator[SitemapPage, None]:
     """Give the pages of a website as they come in, in the order of its tree.
@@ -120,6 +122,7 @@ def pages(
         limits=limits or DEFAULT,
         crawl_delay=crawl_delay,
         on_event=on_event,
+        on_failure=on_failure,
     )
     return _pages(search, homepage_url.strip(), web_client, plan)
 
@@ -131,17 +134,21 @@ async def _pages(
     plan: Plan,
 ) -> AsyncGenerator[SitemapPage, None]:
     async with _crawl(start_url, web_client, plan) as (crawl, driver):
-        stream = PageStream(crawl, search(crawl).holds)
+        website = search(crawl)
+        stream = PageStream(crawl, website.holds)
         while True:
             for page in stream.ready():
                 yield page
             if stream.over:
-                return
+                break
             growing = stream.waits_for
             if growing is not None:
                 driver.call_me(growing)
             # What came before the call was left is not waited for.
             await driver.step(wait=not stream.can_go_on)
+        while not crawl.complete:  # a limit has ended the stream: see what is missing
+            await driver.step()
+        plan.tell_failures(website)
 
 
 def _own_client() -> AiohttpWebClient:

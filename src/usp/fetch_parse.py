@@ -185,13 +185,25 @@ def parse_document(
     content_type: str | None = None,
     role: Role = Role.SITEMAP,
     name: str = LOCAL_URL,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
 ) -> AbstractSitemap:
     """Parse a document that is at hand; ``url`` is where it came from, if that is known.
 
     Otherwise ``name`` is the address of its node.
     """
-    writer = Store().writer()
-    first = FirstLook(parser_for(url, content_type, None, role=role, glance=True, fast=True))
+    writer = (store or Store()).writer()
+    first = FirstLook(
+        parser_for(
+            url,
+            content_type,
+            None,
+            role=role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
+        )
+    )
     for chunk in chunks:
         writer.write(chunk)
         if not first.feed(chunk):
@@ -206,6 +218,16 @@ def parse_document(
         InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
         for child in unique(look.children)
     ]
-    failure = Failure(node_url, look.unfinished) if look.unfinished else None
-    received = Received(writer.finish(exchange), look)
-    return document_node(received, children, url=node_url, base=url, failure=failure)
+    missing = look.unfinished
+    most = limits.pages if limits.pages is not None and (look.pages or 0) > limits.pages else None
+    if most is not None:
+        missing = missing or limits.reached("pages")
+    return document_node(
+        Received(writer.finish(exchange), look),
+        children,
+        url=node_url,
+        base=url,
+        failure=Failure(node_url, missing) if missing else None,
+        limits=limits,
+        most=most,
+    )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from usp.limits import Limits
     from usp.objects.page import SitemapPage
+    from usp.objects.problem import Failure
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = ["pages"]
@@ -45,13 +46,15 @@ def pages(
     limits: Limits | None = None,
     crawl_delay: bool = False,
     on_event: Listener | None = None,
+    on_failure: Callable[[Failure], object] | None = None,
 ) -> Generator[SitemapPage, None, None]:
     """Give the pages of a website as they come in, in the order of its tree.
 
     The options are those of ``sitemap_tree_for_homepage``, and so are the pages, one by one; each
     knows the sitemap it came from (``page.sitemap_url``). The first page comes with the first piece
     of the first sitemap. Sitemaps are fetched ahead of their turn and wait in a temporary file; when
-    the generator is closed, nothing more is fetched.
+    the generator is closed, nothing more is fetched. If it comes to its end, ``on_failure`` is told
+    what is missing, as ``failures()`` of the tree would.
 
     Raises ``SitemapException`` at once if the URL is not an HTTP(S) URL.
     """
@@ -68,6 +71,7 @@ def pages(
         limits=limits or DEFAULT,
         crawl_delay=crawl_delay,
         on_event=on_event,
+        on_failure=on_failure,
     )
     return _pages(search, homepage_url.strip(), web_client, plan)
 
@@ -80,14 +84,18 @@ def _pages(
 ) -> Generator[SitemapPage, None, None]:
     with client_for(web_client, start_url, plan) as client:
         crawl = plan.crawl(client)
-        stream = PageStream(crawl, search(crawl).holds)
+        website = search(crawl)
+        stream = PageStream(crawl, website.holds)
         with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
             while True:
                 yield from stream.ready()
                 if stream.over:
-                    return
+                    break
                 growing = stream.waits_for
                 if growing is not None:
                     driver.call_me(growing)
                 # What came before the call was left is not waited for.
                 driver.step(wait=not stream.can_go_on)
+            while not crawl.complete:  # a limit has ended the stream: see what is missing
+                driver.step()
+            plan.tell_failures(website)

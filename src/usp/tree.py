@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
+    from usp.store import Store
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = [
@@ -145,6 +146,7 @@ def sitemap_tree_for_sitemap(
     recurse_list_callback: RecurseListCallbackType | None = None,
     recurse_entry_callback: RecurseEntryCallbackType | None = None,
     limits: Limits | None = None,
+    crawl_delay: bool = False,
     keep_partial: bool = False,
     on_event: Listener | None = None,
 ) -> AbstractSitemap:
@@ -161,6 +163,7 @@ def sitemap_tree_for_sitemap(
         recurse_list_callback=recurse_list_callback,
         recurse_entry_callback=recurse_entry_callback,
         limits=limits,
+        crawl_delay=crawl_delay,
         keep_partial=keep_partial,
         on_event=on_event,
     ).sitemap()
@@ -171,18 +174,22 @@ def sitemap_from_str(content: str) -> AbstractSitemap:
     return SitemapStrParser(content).sitemap()
 
 
-def sitemap_from_bytes(data: bytes, url: str | None = None) -> AbstractSitemap:
+def sitemap_from_bytes(
+    data: bytes, url: str | None = None, *, limits: Limits | None = None
+) -> AbstractSitemap:
     """Parse a sitemap from bytes, compressed or not, in whatever encoding.
 
     ``url`` is where it came from: relative addresses are resolved against it. Nothing is fetched.
     """
-    return parse_document([data], url)
+    return parse_document([data], url, limits=limits or DEFAULT)
 
 
-def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
+def sitemap_from_file(
+    path: str | PathLike[str], *, limits: Limits | None = None, store: Store | None = None
+) -> AbstractSitemap:
     """Parse a sitemap from a file, compressed or not; nothing is fetched.
 
-    The address of the node is that of the file (``file://…``).
+    The address of the node is that of the file (``file://…``). Many files may share a ``store``.
     """
 
     def chunks() -> Iterator[bytes]:
@@ -191,4 +198,7 @@ def sitemap_from_file(path: str | PathLike[str]) -> AbstractSitemap:
                 yield chunk
 
     role = Role.ROBOTS if Path(path).name == "robots.txt" else Role.SITEMAP
-    return parse_document(chunks(), None, role=role, name=Path(path).resolve().as_uri())
+    name = Path(path).resolve().as_uri()
+    return parse_document(
+        chunks(), None, role=role, name=name, limits=limits or DEFAULT, store=store
+    )

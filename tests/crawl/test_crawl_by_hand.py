@@ -46,11 +46,12 @@ def test_a_host_is_not_asked_too_much_at_once_while_others_are_asked():
     assert [order.url for order in crawl.next_fetches(16, 0.0)] == ["http://A/4"]
 
 
-def test_a_port_of_its_own_is_a_host_of_its_own():
+def test_a_port_of_its_own_is_a_host_of_its_own_but_http_and_https_are_one():
     crawl = Crawl(per_host=1)
-    for name in ("http://a/1", "http://a:81/1", "https://a/1"):
+    for name in ("http://a/1", "http://a:81/1", "https://a/1", "https://A:443/2"):
         crawl.want(name)
-    assert len(crawl.next_fetches(16, 0.0)) == 3
+    orders = crawl.next_fetches(16, 0.0)
+    assert [order.url for order in orders] == ["http://a/1", "http://a:81/1"]
 
 
 def test_children_are_fetched_before_what_stands_behind_their_parent():

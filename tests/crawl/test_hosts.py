@@ -269,7 +269,9 @@ def test_what_came_in_part_before_its_host_was_given_up_is_kept():
     one, two = crawl.next_fetches(2, 0.0)
     look = Look(PagesTextSitemap, broken="reset", unfinished="reset")
     crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
-    crawl.finished(two, error("refused", unreachable=True)(two), 0.0)
+    for second in range(11):
+        crawl._hosts.judge("http://h", error("500 Oh", retryable=True)(two), second * 3.0)
+    crawl.finished(two, error("500 Oh", retryable=True)(two), 40.0)
     assert crawl.next_fetches(2, 100.0) == []
     assert crawl.complete
     assert node_for(part).page_count() == 1

@@ -27,11 +27,12 @@ from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from usp.cli.address import Address
     from usp.crawl.events import Listener
     from usp.objects.page import SitemapPage
+    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -106,14 +107,15 @@ class Crawling:
     ) -> AbstractSitemap:
         """Fetch the tree of a website or of a sitemap, or read what is here already."""
         if start.is_stdin:
-            return tree_of_stdin()
+            return tree_of_stdin(self.limits)
         if start.path is not None:
-            return tree_of(start.path)
+            return tree_of(start.path, self.limits)
         if start.is_sitemap:
             return sitemap_tree_for_sitemap(
                 start.url,
                 self.client(),
                 limits=self.limits,
+                crawl_delay=self.crawl_delay,
                 keep_partial=self.keep_partial,
                 on_event=on_event,
             )
@@ -128,7 +130,12 @@ class Crawling:
             on_event=on_event,
         )
 
-    def pages(self, start: Address, on_event: Listener | None = None) -> Iterator[SitemapPage]:
+    def pages(
+        self,
+        start: Address,
+        on_event: Listener | None = None,
+        on_failure: Callable[[Failure], object] | None = None,
+    ) -> Generator[SitemapPage, None, None]:
         """Give the pages of a website while they come in."""
         return stream.pages(
             start.url,
@@ -138,6 +145,7 @@ class Crawling:
             limits=self.limits,
             crawl_delay=self.crawl_delay,
             on_event=on_event,
+            on_failure=on_failure,
         )
 
 
@@ -158,7 +166,7 @@ _OPTIONS = [
         "headers",
         multiple=True,
         metavar="NAME:VALUE",
-        help="Send this header too; secrets go to the website's own host only.",
+        help="Send this header too; all but harmless ones go to the website's own host only.",
     ),
     click.option(
         "--proxy", envvar="USP_PROXY", metavar="URL", help="Fetch everything through this proxy."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from usp.objects.problem import Failure
+
+log = logging.getLogger(__name__)
 
 FAILED = 1
 WRONG_CALL = 2
@@ -48,6 +51,8 @@ class Teller:
     def failures(self, failures: Sequence[Failure], status: int) -> None:
         """Tell what is missing in a result."""
         if self.quiet:
+            for failure in failures:
+                log.warning("%s: %s", failure.url, failure.reason)
             return
         word = "failed" if status == FAILED else "incomplete"
         if self.as_json:

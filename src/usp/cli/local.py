@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -12,38 +14,53 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
+from usp.store import Store
 from usp.tree import sitemap_from_bytes, sitemap_from_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from usp.limits import Limits
 
-def tree_of_stdin() -> AbstractSitemap:
+
+def tree_of_stdin(limits: Limits) -> AbstractSitemap:
     """Read one sitemap from the standard input."""
-    return sitemap_from_bytes(sys.stdin.buffer.read())
+    return sitemap_from_bytes(sys.stdin.buffer.read(), limits=limits)
 
 
-def tree_of(path: Path) -> AbstractSitemap:
+def tree_of(path: Path, limits: Limits) -> AbstractSitemap:
     """Read a file, or every file of a folder that is a sitemap.
 
     What an index in a folder declares is taken from the files of that name beside it.
     """
     if path.is_dir():
-        return _Folder(path).tree()
-    return sitemap_from_file(path)
+        return _Folder(path, limits).tree()
+    return sitemap_from_file(path, limits=limits)
 
 
 class _Folder:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits) -> None:
         self._path = path
+        self._limits = limits
+        self._store = Store()  # one for all: a store of many large files is one temporary file
         self._order = sorted(file for file in path.rglob("*") if file.is_file())
-        self._files = {file.name: file for file in reversed(self._order)}
+        self._files: defaultdict[str, list[Path]] = defaultdict(list)
+        for file in self._order:
+            self._files[file.name].append(file)
         self._nodes: dict[Path, AbstractSitemap] = {}
         self._begun: set[Path] = set()
 
+    def _read(self, file: Path) -> AbstractSitemap:
+        return sitemap_from_file(file, limits=self._limits, store=self._store)
+
     def tree(self) -> AbstractSitemap:
-        read = {file: sitemap_from_file(file) for file in self._order}
-        found = {file: node for file, node in read.items() if not isinstance(node, InvalidSitemap)}
+        read = {file: self._read(file) for file in self._order}
+        found = {
+            file: node
+            for file, node in read.items()
+            if not isinstance(node, InvalidSitemap) or _is_named_as_sitemap(file)
+        }
         declared = {
             below
             for file, node in found.items()
@@ -66,6 +83,7 @@ class _Folder:
                 [self._child(child) for child in node.sub_sitemaps],
                 last_modified=node.last_modified,
                 problems=node.problems,
+                failure=node.failure,
                 size=node.size,
             )
         self._nodes[file] = node
@@ -76,10 +94,22 @@ class _Folder:
         if file is None:
             return child
         if file not in self._begun:
-            return self._filled(file, sitemap_from_file(file))
+            return self._filled(file, self._read(file))
         return self._nodes.get(file, child)  # not there yet: one that declares itself in the end
 
     def _file_of(self, child: AbstractSitemap) -> Path | None:
+        """Give the file that a child is: of several of that name the one whose folders are alike."""
         if not isinstance(child, InvalidSitemap):
             return None
-        return self._files.get(unquote(urlsplit(child.url).path.rpartition("/")[2]))
+        parts = unquote(urlsplit(child.url).path).split("/")
+        return max(self._files[parts[-1]], key=lambda file: _alike(file.parts, parts), default=None)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count how many parts of two paths are the same, from their ends."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _is_named_as_sitemap(file: Path) -> bool:
+    return file.name.removesuffix(".gz").endswith((".xml", ".rss", ".atom"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -40,22 +39,22 @@ class Progress:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._known = self._done = self._failed = self._bytes = self._pages = 0
-        self._hosts: Counter[str] = Counter()
+        self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
 
     def __call__(self, event: Event) -> None:
         """Take an event of a crawl."""
         if isinstance(event, SitemapFound):
             self._known += 1
         elif isinstance(event, SitemapStarted):
-            self._hosts[_host(event.url)] += 1
+            self._busy[event.url] = _host(event.url)
         elif isinstance(event, SitemapReceived):
             self._bytes += event.received
         elif isinstance(event, SitemapFinished):
             self._done += 1
-            self._hosts[_host(event.url)] -= 1
+            self._busy.pop(event.url, None)
         elif isinstance(event, SitemapFailed):
             self._failed += 1
-            self._hosts[_host(event.url)] -= event.attempts > 0
+            self._busy.pop(event.url, None)
 
     def counted(self, pages: Iterable[T]) -> Iterator[T]:
         """Count pages while they pass."""
@@ -77,12 +76,12 @@ class Progress:
             f"{self._pages:,} pages" if self._pages else "",
             f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
             f"{int(seconds) // 60}:{int(seconds) % 60:02}",
-            self._busy(),
+            self._hosts(),
         ]
         return Text(" · ".join(part for part in parts if part), style="dim", no_wrap=True)
 
-    def _busy(self) -> str:
-        hosts = [printable(host) for host, count in self._hosts.items() if count > 0]
+    def _hosts(self) -> str:
+        hosts = [printable(host) for host in dict.fromkeys(self._busy.values())]
         more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
         return ", ".join(hosts[:_MOST_HOSTS]) + more
 

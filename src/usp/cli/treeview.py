@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap
 
-NO_WRAP = 1_000_000
-"""Columns: a pipe has no width."""
-
 _LONG = 12  # a run of more sitemaps of one kind is cut short,
 _FIRST = 6  # to so many at its beginning, and the last
 _DAY = len("2024-01-01")

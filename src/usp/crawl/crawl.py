@@ -22,7 +22,16 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.crawl.fetch import Arrival, Failed, Fetch, Look, NotFetched, Received, not_wanted
+from usp.crawl.fetch import (
+    Arrival,
+    Failed,
+    Fetch,
+    HostGivenUp,
+    Look,
+    NotFetched,
+    Received,
+    not_wanted,
+)
 from usp.crawl.hosts import Hosts
 from usp.crawl.pages import StoredPages
 from usp.crawl.places import Doc, Place
@@ -74,7 +83,8 @@ class Crawl:
         self._chance = chance
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
-        self._places = 0
+        self._places = 0  # in the tree
+        self._declared = 0  # documents but for known paths
         self._events: list[Event] = []
         self._queue = Queue[Doc](per_host)
         self._hosts = Hosts()
@@ -109,7 +119,7 @@ class Crawl:
             url, role, position, level, parent_url=None, probe=probe, quiet=probe or quiet
         )
         place = Place(url, level, parents, position, doc=doc)
-        self._places += 1
+        self._places += not probe
         self._roots.append(place)
         return place
 
@@ -127,8 +137,9 @@ class Crawl:
         key = (role, urldefrag(url)[0])
         doc = self._docs.get(key)
         if doc is None:
-            doc = Doc(key[1], role, position, level, probe, quiet, _host(url))
+            doc = Doc(key[1], role, position, level, probe, quiet, _host(url), _origin(url))
             self._docs[key] = doc
+            self._declared += not probe
             self._events.append(SitemapFound(url, parent_url, level))
             if self.ending is not None:
                 doc.result = Failed(not_wanted(self.ending))
@@ -167,10 +178,11 @@ class Crawl:
             doc = self._queue.get(now)
             if doc is None:
                 break
-            given_up = self._hosts.given_up(doc.host)
+            given_up = self._hosts.given_up(doc.origin)
             if given_up is not None:
                 self._queue.done(doc)
-                self._settle(doc, doc.partial or Failed(not_wanted(given_up)))
+                error = HostGivenUp(given_up, retryable=False)
+                self._settle(doc, doc.partial or Failed(error))
                 continue
             doc.attempt += 1
             doc.active = True
@@ -225,7 +237,7 @@ class Crawl:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
         doc.active = False
-        given_up = self._hosts.given_up(doc.host) is not None
+        given_up = self._hosts.given_up(doc.origin) is not None
         self._judge_host(doc, result, now)
         self._queue.done(doc)
         if doc.result is not None:
@@ -247,17 +259,21 @@ class Crawl:
         """Give the seconds until a document is asked for again, or None if it is not."""
         kind = kind_of(error)
         doc.failures[kind] += 1
-        if self.ending is not None or self._hosts.given_up(doc.host) is not None:
+        if self.ending is not None or self._hosts.given_up(doc.origin) is not None:
             return None
+        if error.unreachable and self._hosts.answers(doc.origin):  # somebody was there just now
+            error = WebClientErrorResponse(error.message(), retryable=True)
         policy = PROBE if doc.probe else DECLARED
         return policy.delay(doc.failures[kind], error, self._chance())
 
     def _judge_host(self, doc: Doc, result: Received | Failed, now: float) -> None:
         """Ask a host that fails for less at a time."""
-        was_slow = self._hosts.is_slow(doc.host)
-        self._hosts.judge(doc.host, result, now)
-        is_slow = self._hosts.is_slow(doc.host)
-        if was_slow != is_slow and not self._crawl_delay:
+        was_slow = self._hosts.is_slow(doc.origin)
+        self._hosts.judge(doc.origin, result, now)
+        is_slow = self._hosts.is_slow(doc.origin)
+        if self._hosts.given_up(doc.origin) is not None:
+            self._queue.release(doc.host)
+        elif was_slow != is_slow and not self._crawl_delay:
             self._queue.restrain(doc.host, 1 if is_slow else self._per_host)
 
     def top_of(self, place: Place) -> Place:
@@ -311,7 +327,7 @@ class Crawl:
             return
         parent_url = result.document.exchange.final_url
         for at, child in enumerate(unique(result.look.children)):
-            if not _below(len(self._docs), self.limits.sitemaps):
+            if not _below(self._declared, self.limits.sitemaps):
                 return
             position = (*doc.position, at)
             self._document(child.loc, Role.SITEMAP, position, doc.level + 1, parent_url=parent_url)
@@ -350,6 +366,7 @@ class Crawl:
             yield from self._walk_places(before)
             if received is not None and not place.counted:
                 place.counted = True
+                self._places += place.doc is not None and place.doc.probe
                 self._count_pages(place, received.look)
             if self.settled is not None and not place.told:
                 place.told = True
@@ -402,13 +419,17 @@ class Crawl:
         children = unique(result.look.children)
         if self._choice and not place.is_homepage and self.ending is None:
             children = self._choice.of(children, place.level, parents)
-        for at, child in enumerate(children):
-            if not _below(self._places, self.limits.sitemaps):
-                reason = self.limits.reached("sitemaps")
-                self._leave_out(place, len(children) - at, "sitemaps", reason)
-                return
-            self._places += 1
-            place.children.append(self._child(place, child, parents, (*place.position, at)))
+        most = self.limits.sitemaps
+        room = len(children) if most is None else max(0, most - self._places)
+        if room < len(children):
+            reason = self.limits.reached("sitemaps")
+            self._leave_out(place, len(children) - room, "sitemaps", reason)
+        # All at once: an interrupt must not leave a half of them.
+        place.children = [
+            self._child(place, child, parents, (*place.position, at))
+            for at, child in enumerate(children[:room])
+        ]
+        self._places += len(place.children)
 
     def _child(
         self, parent: Place, entry: ChildEntry, parents: frozenset[str], position: tuple[int, ...]
@@ -449,12 +470,23 @@ def unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
     return list(first.values())
 
 
-def _host(url: str) -> str:
+def _origin(url: str) -> str:
+    """Give what answers or does not: scheme, host and port."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return url
     return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _host(url: str) -> str:
+    """Give what is asked too much or not: the host, whether by http or by https."""
+    origin = _origin(url)
+    scheme, _, host = origin.partition("://")
+    return host.removesuffix(_USUAL_PORTS.get(scheme, ":"))
+
+
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 def _below(number: int, limit: int | None) -> bool:

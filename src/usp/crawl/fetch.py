@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 
+_SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
@@ -92,6 +93,10 @@ class NotFetched(WebClientErrorResponse):
 
 class NotAsked(WebClientErrorResponse):
     """What is known of a document that was not asked for, or not to its end."""
+
+
+class HostGivenUp(NotAsked):
+    """What is known of a document at a host that others have found to be no use."""
 
 
 class FirstLook:
@@ -160,6 +165,7 @@ class Arrival:
         self.exchange = exchange
         self.writer = writer
         self.over = False
+        self.document: Document | None = None  # in the end, unless it failed
         self.on_growth: Callable[[], object] | None = None
 
     def tell(self) -> None:
@@ -181,7 +187,8 @@ class Reception:
         announce: Callable[[Arrival], object],
         limits: Limits = DEFAULT,
     ) -> None:
-        self._started = self._window = started
+        self._started = started
+        self._window = time.monotonic()
         self._window_size = 0
         self._announce = announce
         self._limits = limits
@@ -247,8 +254,8 @@ class Reception:
 
     def end(self, broken: str | None = None) -> Received | Failed:
         """Say what came; ``broken`` is why the body ended too early, if it did."""
-        if broken is not None and broken == self._limits.reached("document_seconds"):
-            self._ended = self._ended or broken  # the client has seen it already
+        if broken is not None and broken in map(self._limits.reached, _SEEN_BY_CLIENTS):
+            self._ended = self._ended or broken
         look = self._look.close(broken, self._ended)
         if self._ended is not None and look.kind is None:
             self._writer.discard()
@@ -263,8 +270,11 @@ class Reception:
             charset=self._look.parser.encoding,
             broken=self._ended or broken,
         )
+        document = self._writer.finish(exchange)
+        if self._arrival is not None:
+            self._arrival.document = document
         self._end_arrival()
-        return Received(self._writer.finish(exchange), look)
+        return Received(document, look)
 
     def give_up(self, reason: str) -> Received | Failed:
         """Say what came before the crawl was ended."""

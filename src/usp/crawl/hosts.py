@@ -51,6 +51,11 @@ class Hosts:
         known = self._hosts.get(host)
         return known is not None and known.failures >= SLOW_AFTER
 
+    def answers(self, host: str) -> bool:
+        """Tell whether a host has answered before, so that somebody is there."""
+        known = self._hosts.get(host)
+        return known is not None and known.answers
+
     def judge(self, host: str, result: Received | Failed, now: float) -> None:
         """Take what came of a request."""
         known = self._hosts.setdefault(host, _Host())
@@ -61,7 +66,7 @@ class Hosts:
         error = result.error
         status = status_of(error)
         known.answers = known.answers or status is not None
-        if error.unreachable:
+        if error.unreachable and not known.answers:
             known.given_up = known.given_up or f"nobody answers at this host ({error.message()})"
         elif error.silent and not known.answers:
             known.silent += 1
@@ -69,7 +74,7 @@ class Hosts:
                 known.given_up = f"nobody answers at this host ({error.message()})"
         elif status in _CLIENT_ERRORS and status != _BUSY:
             known.failures = 0  # that was about a document, and nothing about its host
-        elif status is not None or error.retryable():
+        elif status is not None or error.retryable() or error.unreachable:
             self._count(known, error, now)
 
     @staticmethod

@@ -25,7 +25,8 @@ class Doc:
     level: int
     probe: bool
     quiet: bool
-    host: str
+    host: str  # asked for so much at a time
+    origin: str  # answers, or does not
     attempt: int = 0
     active: bool = False  # being fetched
     failures: Counter[Kind] = field(default_factory=Counter)

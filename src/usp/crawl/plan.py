@@ -11,7 +11,11 @@ from usp.limits import DEFAULT, Limits
 from usp.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from usp.crawl.events import Listener
+    from usp.crawl.website import Website
+    from usp.objects.problem import Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,13 @@ class Plan:
     crawl_delay: bool = False
     keep_partial: bool = False  # whether Ctrl-C ends the crawl with what is there
     on_event: Listener | None = None
+    on_failure: Callable[[Failure], object] | None = None  # for streams, at their end
+
+    def tell_failures(self, website: Website) -> None:
+        """Tell what is missing of a website, once its stream is over."""
+        if self.on_failure is not None:
+            for failure in website.tree().failures():
+                self.on_failure(failure)
 
     def crawl(self, client: object) -> Crawl:
         """Begin a crawl with a client."""

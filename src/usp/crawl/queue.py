@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
@@ -54,6 +55,12 @@ class Queue(Generic[T]):
         if gap:
             known.gap = gap
             self._rest(host, known.started + gap)
+        self._unpark(known)
+
+    def release(self, host: str) -> None:
+        """Let all documents of a host come up at once: it will not be asked any more."""
+        known = self._hosts[host]
+        known.only, known.gap, known.free_at, known.most = None, 0.0, 0.0, sys.maxsize
         self._unpark(known)
 
     def reserve(self, item: T) -> None:

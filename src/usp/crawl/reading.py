@@ -149,7 +149,7 @@ class _Growing:
 
     def _rest(self) -> Iterator[SitemapPage]:
         received = self._place.received
-        if received is None or received.document.size == self._position:
+        if received is None or received.document is self.arrival.document:
             broken = received.document.exchange.broken if received else self._place.reason
             yield from self._reader.close(broken)
         else:

@@ -97,12 +97,14 @@ class Patience:
         self._crawl = crawl
         self._ends_at: float | None = None
         self._others_at: float | None = None
+        self._alone = True  # whether the others still wait
 
     def room(self, room: int) -> int:
         """Give how many requests may begin now, of those that there is room for."""
         if self._others_at is None:
             self._others_at = time.monotonic() + _HEAD_START
             return min(room, 1)
+        self._alone = False
         return room
 
     def pause(self, *, room: bool) -> float | None:
@@ -115,7 +117,7 @@ class Patience:
             return max(0.0, self._ends_at - now)
         # What is due can begin only when there is room for it, and room comes with news.
         wake_at = crawl.wake_at(room=room)
-        if room and self._others_at is not None and self._others_at > now:
+        if self._alone and self._others_at is not None:
             wake_at = self._others_at if wake_at is None else min(wake_at, self._others_at)
         return None if wake_at is None else max(0.0, wake_at - now)
 

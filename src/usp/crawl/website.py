@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.crawl.build import failure_of, node_for
-from usp.crawl.fetch import Failed, NotAsked
+from usp.crawl.fetch import Failed, HostGivenUp, NotAsked
 from usp.formats.document import Role
 from usp.formats.html import CHALLENGE
+from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.web_client.abstract_client import status_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.places import Place
-    from usp.objects.problem import Failure
     from usp.web_client.abstract_client import WebClientErrorResponse
 
 
@@ -57,17 +57,32 @@ class Website:
 
     def _not_found(self) -> Iterator[Failure | None]:
         """Say what could not be looked at: whether something is there, nobody knows."""
+        failures = list(self._failures())
+        nobody = [failure for failure, alone in failures if alone]
+        for failure, alone in failures:
+            # That nobody is at the host is told once, and best by robots.txt, which comes first.
+            if not alone or failure is nobody[0]:
+                yield failure
+
+    def _failures(self) -> Iterator[tuple[Failure | None, bool]]:
+        """Give what could not be looked at, and whether its host is to blame."""
+        unasked = False
         for place in (self._robots, self._homepage, *self._known):
             result = place.doc.result if place and place.doc else None
             if place is None or result is None:
                 continue
-            if isinstance(result, Failed):
-                missing = not _is_absent(place, result.error)
-            else:  # the page of a guard says nothing about what is behind it
+            if not isinstance(result, Failed):
+                # The page of a guard says nothing about what is behind it.
                 look = result.look
-                missing = look.refusal == CHALLENGE or (place.is_homepage and bool(look.unfinished))
-            if missing:
-                yield failure_of(place)
+                if look.refusal == CHALLENGE or (place.is_homepage and look.unfinished):
+                    yield failure_of(place), False
+            elif place in self._known and isinstance(result.error, NotAsked):
+                if not isinstance(result.error, HostGivenUp) and not unasked:
+                    unasked = True
+                    reason = f"known paths were not looked at: {result.error.message()}"
+                    yield Failure(self._url, reason), False
+            elif not _is_absent(place, result.error):
+                yield failure_of(place), result.error.unreachable
 
     def _tops(self) -> Iterator[Place]:
         """Give what may stand at the top of the tree, in order."""
@@ -107,13 +122,11 @@ class Website:
 def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
     """Tell whether an answer says that nothing is there.
 
-    Of a known path any refusal does, and if it was not asked for, nothing is missed; of robots.txt or
-    the homepage a refusal may be meant for robots.
+    Of a known path any refusal does; of robots.txt or the homepage it may be meant for robots.
     """
     status = status_of(error)
     if place.doc and place.doc.probe:
-        refused = status is not None and status < _SERVER_ERROR and status != _BUSY
-        return refused or isinstance(error, NotAsked)
+        return status is not None and status < _SERVER_ERROR and status != _BUSY
     return status in _ABSENT
 
 

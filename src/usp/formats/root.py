@@ -111,7 +111,7 @@ class XMLSitemapParser(AbstractSitemapParser):
                 self.refuse(f"its root element is <{name}>")
             return
         if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
-            log.warning("%s: <%s> is not in the sitemap namespace", self.url, name)
+            log.warning("%s: <%s> is not in the sitemap namespace", self.url or "a document", name)
         for problem in self._before.listed():
             self.problems.add(problem.message, problem.line, problem.excerpt)
         self._scanner.problems = self.problems

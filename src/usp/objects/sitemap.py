@@ -99,6 +99,11 @@ class AbstractSitemap(abc.ABC):
         return self._size
 
     @property
+    def failure(self) -> Failure | None:
+        """What is missing of this sitemap itself, if something is."""
+        return self._failure
+
+    @property
     def is_complete(self) -> bool:
         """Whether everything that is declared here and below was found and received as a whole.
 

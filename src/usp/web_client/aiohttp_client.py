@@ -27,6 +27,7 @@ from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
+    deadline_of,
     host_of,
     message_of,
     retry_after,
@@ -143,6 +144,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self._guest: aiohttp.ClientSession | None = None
         self._limit: int | None = None
         self._limits = _OUTSIDE_A_CRAWL
+        self._began: float | None = None  # the crawl
         self._zones = zones
         self._gate = Gate(zones)
         self.max_concurrent_requests = max_concurrent_requests
@@ -156,6 +158,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             _identity=self._identity.at(start_url),
             _gate=Gate(self._zones, start_url),
             _limits=limits,
+            _began=time.monotonic(),
             _session=None if self._own_session else self._session,
             _guest=None,
         )
@@ -184,7 +187,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         self._gate.begin(url)
-        deadline = self._deadline()
+        deadline = deadline_of(self._limits, self._began)
         history: list[str] = []
         address = url
         while True:
@@ -224,13 +227,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         failure.retry_after = retry_after(response.headers.get("Retry-After"))
         failure.blocked = turns_robots_away(response.status, response.headers)
         return failure
-
-    def _deadline(self) -> tuple[float, str] | None:
-        """Give when an answer must be complete, and what is said if it is not."""
-        seconds = self._limits.document_seconds
-        if seconds is None:
-            return None
-        return time.monotonic() + seconds, self._limits.reached("document_seconds")
 
     async def _ask(self, url: str, deadline: tuple[float, str] | None) -> aiohttp.ClientResponse:
         """Ask for one URL, without following where it leads."""

@@ -13,6 +13,8 @@ import usp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from usp.limits import Limits
+
 DEFAULT_TIMEOUT = (9.05, 60.0)
 """Seconds to connect, and seconds between two pieces of an answer."""
 
@@ -20,14 +22,18 @@ DEFAULT_CONCURRENCY = 8
 """How many requests to one host are under way at a time, unless told otherwise."""
 
 SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-"""Headers that are for one host only."""
+"""Headers that are for one host only, whoever has set them."""
+
+_FOR_EVERYBODY = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
+)
 
 _ENCODINGS = "gzip, deflate"  # what is unpacked by content later; others are not asked for
 _PORTS = {"http": 80, "https": 443}
 
 
 class Identity:
-    """The headers of a client; secrets go home, and to no other host.
+    """The headers of a client; those that may be secret go home, and to no other host.
 
     Home is the host of the start, or else the one that is asked first. If it is asked by HTTPS, it is
     not told secrets without.
@@ -62,7 +68,7 @@ class Identity:
         headers.update(
             (name, value)
             for name, value in self._headers.items()
-            if home or name.lower() not in SECRET_HEADERS
+            if home or name.lower() in _FOR_EVERYBODY  # any other may be a key
         )
         return headers
 
@@ -101,3 +107,17 @@ def retry_after(header: str | None) -> float | None:
         return max(0.0, date.timestamp() - time.time())
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
+
+
+def deadline_of(limits: Limits, began: float | None) -> tuple[float, str] | None:
+    """Give when an answer must be complete, and what is said if it is not.
+
+    ``began`` is when the crawl did, if there is one.
+    """
+    ends = []
+    if limits.document_seconds is not None:
+        at = time.monotonic() + limits.document_seconds
+        ends.append((at, limits.reached("document_seconds")))
+    if began is not None and limits.seconds is not None:
+        ends.append((began + limits.seconds, limits.reached("seconds")))
+    return min(ends, default=None)

@@ -31,6 +31,7 @@ from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
+    deadline_of,
     host_of,
     message_of,
     retry_after,
@@ -217,6 +218,7 @@ class RequestsWebClient(AbstractWebClient):
         self._proxies: dict[str, str] = {}
         self._limit: int | None = None
         self._limits = _OUTSIDE_A_CRAWL
+        self._began: float | None = None  # the crawl
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
         """Give a client for one crawl: with connections of its own, unless the session is yours.
@@ -231,6 +233,7 @@ class RequestsWebClient(AbstractWebClient):
             "_identity": self._identity.at(start_url),
             "_gate": gate,
             "_limits": limits,
+            "_began": time.monotonic(),
         }
         before = self._session
         if self._guarded and isinstance(before, Session):
@@ -268,7 +271,7 @@ class RequestsWebClient(AbstractWebClient):
         """Fetch a URL; the body is received when it is read."""
         self._waiter.wait()
         self._gate.begin(url)
-        deadline = self._deadline()
+        deadline = deadline_of(self._limits, self._began)
         address = url
         hops: list[requests.Response] = []
         while True:
@@ -303,13 +306,6 @@ class RequestsWebClient(AbstractWebClient):
             retry_after=retry_after(response.headers.get("Retry-After")),
             blocked=turns_robots_away(response.status_code, response.headers),
         )
-
-    def _deadline(self) -> tuple[float, str] | None:
-        """Give when an answer must be complete, and what is said if it is not."""
-        seconds = self._limits.document_seconds
-        if seconds is None:
-            return None
-        return time.monotonic() + seconds, self._limits.reached("document_seconds")
 
     def _ask(
         self, url: str, hops: list[requests.Response], deadline: tuple[float, str] | None

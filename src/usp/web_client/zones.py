@@ -155,6 +155,11 @@ _LOCAL_NAMES = {
     "local": Zone.PRIVATE,
     "internal": Zone.PRIVATE,
     "localdomain": Zone.PRIVATE,
+    "lan": Zone.PRIVATE,
+    "home": Zone.PRIVATE,
+    "corp": Zone.PRIVATE,
+    "intranet": Zone.PRIVATE,
+    "arpa": Zone.PRIVATE,
 }
 
 
@@ -163,7 +168,9 @@ def zone_of_name(host: str) -> Zone:
     address = literal_of(host)
     if address is not None:
         return zone_of(address)
-    return _LOCAL_NAMES.get(_name(host).rpartition(".")[2], Zone.PUBLIC)
+    _, dot, last = _name(host).rpartition(".")
+    # A name without a dot is one of this network: nas, router, metadata.
+    return _LOCAL_NAMES.get(last, Zone.PUBLIC if dot else Zone.PRIVATE)
 
 
 def host_in(url: str) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import requests
 import rich_click as click
-from rich.console import Console
 
+from usp.cli.console import Output
 from usp.cli.log import no_logging
-from usp.cli.treeview import NO_WRAP, summary, tree_view
+from usp.cli.treeview import summary, tree_view
 from usp.demo import demo_site
 from usp.report import FetchLog, write_report
 from usp.tree import sitemap_tree_for_homepage
@@ -33,9 +33,7 @@ def command() -> None:
         tree = sitemap_tree_for_homepage(url, client, on_event=log)
     report = Path(tempfile.mkdtemp(prefix="usp-demo-")) / "report.html"
     write_report(tree, report, log)
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = NO_WRAP
+    console = Output()
     console.print(tree_view(tree))
     console.print()
     console.print(summary(tree), soft_wrap=True)

@@ -52,7 +52,14 @@ def command(
       usp graph example.org | dot -Tpng > a.png    anything else that Graphviz draws
     """  # noqa: D301 - click knows the backspace
     if language is None:
-        language = _SUFFIXES.get(output.suffix.lower(), "dot") if output else "dot"
+        language = _SUFFIXES.get(output.suffix.lower()) if output else "dot"
+    if language is None:
+        raise click.UsageError(
+            f"{output.name if output else ''!r} does not say what to draw in; end it in .svg, .dot "
+            "or .mmd, or use --format"
+        )
+    if output is not None and not output.absolute().parent.is_dir():
+        raise click.UsageError(f"there is no folder {str(output.parent)!r}")
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
     text = _DRAW[language](tree, most_siblings=siblings)

@@ -6,7 +6,7 @@ import io
 import logging
 import sys
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
@@ -17,22 +17,21 @@ from usp.cli.errors import FAILED, PARTIAL, tell
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
-from usp.crawl.events import PagesReady, SitemapFailed, SitemapFound
+from usp.crawl.events import PagesReady
 from usp.export import TooLargeError, write
 from usp.export.atomic import packing, replacing
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from typing import TextIO
 
     from usp.cli.progress import Progress
     from usp.crawl.events import Event
     from usp.export.source import Pages
-    from usp.objects.page import SitemapPage
+    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
 log = logging.getLogger(__name__)
@@ -99,19 +98,28 @@ def _nothing_read(tree: AbstractSitemap) -> bool:
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
     """List the first pages; what comes behind them is neither fetched nor missed."""
     assert listing.selection is not None
-    heard = _Failures(progress)
-    stream = cast("Generator[SitemapPage, None, None]", crawling.pages(start, on_event=heard))
+    failures: list[Failure] = []
+    found = False
+
+    def heard(event: Event) -> None:
+        nonlocal found
+        progress(event)
+        found = found or isinstance(event, PagesReady)
+
+    stream = crawling.pages(start, on_event=heard, on_failure=failures.append)
     run = listing.selection.run(start.url)
     with closing(stream):
-        pages = run.pages(stream)
+        pages = progress.counted(run.pages(stream))
         if listing.is_lines:
             shown = _shown(listing, start.url)
             _write_lines((shown(page.url) for page in pages), listing.target)
         else:
             _write_table(pages, listing, start.url, selected=True)
     sys.stdout.flush()
-    if not run.over:
-        heard.end()
+    if failures:  # which are told only if the stream came to its own end
+        status = PARTIAL if found else FAILED
+        tell.failures(failures, status)
+        raise Exit(status)
 
 
 def _shown(listing: Listing, url: str) -> Callable[[str], str]:
@@ -156,29 +164,3 @@ def _write_table(pages: Pages, listing: Listing, site: str, *, selected: bool = 
     target = listing.target or sys.stdout
     with _told(listing.target):
         write(pages, target, listing.output, listing.columns, selection, site=site)
-
-
-class _Failures:
-    """Hears of sitemaps that were declared and could not be had."""
-
-    def __init__(self, listener: Callable[[Event], None]) -> None:
-        self._listener = listener
-        self._declared: set[str] = set()
-        self._failures: list[Failure] = []
-        self._found = False  # whether any sitemap with pages came
-
-    def __call__(self, event: Event) -> None:
-        self._listener(event)
-        if isinstance(event, SitemapFound) and event.parent_url is not None:
-            self._declared.add(event.url)
-        elif isinstance(event, PagesReady):
-            self._found = True
-        elif isinstance(event, SitemapFailed) and event.url in self._declared:
-            self._failures.append(Failure(event.url, event.reason))
-
-    def end(self) -> None:
-        """End the command, with a word about what is missing."""
-        if self._failures:
-            status = PARTIAL if self._found else FAILED
-            tell.failures(self._failures, status)
-            raise Exit(status)

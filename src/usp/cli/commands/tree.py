@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import rich_click as click
-from rich.console import Console
 
 from usp.cli.address import Address, address
+from usp.cli.console import Output
 from usp.cli.crawling import Crawling, crawl_options, end_with
-from usp.cli.treeview import NO_WRAP, summary, tree_view
+from usp.cli.treeview import summary, tree_view
 
 
 @click.command("tree")
@@ -57,9 +57,7 @@ def command(
             tree, everything=everything, depth=depth, count=not no_count, problems=problems
         )
         totals = "" if no_count else summary(tree, problems=problems)
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = NO_WRAP
+    console = Output()
     console.print(view)
     if totals:
         console.print()
