@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 from cli_documents import index, urlset
@@ -113,3 +116,61 @@ def test_without_graphviz_the_command_says_what_to_install(run, many, monkeypatc
     ended = run("graph", str(many), "-f", "svg")
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith("usp: Graphviz is not installed")
+
+
+def test_of_files_with_one_name_the_one_in_the_same_folder_is_meant(run, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "sitemap.xml").write_text(urlset(f"http://h/{name}"))
+    (tmp_path / "index.xml").write_text(index("http://h/b/sitemap.xml", "http://h/a/sitemap.xml"))
+    ended = run("ls", str(tmp_path), "-f", "pages")
+    assert (ended.status, ended.lines) == (0, ["http://h/b", "http://h/a"])
+
+
+def test_what_is_damaged_or_refused_in_a_folder_is_not_complete(run, tmp_path):
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    (tmp_path / "index.xml.gz").write_bytes(gzip.compress(index("http://h/a.xml").encode())[:-8])
+    assert "the compressed data breaks off" in run("tree", str(tmp_path)).err
+    (tmp_path / "index.xml.gz").unlink()
+    (tmp_path / "b.xml").write_text("<!DOCTYPE x [<!ENTITY a 'b'>]><urlset></urlset>")
+    ended = run("tree", str(tmp_path))
+    assert ended.status == 3
+    assert "b.xml" in ended.err
+
+
+def test_limits_hold_for_files_too(run, many):
+    ended = run("ls", str(many / "part-01.xml"), "--max", "pages=0")
+    assert ended.status == 3
+    assert "the limit pages=0" in ended.err
+
+
+def test_a_pipe_that_is_closed_is_no_error(many):
+    command = [sys.executable, "-m", "usp.cli", "tree", str(many), "--all"]
+    shell = f"{shlex.join(command)} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_graph_whose_file_says_nothing_is_a_wrong_call(run, many, tmp_path):
+    assert run("graph", str(many), "-o", str(tmp_path / "a.png")).status == 2
+    assert run("graph", str(many), "-o", str(tmp_path / "no" / "a.dot")).status == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "status"),
+    [
+        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1")}, [], 0),
+        ({"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/gone.xml\n"}, [], 1),
+        (
+            {"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1", "{site}/2")},
+            ["--max", "pages=1"],
+            3,
+        ),
+        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1")[:-9]}, [], 3),
+    ],
+)
+def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(
+    run, serve, files, options, status
+):
+    ended = run("ls", serve(files), "-f", "pages", "--limit", "100", *options)
+    assert ended.status == status

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import gzip
 import pickle
+import socket
+import threading
+import time
 
 import pytest
 
+from usp import aio
+from usp.limits import Limits
 from usp.objects.problem import Failure
 from usp.objects.sitemap import (
     IndexWebsiteSitemap,
@@ -15,6 +21,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     PagesXMLSitemap,
 )
+from usp.stream import pages
 from usp.tree import (
     sitemap_from_bytes,
     sitemap_from_file,
@@ -27,6 +34,7 @@ from usp.web_client.abstract_client import (
     LocalWebClientSuccessResponse,
     WebClientErrorResponse,
 )
+from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, rss, urlset
 
 pytestmark = pytest.mark.usefixtures("quick_retries")
@@ -415,3 +423,70 @@ def test_a_robots_txt_that_a_users_client_says_is_not_there_is_not_missing():
         "http://h/", Own(WebClientErrorResponse("404 Not Found", retryable=False))
     )
     assert tree.is_complete
+
+
+@pytest.fixture
+def gate():
+    """What holds an answer back until the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def dead_url():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/"
+
+
+# A crawl that ended early -------------------------------------------------------------------------
+
+
+def test_known_paths_that_were_not_looked_at_make_a_tree_incomplete(serve, gate):
+    site = serve({"/sitemap.xml": Answer(urlset("/a"), gate=gate)})
+    tree = crawl(site, limits=Limits(seconds=0.5))
+    (failure,) = tree.failures()
+    assert failure.url == site.base + "/"
+    assert failure.reason.startswith("known paths were not looked at: the limit seconds=0.5")
+
+
+def test_that_nobody_is_at_a_host_is_told_once(dead_url):
+    for options in ({}, {"use_robots": False}):
+        assert len(sitemap_tree_for_homepage(dead_url, **options).failures()) == 1
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_seconds_of_a_crawl_end_a_client_that_waits_for_an_answer(serve, gate, alone):
+    site = serve({"/robots.txt": Answer("", gate=gate)})
+    client = RequestsWebClient(max_concurrent_requests=1 if alone else 4)
+    started = time.monotonic()
+    tree = crawl(site, web_client=client, use_known_paths=False, limits=Limits(seconds=0.5))
+    assert time.monotonic() - started < 5
+    assert not tree.is_complete
+
+
+def test_the_sitemaps_of_a_tree_are_counted_without_known_paths_that_lead_nowhere(serve):
+    site = serve(SITE)
+    assert crawl(site, limits=Limits(sitemaps=4)).is_complete
+    assert paths(crawl(site, limits=Limits(sitemaps=3)), site.base) == ["/a"]
+    site = serve(SITE | {"/sitemap.xml": index("/c.xml"), "/c.xml": urlset("/c")})
+    assert crawl(site, limits=Limits(sitemaps=6)).is_complete
+    assert paths(crawl(site, limits=Limits(sitemaps=5)), site.base) == ["/a", "/b"]
+
+
+def test_a_stream_tells_in_the_end_what_is_missing(serve):
+    site = serve(SITE | {"/b.xml": Answer(status=404)})
+    heard: list[Failure] = []
+    stream = pages(site.base + "/", on_failure=heard.append)
+    next(stream)
+    assert heard == []
+    assert list(stream) == []
+    assert heard == crawl(site).failures()
+
+    async def read() -> None:
+        async for _ in aio.pages(site.base + "/", on_failure=heard.append):
+            pass
+
+    asyncio.run(read())
+    assert heard == crawl(site).failures() * 2

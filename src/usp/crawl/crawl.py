@@ -366,7 +366,6 @@ class Crawl:
             yield from self._walk_places(before)
             if received is not None and not place.counted:
                 place.counted = True
-                self._places += place.doc is not None and place.doc.probe
                 self._count_pages(place, received.look)
             if self.settled is not None and not place.told:
                 place.told = True
@@ -392,8 +391,10 @@ class Crawl:
         elif look.kind is None:
             place.reason = f"No parsers support sitemap from {final_url}: {look.refusal}"
             place.problems.extend(look.problems)
-        elif issubclass(look.kind, AbstractIndexSitemap):
-            self._add_children(place, result)
+        else:
+            self._places += doc.probe  # a known path counts once it is a sitemap
+            if issubclass(look.kind, AbstractIndexSitemap):
+                self._add_children(place, result)
 
     def _count_pages(self, place: Place, look: Look) -> None:
         """Leave out the pages that are too many, and ask for no more."""
