@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-from rich.console import Console
 from rich.table import Table
 
+from usp.cli.console import Output
 from usp.cli.output.text import printable
 from usp.cli.progress import size
-from usp.cli.treeview import NO_WRAP
 from usp.export.schema import MissingExtraError
 from usp.fleet.dataset import DatasetError
 from usp.fleet.stats import dataset_stats
@@ -64,9 +63,7 @@ def command(dataset: Path, most: int, as_json: bool) -> None:
 
 
 def _show(stats: dict[str, Any]) -> None:
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = NO_WRAP
+    console = Output()
     totals = stats["totals"]
     console.print(
         f"{totals['sites']:,} sites, {totals['sitemaps'] or 0:,} sitemaps,"
@@ -80,7 +77,7 @@ def _show(stats: dict[str, Any]) -> None:
     _show_freshness(console, stats["freshness"])
 
 
-def _show_freshness(console: Console, freshness: dict[str, Any]) -> None:
+def _show_freshness(console: Output, freshness: dict[str, Any]) -> None:
     if not freshness["dated"]:
         console.print("No page has a date.")
         return
