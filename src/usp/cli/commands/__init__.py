@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.cli.commands import demo, graph, ls, report, tree
+from usp.cli.commands import crawl, demo, graph, ls, report, stats, tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,4 +20,6 @@ COMMANDS: Mapping[str, click.Command] = {
     "tree": tree.command,
     "graph": graph.command,
     "report": report.command,
+    "crawl": crawl.command,
+    "stats": stats.command,
 }

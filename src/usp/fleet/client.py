@@ -1,0 +1,96 @@
+"""The client of a worker: every host is asked by all of its sites together, and answers are noted."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
+from usp.web_client.identity import host_of
+
+if TYPE_CHECKING:
+    from usp.fleet.options import FleetOptions
+    from usp.web_client.abstract_client import AbstractWebClientResponse
+
+
+class HostGate:
+    """Lets so many requests to one host be under way, whichever sites they are for."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._hosts: dict[str, list[asyncio.Future[None]]] = {}
+        self._busy: dict[str, int] = {}
+
+    async def enter(self, host: str) -> None:
+        """Wait for room."""
+        if self._busy.get(host, 0) < self._most:
+            self._busy[host] = self._busy.get(host, 0) + 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._hosts.setdefault(host, []).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave(host)  # the turn had come already
+            else:
+                self._hosts[host].remove(turn)
+            raise
+
+    def leave(self, host: str) -> None:
+        """Make room: whoever waits longest goes next."""
+        waiting = self._hosts.get(host, [])
+        while waiting:
+            turn = waiting.pop(0)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._hosts.pop(host, None)
+        self._busy[host] -= 1
+        if not self._busy[host]:
+            del self._busy[host]
+
+
+class FleetClient(AiohttpWebClient):
+    """The client of one site in a worker; ``statuses`` tells what each address answered."""
+
+    def __init__(self, options: FleetOptions, gate: HostGate) -> None:
+        super().__init__(
+            user_agent=options.user_agent,
+            timeout=options.timeout,
+            max_concurrent_requests=options.per_host,
+            zones=options.zones,
+        )
+        self._turns = gate
+        self.statuses: dict[str, int] = {}
+
+    async def get(self, url: str) -> AbstractWebClientResponse:
+        """Fetch a URL when it is its turn at the host."""
+        host = host_of(url) or ""
+        await self._turns.enter(host)
+        try:
+            response = await super().get(url)
+        except BaseException:
+            self._turns.leave(host)
+            raise
+        if isinstance(response, WebClientErrorResponse):
+            self._turns.leave(host)
+        elif isinstance(response, AiohttpWebClientSuccessResponse):
+            self.statuses[response.url()] = response.status_code()
+            _leave_at_close(response, self._turns, host)
+        return response
+
+
+def _leave_at_close(response: AiohttpWebClientSuccessResponse, turns: HostGate, host: str) -> None:
+    close = response.close
+    left = False
+
+    async def closing() -> None:
+        nonlocal left
+        if not left:
+            left = True
+            turns.leave(host)
+        await close()
+
+    response.close = closing  # type: ignore[method-assign]

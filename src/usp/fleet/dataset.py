@@ -1,0 +1,233 @@
+"""A dataset on disk: three folders of Parquet files, and the commits that say which of them count.
+
+::
+
+    DATASET/pages/part-….parquet      the three tables
+    DATASET/sitemaps/part-….parquet
+    DATASET/sites/part-….parquet
+    DATASET/_commits/….json           a group of sites each: its files, and the outcome of every site
+    DATASET/_staging                  files of groups that are not committed
+    DATASET/_runs                     the numbers of the runs so far
+    DATASET/_summary.json             the totals, after a run
+
+A group of finished sites is written to ``_staging``, synced, and committed by one new file in
+``_commits``; then its files move to their folders. A commit that was cut short between the two steps
+is completed at the next start, and everything that no commit names is removed. If two commits name
+the same site, the later one counts (see :mod:`usp.fleet.tidy`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usp.fleet.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Commit", "Dataset", "DatasetError"]
+
+FORMAT = 1
+
+
+class DatasetError(Exception):
+    """A dataset that cannot be used as it is; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A group of sites that is in the dataset.
+
+    ``name`` begins with the number of its run. ``files`` are paths below the dataset, ``sites`` the
+    outcome of each site, ``supersedes`` the commits that this one stands for.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    sites: Mapping[str, str] = field(default_factory=dict)
+    supersedes: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Give the commit as it is written."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "name": self.name,
+                "files": self.files,
+                "sites": self.sites,
+                "supersedes": self.supersedes,
+            }
+        )
+
+    @staticmethod
+    def from_json(text: str) -> Commit:
+        """Read a commit."""
+        given: dict[str, Any] = json.loads(text)
+        return Commit(
+            given["name"], tuple(given["files"]), given["sites"], tuple(given["supersedes"])
+        )
+
+
+def commit_name(run: int, writer: str, number: int) -> str:
+    """Give the name of a writer's next commit: names sort by the run."""
+    return f"{run:05d}-{writer}-{number:05d}"
+
+
+class Dataset:
+    """The files of a dataset."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self._commits = self.root / "_commits"
+        self._staging = self.root / "_staging"
+        self._runs = self.root / "_runs"
+
+    def make(self) -> None:
+        """Make the folders; raises :class:`DatasetError` if something else is there."""
+        if self.root.exists() and not self.root.is_dir():
+            raise DatasetError(f"{self.root} is a file; give a folder for the dataset")
+        if self.root.is_dir() and not self._commits.is_dir() and any(self.root.iterdir()):
+            raise DatasetError(
+                f"{self.root} is no dataset of usp crawl, and not empty; give another folder"
+            )
+        tables = (self.root / table for table in TABLES)
+        for folder in (self._staging, self._runs, *tables, self._commits):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def check(self) -> None:
+        """Raise :class:`DatasetError` unless a dataset is there."""
+        if not self._commits.is_dir():
+            raise DatasetError(
+                f"{self.root} is no dataset; 'usp crawl SITES -o {self.root}' makes one"
+            )
+
+    # Commits --------------------------------------------------------------------------------------
+
+    def commits(self) -> dict[str, Commit]:
+        """Give the commits that count, by name, in order."""
+        found = {commit.name: commit for commit in self._all_commits()}
+        void = {name for commit in found.values() for name in commit.supersedes}
+        return {name: commit for name, commit in found.items() if name not in void}
+
+    def _all_commits(self) -> Iterator[Commit]:
+        for path in sorted(self._commits.glob("*.json")):
+            try:
+                yield Commit.from_json(path.read_text(encoding="utf-8"))
+            except (ValueError, KeyError, TypeError) as error:
+                raise DatasetError(
+                    f"{path} cannot be read ({error}); if it is deleted, its sites are crawled again"
+                ) from error
+
+    def sites(self) -> dict[str, str]:
+        """Give the outcome of every site that is in the dataset."""
+        outcomes: dict[str, str] = {}
+        for commit in self.commits().values():
+            outcomes.update(commit.sites)
+        return outcomes
+
+    def commits_of(self, run: int, writer: str) -> list[Commit]:
+        """Give the commits that one writer has made in a run, without looking at any other."""
+        found: list[Commit] = []
+        while (path := self._path_of(commit_name(run, writer, len(found)))).exists():
+            found.append(Commit.from_json(path.read_text(encoding="utf-8")))
+        return found
+
+    def last_run(self) -> int:
+        """Give the number of the last run that has begun, 0 if there is none."""
+        names = [path.name for path in self._runs.iterdir()]
+        return max((int(name) for name in names if name.isdigit()), default=0)
+
+    def begin_run(self) -> int:
+        """Take the next number for a run: what older runs still do counts no more."""
+        run = self.last_run() + 1
+        self._runs.joinpath(f"{run:05d}").touch()
+        return run
+
+    def _path_of(self, name: str) -> Path:
+        return self._commits / f"{name}.json"
+
+    def staged(self, table: str, name: str) -> Path:
+        """Give where a file is written before it is committed."""
+        return self._staging / f"{table}.part-{name}.parquet"
+
+    def commit(self, commit: Commit) -> None:
+        """Commit a group whose files are staged and synced; raises ``FileExistsError`` if it is."""
+        sync_folder(self._staging)
+        temporary = self._staging / f"{commit.name}.{secrets.token_hex(4)}.json"
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(commit.to_json())
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # A link, unlike a rename, does not replace a commit that somebody else has made.
+            os.link(temporary, self._path_of(commit.name))
+        finally:
+            temporary.unlink()
+        sync_folder(self._commits)
+        self._place(commit)
+
+    def _place(self, commit: Commit) -> None:
+        """Move the files of a commit to their folders; ``sites`` come last."""
+        touched = set()
+        for name in sorted(commit.files, key=lambda name: TABLES.index(name.split("/")[0])):
+            table, _, part = name.partition("/")
+            target = self.root / table / part
+            if target.exists():
+                continue
+            staged = self._staging / f"{table}.{part}"
+            if not staged.exists():
+                raise DatasetError(
+                    f"{target} is missing; bring it back, or delete {self._path_of(commit.name)}"
+                    " to have its sites crawled again"
+                )
+            staged.replace(target)
+            touched.add(target.parent)
+        for folder in touched:
+            sync_folder(folder)
+
+    def remove(self, commit: Commit) -> None:
+        """Take a commit out of the dataset, with its files."""
+        self._path_of(commit.name).unlink(missing_ok=True)
+        sync_folder(self._commits)
+        for name in commit.files:
+            (self.root / name).unlink(missing_ok=True)
+
+    def recover(self) -> None:
+        """Complete what was committed, and remove what was not. Nobody else may write meanwhile."""
+        everything = list(self._all_commits())
+        void = {name for commit in everything for name in commit.supersedes}
+        live = [commit for commit in everything if commit.name not in void]
+        for commit in live:
+            self._place(commit)
+        wanted = {name for commit in live for name in commit.files}
+        for table in TABLES:
+            for path in (self.root / table).glob("part-*.parquet"):
+                if f"{table}/{path.name}" not in wanted:
+                    path.unlink()
+        for commit in everything:
+            if commit.name in void:
+                self._path_of(commit.name).unlink()
+        for path in self._staging.iterdir():
+            path.unlink()
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write ``_summary.json``."""
+        temporary = self._staging / "_summary.json"
+        temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(self.root / "_summary.json")
+
+
+def sync_folder(folder: Path) -> None:
+    """Let new names survive a power cut, where folders can be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

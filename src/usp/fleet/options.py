@@ -1,0 +1,55 @@
+"""How the sites of a fleet are crawled: one value for every site, worker and machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from usp.limits import Limits
+from usp.web_client.identity import DEFAULT_CONCURRENCY
+from usp.web_client.zones import Zones
+
+__all__ = ["FLEET_LIMITS", "FleetOptions"]
+
+_GIB = 1 << 30
+
+SITE_SECONDS = 900.0
+"""Seconds for the sitemaps of one site, unless told otherwise."""
+
+FLEET_LIMITS = Limits(
+    seconds=SITE_SECONDS, spool_bytes=2 * _GIB, sitemaps=20_000, document_seconds=300
+)
+"""What one site of many may take: less than a site that somebody asked for by name."""
+
+
+def _public_only() -> Zones:
+    return Zones(trust_start=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetOptions:
+    """How every site is crawled. Can be pickled: it travels to the workers.
+
+    ``in_flight`` is how many sites one worker has under way, ``per_host`` how many requests it has
+    under way to one host, whichever sites they are for, and ``together`` how many sites that share a
+    host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
+    them; ``columns`` are the wanted ones of :data:`usp.export.COLUMNS`. ``problems`` reads every field
+    of every page to count what is wrong with it, which takes several times as long.
+    """
+
+    limits: Limits = FLEET_LIMITS
+    zones: Zones = field(default_factory=_public_only)
+    crawl_delay: bool = False
+    user_agent: str | None = None
+    timeout: tuple[float, float] = (9.05, 30.0)
+    in_flight: int = 256
+    per_host: int = DEFAULT_CONCURRENCY
+    together: int = 1
+    pages: bool = True
+    columns: tuple[str, ...] | None = None
+    problems: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("in_flight", "per_host", "together"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} is a whole number from 1 on: {value!r}")

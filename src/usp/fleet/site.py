@@ -1,0 +1,207 @@
+"""One site: its tree, and the rows that it gives to the three tables."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from usp.aio import sitemap_tree_for_homepage
+from usp.crawl.events import SitemapReceived, SitemapStarted
+from usp.exceptions import SitemapException
+from usp.export.arrow import batches_of
+from usp.fleet.tables import page_columns, pages_of, rows_of
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    PagesXMLSitemap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from usp.crawl.events import Event
+    from usp.fleet.options import FleetOptions
+    from usp.objects.page import PageBlock
+
+TYPES: dict[type[AbstractSitemap], str] = {
+    IndexRobotsTxtSitemap: "robots",
+    IndexXMLSitemap: "index",
+    PagesXMLSitemap: "urlset",
+    PagesTextSitemap: "text",
+    PagesRSSSitemap: "rss",
+    PagesAtomSitemap: "atom",
+    InvalidSitemap: "invalid",
+}
+
+GRACE = 30.0
+"""Seconds after the limit of a site's time in which its crawl must have ended by itself."""
+
+_SLICE = 8192  # pages that are read before the others get their turn
+_MOST_ROWS = 1000  # sitemaps in one batch
+
+
+class Notes:
+    """What a site's crawl tells while it goes on."""
+
+    def __init__(self, on_bytes: Callable[[int], None]) -> None:
+        self.requests = self.bytes = 0
+        self.seconds: dict[str, float] = {}
+        self._on_bytes = on_bytes
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, SitemapStarted):
+            self.requests += 1
+        elif isinstance(event, SitemapReceived):
+            self.bytes += event.received
+            self.seconds[event.url] = self.seconds[event.final_url] = event.seconds
+            self._on_bytes(event.received)
+
+
+class SiteCrawl:
+    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Nothing of it raises."""
+
+    def __init__(
+        self, site: str, options: FleetOptions, client: Any, on_bytes: Callable[[int], None]
+    ) -> None:
+        self.site = site
+        self._options = options
+        self._client = client
+        self._notes = Notes(on_bytes)
+        self._tree: AbstractSitemap | None = None
+        self._reason: str | None = None
+        self._counts: Counter[int] = Counter()
+        self._started = datetime.now(UTC)
+        self._duration = 0.0
+
+    async def fetch(self) -> None:
+        """Fetch the sitemaps of the site, within its limits."""
+        self._started = datetime.now(UTC)
+        begin = time.monotonic()
+        seconds = self._options.limits.seconds
+        try:
+            async with asyncio.timeout(None if seconds is None else seconds + GRACE):
+                self._tree = await sitemap_tree_for_homepage(
+                    self.site,
+                    self._client,
+                    limits=self._options.limits,
+                    crawl_delay=self._options.crawl_delay,
+                    on_event=self._notes,
+                )
+        except TimeoutError:
+            self._reason = self._options.limits.reached("seconds")
+        except SitemapException as error:
+            self._reason = f"{error} Write for example https://example.org/"
+        except Exception as error:  # noqa: BLE001 - one site must not end the others
+            self._reason = f"{type(error).__name__}: {error}"
+        self._duration = time.monotonic() - begin
+
+    async def tables(self) -> AsyncIterator[tuple[str, Any]]:
+        """Give the rows as batches, each with the name of its table; the row of the site comes last."""
+        rows: list[dict[str, Any]] = []
+        total = 0
+        if self._tree is not None:
+            try:
+                async for batch in self._pages(self._tree):
+                    yield "pages", batch
+                total = sum(self._counts.values())
+                rows = list(self._sitemaps(self._tree))
+            except Exception as error:  # noqa: BLE001 - the same
+                self._reason = f"the pages could not be read: {type(error).__name__}: {error}"
+                total = sum(self._counts.values())
+        for at in range(0, len(rows), _MOST_ROWS):
+            yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
+            await asyncio.sleep(0)
+        yield "sites", rows_of("sites", [self._outcome(rows, total)])
+        self._tree = None  # its documents go with it
+
+    async def _pages(self, tree: AbstractSitemap) -> AsyncIterator[Any]:
+        blocks = self._counted(tree)
+        if not self._options.pages:
+            for _ in blocks:
+                await asyncio.sleep(0)
+            return
+        names = page_columns(self._options.columns)
+        for batch in batches_of(blocks, names, _SLICE):
+            yield pages_of(self.site, batch, self._options.columns)
+            await asyncio.sleep(0)
+
+    def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
+        for sitemap, block in tree.page_blocks():
+            self._counts[id(sitemap)] += len(block.urls)
+            yield sitemap.url, block
+
+    def _sitemaps(self, tree: AbstractSitemap) -> Iterator[dict[str, Any]]:
+        """Give the row of every sitemap in the tree, depth first."""
+        waiting: list[tuple[AbstractSitemap, str | None, int]] = [
+            (node, None, 0) for node in reversed(tree.sub_sitemaps)
+        ]
+        while waiting:
+            node, parent, depth = waiting.pop()
+            yield self._row(node, parent, depth)
+            waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
+
+    def _row(self, node: AbstractSitemap, parent: str | None, depth: int) -> dict[str, Any]:
+        own = _own_failure(node)
+        status = getattr(self._client, "statuses", {}).get(node.url)
+        has_pages = isinstance(node, AbstractPagesSitemap)
+        return {
+            "site": self.site,
+            "url": node.url,
+            "parent": parent,
+            "type": TYPES.get(type(node), "invalid"),
+            "depth": depth,
+            "status": own.status if own is not None and own.status is not None else status,
+            "bytes": node.size,
+            "pages": self._counts[id(node)] if has_pages else None,
+            "problems": self._problems(node),
+            "duration": self._notes.seconds.get(node.url),
+            "failure": None if own is None else own.reason,
+        }
+
+    def _problems(self, node: AbstractSitemap) -> int | None:
+        if isinstance(node, AbstractIndexSitemap) or self._options.problems:
+            return len(node.problems)
+        return None
+
+    def _outcome(self, rows: list[dict[str, Any]], pages: int) -> dict[str, Any]:
+        failures = [] if self._tree is None else self._tree.failures()
+        found = any(row["pages"] is not None for row in rows)
+        reason = self._reason
+        if reason is None and failures:
+            more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+            reason = _told(failures[0].url, failures[0].reason) + more
+        if reason is not None:
+            outcome = "partial" if found or pages else "failed"
+        else:
+            outcome = "complete" if pages else "empty"
+        return {
+            "site": self.site,
+            "outcome": outcome,
+            "reason": reason,
+            "sitemaps": len(rows),
+            "pages": pages,
+            "bytes": self._notes.bytes,
+            "requests": self._notes.requests,
+            "duration": self._duration,
+            "started": self._started,
+        }
+
+
+def _told(url: str, reason: str) -> str:
+    return reason if url in reason else f"{url}: {reason}"
+
+
+def _own_failure(node: AbstractSitemap) -> Any:
+    """Give what is missing of a sitemap itself, and not of those below it."""
+    return node._failure  # noqa: SLF001 - ``failures`` gives those below as well

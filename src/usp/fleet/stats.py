@@ -1,0 +1,158 @@
+"""What a dataset holds, asked of its Parquet files by DuckDB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from usp.fleet.dataset import Dataset
+from usp.fleet.extras import need
+from usp.fleet.tables import TABLES
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["dataset_stats"]
+
+_USERS = "select count(*) pages, count(distinct site) sites from pages where"
+_EXTENSIONS = {
+    "news": f"{_USERS} news is not null",
+    "images": f"{_USERS} images is not null",
+    "videos": f"{_USERS} videos is not null",
+    "alternates": f"{_USERS} alternates is not null",
+    "mobile": f"{_USERS} mobile",
+}
+_WINDOWS = (7, 30, 365)
+_PLAIN_REASON = r"""
+    create macro plain(reason) as
+    trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(reason,
+        ' \(and \d+ more\)$', ''),
+        'https?://\S+', '…', 'g'),
+        '(connect to(?: host)?|host|URL) [^ ;]+', '\1 …', 'g'),
+        ' ssl:\w+ \[.*\]', '', 'g'))
+"""
+_NEWEST = """(select max(lastmod) from pages
+    where lastmod <= (select max(started) from sites) + interval 1 day)"""
+_DATES = f"""select count(*) pages, count(lastmod) dated,
+    strftime({_NEWEST}, '%Y-%m-%dT%H:%M:%SZ') as newest from pages"""  # noqa: S608 - our own words
+_SINCE = f"""select count(*) pages from pages
+    where lastmod > {_NEWEST} - to_days(?)"""  # noqa: S608 - the same
+_EMPTY = {  # what a table without any file looks like
+    "pages": "select null::varchar site, null::varchar url, null::timestamptz lastmod where false",
+    "sitemaps": (
+        "select null::varchar site, null::varchar url, null::varchar type, null::bigint bytes,"
+        " null::bigint pages, null::varchar failure where false"
+    ),
+    "sites": (
+        "select null::varchar site, null::varchar outcome, null::varchar reason, null::bigint sitemaps,"
+        " null::bigint pages, null::bigint bytes, null::bigint requests, null::double duration,"
+        " null::timestamptz started where false"
+    ),
+}
+
+
+def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
+    """Give totals, outcomes, the largest sites, formats, reasons of failures and freshness.
+
+    Only what is committed counts, also while a run goes on. ``most`` is how many sites and reasons are
+    listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
+    """
+    dataset = Dataset(root)
+    dataset.check()
+    with need("duckdb").connect() as database:
+        database.execute("set timezone = 'UTC'")
+        database.execute(_PLAIN_REASON)
+        _open(database, dataset)
+        ask = _Asking(database)
+        return {
+            "totals": ask.one(
+                "select count(*) sites, sum(sitemaps)::bigint sitemaps, sum(pages)::bigint pages,"
+                " sum(bytes)::bigint bytes, sum(requests)::bigint requests,"
+                " round(sum(duration), 3) as seconds from sites"
+            ),
+            "outcomes": ask.all(
+                "select outcome, count(*) sites, sum(pages)::bigint pages from sites"
+                " group by outcome order by sites desc, outcome"
+            ),
+            "largest": ask.all(
+                "select site, pages, sitemaps, bytes, round(duration, 3) as seconds from sites"
+                " order by pages desc, site limit ?",
+                most,
+            ),
+            "formats": ask.all(
+                "select type, count(*) sitemaps, count(distinct site) sites,"
+                " sum(pages)::bigint pages, sum(bytes)::bigint bytes from sitemaps"
+                " group by type order by sitemaps desc, type"
+            ),
+            "extensions": _extensions(ask),
+            "failures": ask.all(
+                "select plain(reason) as reason, count(*) sites from sites"
+                " where reason is not null group by 1 order by sites desc, 1 limit ?",
+                most,
+            ),
+            "freshness": _freshness(ask),
+        }
+
+
+def _open(database: Any, dataset: Dataset) -> None:
+    """Give each table as a view of its committed files."""
+    files: dict[str, list[str]] = {table: [] for table in TABLES}
+    for commit in dataset.commits().values():
+        for name in commit.files:
+            path = dataset.root / name
+            if path.exists():  # else it is on its way from the commit to its place
+                files[name.partition("/")[0]].append(str(path))
+    for table, paths in files.items():
+        quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+        source = f"from read_parquet([{quoted}], union_by_name = true)" if paths else _EMPTY[table]
+        database.execute(f"create view {table} as {source}")
+
+
+class _Asking:
+    """Asks questions in SQL."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+
+    def all(self, question: str, *values: Any) -> list[dict[str, Any]]:
+        """Give all rows, as dictionaries."""
+        result = self._database.execute(question, values)
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def one(self, question: str, *values: Any) -> dict[str, Any]:
+        """Give the first row."""
+        return self.all(question, *values)[0]
+
+
+def _columns(ask: _Asking) -> set[str]:
+    return {row["column_name"] for row in ask.all("describe pages")}
+
+
+def _extensions(ask: _Asking) -> list[dict[str, Any]]:
+    present = _columns(ask)
+    return [
+        {"extension": name} | ask.one(question)
+        for name, question in _EXTENSIONS.items()
+        if name in present
+    ]
+
+
+def _freshness(ask: _Asking) -> dict[str, Any]:
+    """Tell how old the pages say they are; dates in the future are no news of the newest."""
+    if "lastmod" not in _columns(ask):
+        return {"pages": ask.one("select count(*) n from pages")["n"], "dated": None}
+    result = ask.one(_DATES)
+    result |= {f"last_{days}_days": ask.one(_SINCE, days)["pages"] for days in _WINDOWS}
+    result["shares"] = {
+        str(days): round(result[f"last_{days}_days"] / result["dated"], 4) if result["dated"] else 0
+        for days in _WINDOWS
+    }
+    result["years"] = ask.all(
+        "select year(lastmod) as year, count(*) pages from pages where lastmod is not null"
+        " group by 1 order by 1"
+    )
+    result["months"] = ask.all(
+        "select strftime(lastmod, '%Y-%m') as month, count(*) pages from pages"
+        " where lastmod is not null group by 1 order by 1 desc limit 24"
+    )
+    return result

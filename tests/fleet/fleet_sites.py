@@ -1,0 +1,263 @@
+"""Generated websites on loopback addresses, and what a crawl must find on each.
+
+The site of a number is always the same: the server makes its answers from it, the tests the truth.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+@dataclass
+class Answer:
+    """A body; ``pause`` seconds before it, ``drip`` seconds between its pieces, ``cut`` before its end."""
+
+    body: bytes = b""
+    status: str = "200 OK"
+    headers: tuple[str, ...] = ()
+    pause: float = 0.0
+    drip: float = 0.0
+    cut: bool = False
+
+
+@dataclass
+class FleetSite:
+    """A website: its address, its answers, and its truth.
+
+    ``sitemaps`` are the addresses, types and pages (None for those that list none) of its tree.
+    """
+
+    url: str
+    kind: str
+    answers: dict[str, Answer] = field(default_factory=dict)
+    outcome: str = "complete"
+    reason: str | None = None
+    pages: list[tuple[str, str]] = field(default_factory=list)
+    sitemaps: list[tuple[str, str, int | None]] = field(default_factory=list)
+
+    def at(self, path: str) -> str:
+        return self.url.rstrip("/") + path
+
+    def robots(self, *paths: str, found: bool = True) -> None:
+        lines = "".join(f"Sitemap: {self.at(path)}\n" for path in paths)
+        self.answers["/robots.txt"] = Answer(f"User-agent: *\n{lines}".encode())
+        if found:
+            self.sitemaps.append((self.at("/robots.txt"), "robots", None))
+
+    def urlset(self, path: str, count: int, *, found: int | None = None, **how: object) -> bytes:
+        """Serve a sitemap of so many pages, of which so many must be found."""
+        urls = [self.at(f"/page{path.replace('/', '-')}-{number}") for number in range(count)]
+        days = [f"2024-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(count)]
+        entries = "".join(
+            f"<url><loc>{url}</loc><lastmod>{day}</lastmod></url>\n"
+            for url, day in zip(urls, days, strict=True)
+        )
+        body = f'{_HEAD}<urlset xmlns="{NAMESPACE}">\n{entries}</urlset>\n'.encode()
+        self.answers[path] = Answer(body, **how)
+        self.holds(path, "urlset", urls[:found])
+        return body
+
+    def holds(self, path: str, kind: str, urls: list[str] | None) -> None:
+        at = self.at(path)
+        self.sitemaps.append((at, kind, None if urls is None else len(urls)))
+        self.pages += [(at, url) for url in urls or ()]
+
+    def index(self, path: str, *paths: str) -> None:
+        entries = "".join(f"<sitemap><loc>{self.at(p)}</loc></sitemap>" for p in paths)
+        self.answers[path] = Answer(
+            f'{_HEAD}<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>'.encode()
+        )
+        self.sitemaps.append((self.at(path), "index", None))
+
+
+# The kinds ------------------------------------------------------------------------------------------
+
+
+def small(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml")
+    site.urlset("/map.xml", 1 + number % 40)
+
+
+def known_path(site: FleetSite, number: int) -> None:
+    site.urlset("/sitemap.xml", 1 + number % 15)
+
+
+def indexed(site: FleetSite, number: int) -> None:
+    names = [f"/part{at}.xml" for at in range(1 + number % 5)]
+    site.robots("/index.xml")
+    site.index("/index.xml", *names)
+    for name in names:
+        site.urlset(name, 5 + number % 7)
+
+
+def packed(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml.gz")
+    site.answers["/map.xml.gz"] = Answer(gzip.compress(site.urlset("/map.xml.gz", 30), mtime=0))
+
+
+def text(site: FleetSite, number: int) -> None:
+    site.robots("/list.txt")
+    urls = [site.at(f"/line-{at}") for at in range(1 + number % 9)]
+    site.answers["/list.txt"] = Answer("\n".join(urls).encode())
+    site.holds("/list.txt", "text", urls)
+
+
+def feed(site: FleetSite, number: int) -> None:
+    site.robots("/feed.xml")
+    urls = [site.at(f"/story-{at}") for at in range(3)]
+    items = "".join(f"<item><title>A story</title><link>{url}</link></item>" for url in urls)
+    site.answers["/feed.xml"] = Answer(
+        f'{_HEAD}<rss version="2.0"><channel>{items}</channel></rss>'.encode()
+    )
+    site.holds("/feed.xml", "rss", urls)
+
+
+def rich(site: FleetSite, number: int) -> None:
+    site.robots("/rich.xml")
+    urls = [site.at(f"/rich-{at}") for at in range(6)]
+    entries = "".join(
+        f"<url><loc>{url}</loc><lastmod>2024-05-0{1 + at}T10:00:00Z</lastmod><priority>0.8</priority>"
+        f"<image:image><image:loc>{url}.jpg</image:loc></image:image>"
+        f'<xhtml:link rel="alternate" hreflang="de" href="{url}?de"/></url>'
+        for at, url in enumerate(urls)
+    )
+    site.answers["/rich.xml"] = Answer(
+        f'{_HEAD}<urlset xmlns="{NAMESPACE}" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+        f' xmlns:xhtml="http://www.w3.org/1999/xhtml">{entries}</urlset>'.encode()
+    )
+    site.holds("/rich.xml", "urlset", urls)
+
+
+def slow(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml")
+    site.urlset("/map.xml", 10, pause=1.0)
+
+
+def dripping(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml")
+    site.urlset("/map.xml", 60, drip=0.05)
+
+
+def empty(site: FleetSite, number: int) -> None:
+    site.outcome = "empty"
+
+
+def forbidden(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml")
+    site.answers["/map.xml"] = Answer(b"no", "403 Forbidden")
+    site.sitemaps.append((site.at("/map.xml"), "invalid", None))
+    site.outcome, site.reason = "failed", "403 Forbidden"
+
+
+def half(site: FleetSite, number: int) -> None:
+    site.robots("/good.xml", "/gone.xml")
+    site.urlset("/good.xml", 12)
+    site.sitemaps.append((site.at("/gone.xml"), "invalid", None))
+    site.outcome, site.reason = "partial", "404 Not Found"
+
+
+def broken(site: FleetSite, number: int) -> None:
+    """End a document in the middle of its ninth entry."""
+    site.robots("/map.xml")
+    body = site.urlset("/map.xml", 20, found=8)
+    end = [at for at in range(len(body)) if body.startswith(b"<url>", at)][8] + 9
+    site.answers["/map.xml"] = Answer(body[:end])
+    site.outcome, site.reason = "partial", "breaks off"
+
+
+def refusing(site: FleetSite, number: int) -> None:
+    """Be nobody: another port, at which nothing listens."""
+    site.url = site.url.rpartition(":")[0] + ":9/"
+    site.outcome, site.reason = "failed", "connect"
+
+
+def no_site(site: FleetSite, number: int) -> None:
+    site.url = f"no site at all {number}"
+    site.outcome, site.reason = "failed", "not a HTTP(s) URL"
+
+
+def leading_inside(site: FleetSite, number: int) -> None:
+    """Lead to the network of whoever crawls."""
+    site.robots("/map.xml", "/away.xml")
+    site.urlset("/map.xml", 4)
+    site.answers["/away.xml"] = Answer(
+        b"", "302 Found", ("Location: http://169.254.169.254/latest/meta-data",)
+    )
+    site.sitemaps.append((site.at("/away.xml"), "invalid", None))
+    site.outcome, site.reason = "partial", "refused to connect to 169.254.169.254"
+
+
+def bomb(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml", "/bomb.xml.gz")
+    site.urlset("/map.xml", 4)
+    blank = f'{_HEAD}<urlset xmlns="{NAMESPACE}">'.encode() + b" " * 40_000_000
+    site.answers["/bomb.xml.gz"] = Answer(gzip.compress(blank, 9, mtime=0))
+    site.sitemaps.append((site.at("/bomb.xml.gz"), "urlset", 0))
+    site.outcome, site.reason = "partial", "bomb.xml.gz"
+
+
+def circular(site: FleetSite, number: int) -> None:
+    """List an index in itself."""
+    site.robots("/index.xml")
+    site.index("/index.xml", "/map.xml", "/index.xml")
+    site.urlset("/map.xml", 4)
+    site.sitemaps.append((site.at("/index.xml"), "invalid", None))
+    site.outcome, site.reason = "partial", "index.xml"
+
+
+def entities(site: FleetSite, number: int) -> None:
+    site.robots("/map.xml")
+    site.answers["/map.xml"] = Answer(
+        b'<?xml version="1.0"?><!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>'
+    )
+    site.sitemaps.append((site.at("/map.xml"), "invalid", None))
+    site.outcome, site.reason = "failed", "map.xml"
+
+
+def huge(site: FleetSite, number: int) -> None:
+    names = [f"/huge{at}.xml" for at in range(4)]
+    site.robots("/index.xml")
+    site.index("/index.xml", *names)
+    for name in names:
+        site.urlset(name, 20_000)
+
+
+def unwell(site: FleetSite, number: int) -> None:
+    """Fail twice before every answer; see the server."""
+    site.robots("/map.xml")
+    site.urlset("/map.xml", 5)
+    site.answers["/map.xml"].headers = ("X-Fail-First: 1",)
+
+
+USUAL = (small, known_path, indexed, packed, text, feed, rich)
+_RARE: dict[int, Callable[[FleetSite, int], None]] = dict(
+    enumerate(
+        (
+            slow, dripping, empty, forbidden, half, broken, refusing, no_site, leading_inside,
+            circular, entities, unwell, empty, half,
+        ),
+    )
+)  # fmt: skip
+_SELDOM = {17: bomb, 117: huge}  # of every two hundred
+
+
+def site_of(number: int, port: int) -> FleetSite:
+    """Make the site of a number: at an address of its own, all at one port."""
+    address = f"127.{1 + number // 62500}.{1 + number // 250 % 250}.{1 + number % 250}"
+    site = FleetSite(f"http://{address}:{port}/", "")
+    kind = _SELDOM.get(number % 200)
+    if kind is None:
+        kind = _RARE.get(number // 3 % 28) if number % 3 == 0 else None
+    kind = kind or USUAL[number % 7]
+    site.kind = kind.__name__
+    kind(site, number)
+    return site
+
+
+def fleet_of(count: int, port: int) -> list[FleetSite]:
+    return [site_of(number, port) for number in range(count)]

@@ -1,0 +1,106 @@
+"""What the tests of the fleet share: the websites, the command, and the truth."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fleet_sites import FleetSite, fleet_of
+from pyarrow import dataset
+
+from usp.fleet.options import FLEET_LIMITS, FleetOptions
+from usp.web_client.zones import Zones
+
+HERE = Path(__file__).parent
+COUNT = int(os.environ.get("USP_FLEET_SITES", "200"))
+ZONES = Zones(allow=("127.0.0.0/8",), trust_start=False)
+OPTIONS = FleetOptions(zones=ZONES, limits=FLEET_LIMITS)
+
+
+@dataclass(frozen=True)
+class Served:
+    port: int
+    sites: list[FleetSite]
+
+    @property
+    def urls(self) -> list[str]:
+        return [site.url for site in self.sites]
+
+
+def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
+    command = [sys.executable, str(HERE / "fleet_server.py"), str(count), str(latency)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            port = int(server.stdout.readline())
+            yield Served(port, fleet_of(count, port))
+        finally:
+            server.kill()
+
+
+COMMAND = "from usp.cli.commands.crawl import command; command()"
+
+
+def start(root: Path, sites: Path, engine: str, *more: str) -> subprocess.Popen[bytes]:
+    """Start ``usp crawl`` in a process of its own."""
+    options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
+    command = [sys.executable, "-c", COMMAND, str(sites), "-o", str(root), *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE)
+
+
+def crawl(root: Path, urls: list[str], engine: str, *more: str) -> str:
+    """Run ``usp crawl`` to its end; give what it told."""
+    sites = root.with_suffix(".txt")
+    sites.write_text("\n".join(urls))
+    with start(root, sites, engine, *more) as process:
+        _, told = process.communicate(timeout=600)
+    assert process.returncode == 0, told.decode()
+    return told.decode()
+
+
+CHANGING = {
+    "sites": {"duration", "started", "requests"},
+    "sitemaps": {"duration"},
+    "pages": set[str](),
+}
+
+
+def tables_of(root: Path) -> dict[str, list[str]]:
+    """Read a dataset as anybody would, by its folders; rows are sorted, durations left out."""
+    found = {}
+    for table, changing in CHANGING.items():
+        rows = dataset.dataset(root / table, format="parquet").to_table().to_pylist()
+        found[table] = sorted(
+            repr({name: value for name, value in row.items() if name not in changing})
+            for row in rows
+        )
+    return found
+
+
+def check_truth(root: Path, sites: list[FleetSite]) -> None:
+    """Compare a dataset with what its websites serve."""
+    read = {name: dataset.dataset(root / name, format="parquet") for name in CHANGING}
+    rows: dict[str, dict[str, Any]] = {}
+    for row in read["sites"].to_table().to_pylist():
+        assert row["site"] not in rows, f"{row['site']} stands twice"
+        rows[row["site"]] = row
+    assert rows.keys() == {site.url for site in sites}
+    for site in sites:
+        row = rows[site.url]
+        told = (row["outcome"], row["pages"], row["sitemaps"])
+        assert told == (site.outcome, len(site.pages), len(site.sitemaps)), (site.kind, row)
+        assert (site.reason or "") in (row["reason"] or ""), (site.kind, row)
+        assert (row["reason"] is None) == (site.reason is None), (site.kind, row)
+    pages = read["pages"].to_table(columns=["site", "sitemap", "url"]).to_pylist()
+    assert sorted((p["site"], p["sitemap"], p["url"]) for p in pages) == sorted(
+        (site.url, sitemap, url) for site in sites for sitemap, url in site.pages
+    )
+    sitemaps = read["sitemaps"].to_table().to_pylist()
+    assert sorted((s["site"], s["url"], s["type"], str(s["pages"])) for s in sitemaps) == sorted(
+        (site.url, url, kind, str(count)) for site in sites for url, kind, count in site.sitemaps
+    )

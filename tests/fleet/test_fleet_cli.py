@@ -1,0 +1,209 @@
+"""``usp crawl`` and ``usp stats``: what people type, and what they are told."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fleet_support import Served, check_truth, tables_of
+
+from usp.cli.commands import crawl, stats
+from usp.fleet.dataset import Dataset
+from usp.fleet.progress import FleetProgress
+from usp.fleet.stats import dataset_stats
+from usp.fleet.worker import failed_row
+
+ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
+
+
+def run(command, *arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(command, [str(a) for a in arguments], input=stdin)
+
+
+@pytest.fixture(scope="module")
+def some(fleet) -> Served:
+    """Some websites of every kind."""
+    kinds: dict[str, int] = {}
+    chosen = []
+    for site in fleet.sites:
+        kinds[site.kind] = kinds.get(site.kind, 0) + 1
+        if kinds[site.kind] <= 2 and site.kind not in {"huge", "slow"}:
+            chosen.append(site)
+    return Served(fleet.port, chosen)
+
+
+@pytest.fixture(scope="module")
+def crawled(some, tmp_path_factory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("cli")
+    sites = folder / "sites.txt"
+    sites.write_text("# some sites\n" + "\n".join(some.urls))
+    result = run(crawl.command, sites, "-o", folder / "dataset", *ALLOWED)
+    return folder / "dataset", result
+
+
+def test_a_run_ends_with_a_summary_for_people_and_one_for_programs(crawled, some):
+    root, result = crawled
+    assert result.exit_code == 0, result.output
+    assert f"{len(some.urls)} sites in" in result.output
+    assert f"Next: usp stats {root}" in result.output
+    summary = json.loads((root / "_summary.json").read_text())
+    assert summary["sites"] == summary["dataset"]["sites"] == len(some.urls)
+    assert summary["pages"] == sum(len(site.pages) for site in some.sites)
+    check_truth(root, some.sites)
+
+
+def test_the_same_command_again_has_nothing_to_do(crawled, some):
+    root, _ = crawled
+    result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
+    assert result.exit_code == 0
+    assert "nothing to do" in result.output
+    assert f"({len(some.urls)} were there before)" in result.output
+
+
+def test_only_those_that_failed_are_tried_again(some, tmp_path):
+    """A site that nobody was let to is found once its network is allowed; others stay as they are."""
+    good, bad = some.sites[0], next(site for site in some.sites if site.kind == "forbidden")
+    root, sites = tmp_path / "dataset", tmp_path / "sites.csv"
+    sites.write_text(f"site,rank\n{good.url},1\n{bad.url},2\n")
+    result = run(crawl.command, sites, "-o", root, "--workers", "1")
+    assert result.exit_code == 1  # nothing could be read at all
+    assert set(Dataset(root).sites().values()) == {"failed"}
+    result = run(crawl.command, sites, "-o", root, *ALLOWED)
+    assert "nothing to do" in result.output
+    result = run(crawl.command, sites, "-o", root, *ALLOWED, "--retry-failed")
+    assert result.exit_code == 0, result.output
+    check_truth(root, [good, bad])
+    before = tables_of(root)
+    result = run(crawl.command, sites, "-o", root, *ALLOWED, "--retry-failed", "-q")
+    assert result.output == ""
+    assert tables_of(root) == before
+
+
+def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
+    site = next(site for site in some.sites if site.kind == "indexed")
+    root = tmp_path / "dataset"
+    result = run(
+        crawl.command, "-", "-o", root, *ALLOWED, "--columns", "url,lastmod", "--max", "pages=3",
+        "--site-seconds", "60", "--same-address", stdin=site.url,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    told = dataset_stats(root)
+    assert told["totals"]["pages"] == 3
+    assert told["extensions"] == []
+    assert "the limit pages=3 is reached" in told["failures"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.txt", "-o", "d"], "give a list of sites"),
+        (["-", "-o", "d", "--columns", "url,colour"], "there is no column 'colour'"),
+        (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is no network"),
+        (["-", "-o", "d", "--max", "apples=3"], "there is no limit 'apples'"),
+        (["-", "-o", "d", "--engine", "steam"], "'steam' is not one of"),
+        (["-"], "Missing option '-o' / '--output'"),
+    ],
+)
+def test_a_wrong_call_is_told_what_is_wrong(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(crawl.command, *arguments, stdin="example.org")
+    assert result.exit_code in {1, 2}
+    assert said in " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "command"),
+    [
+        ("usp.fleet.client", "usp[async]", [crawl.command, "-", "-o", "d"]),
+        ("ray.data", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
+        ("duckdb", "usp[fleet]", [stats.command, "d"]),
+    ],
+)
+def test_what_is_not_installed_is_named_with_what_installs_it(
+    module, extra, command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Dataset("d").make()
+    monkeypatch.setitem(sys.modules, module, None)
+    result = run(*command, stdin="example.org")
+    assert result.exit_code == 1
+    assert f"pip install '{extra}'" in " ".join(result.output.replace("│", " ").split())
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere(
+    monkeypatch, capsys
+):
+    progress = FleetProgress(4)
+    progress.take(failed_row("http://a/", "x") | {"duration": 2.0})
+    monkeypatch.setattr(crawl, "_EVERY", 0.0)
+    with crawl._telling(quiet=False) as tell:
+        tell(progress)
+    assert "1 of 4 sites · 1 failed" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with crawl._telling(quiet=False) as tell:
+        tell(progress)
+        time.sleep(0.5)
+    assert "slowest http://a/ 2 s" in terminal.getvalue()
+
+
+# Statistics -----------------------------------------------------------------------------------------
+
+
+def test_the_statistics_are_those_of_the_websites(crawled, some):
+    told = dataset_stats(crawled[0])
+    assert told["totals"]["sites"] == len(some.sites)
+    assert told["totals"]["pages"] == sum(len(site.pages) for site in some.sites)
+    outcomes = {row["outcome"]: row["sites"] for row in told["outcomes"]}
+    assert outcomes == {
+        name: sum(site.outcome == name for site in some.sites)
+        for name in {site.outcome for site in some.sites}
+    }
+    largest = max(some.sites, key=lambda site: len(site.pages))
+    assert told["largest"][0]["pages"] == len(largest.pages)
+    formats = {row["type"]: row["sitemaps"] for row in told["formats"]}
+    for kind, count in formats.items():
+        assert count == sum(k == kind for site in some.sites for _, k, _ in site.sitemaps)
+    extensions = {row["extension"]: row["sites"] for row in told["extensions"]}
+    rich = sum(site.kind == "rich" for site in some.sites)
+    assert extensions["images"] == extensions["alternates"] == rich
+    reasons = {row["reason"]: row["sites"] for row in told["failures"]}
+    assert reasons["Unable to fetch sitemap from … 404 Not Found"] == 2
+    freshness = told["freshness"]
+    assert freshness["newest"].startswith("2024-")
+    assert 0 < freshness["last_30_days"] < freshness["last_365_days"] <= freshness["dated"]
+    assert [row["year"] for row in freshness["years"]] == [2024]
+
+
+def test_the_statistics_are_shown_as_tables_and_as_json(crawled):
+    shown = run(stats.command, crawled[0])
+    assert shown.exit_code == 0, shown.output
+    for title in ("Outcomes", "Largest sites", "Formats", "Extensions", "Pages by"):
+        assert title in shown.output
+    as_json = json.loads(run(stats.command, crawled[0], "--json").output)
+    assert as_json == json.loads(json.dumps(dataset_stats(crawled[0])))
+
+
+def test_an_empty_dataset_has_statistics_too(tmp_path):
+    Dataset(tmp_path / "d").make()
+    result = run(stats.command, tmp_path / "d")
+    assert result.exit_code == 0, result.output
+    assert "0 sites" in result.output
+    assert "No page has a date." in result.output
+
+
+def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
+    result = run(stats.command, tmp_path)
+    assert result.exit_code == 1
+    assert "'usp crawl SITES -o" in " ".join(result.output.split())

@@ -1,0 +1,234 @@
+"""Many sites under way in one worker: polite to each host, fair to each site, in little memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from fleet_support import OPTIONS, ZONES
+
+from usp.fleet import FleetOptions, crawl_sites, unwrap
+from usp.fleet.client import HostGate
+from usp.fleet.job import crawl_tables
+from usp.limits import Limits
+
+_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
+
+
+class Web:
+    """Websites at any address of loopback, which count how many ask at a time."""
+
+    def __init__(self) -> None:
+        self.active: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.asked: list[tuple[str, str]] = []
+        self.latency = 0.01
+        self.files: dict[tuple[str, str], bytes] = {}
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                address = writer.get_extra_info("sockname")[0]
+                host = head.lower().split(b"host: ", 1)[1].split(b"\r\n", 1)[0].decode()
+                path = head.split(b" ", 2)[1].decode()
+                self.asked.append((host, path))
+                self.active[address] += 1
+                self.most[address] = max(self.most[address], self.active[address])
+                await asyncio.sleep(self.latency)
+                body = self.files.get((address, path))
+                self.active[address] -= 1
+                status = "404 Not Found" if body is None else "200 OK"
+                body = body or b""
+                writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+                writer.write(body)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    def url(self, address: str, path: str = "/") -> str:
+        return f"http://{address}:{self.port}{path}"
+
+    def urlset(self, address: str, path: str, pages: int) -> None:
+        entries = "".join(
+            f"<url><loc>{self.url(address, f'/{number}')}</loc></url>" for number in range(pages)
+        )
+        self.files[address, path] = _URLSET.format(entries).encode()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    made = Web()
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(asyncio.start_server(made.serve, "0.0.0.0", 0, backlog=1024))
+    made.port = server.sockets[0].getsockname()[1]
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield made
+
+    async def end() -> None:
+        server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    asyncio.run_coroutine_threadsafe(end(), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def outcomes(urls: list[str], options: FleetOptions = OPTIONS) -> dict[str, dict[str, object]]:
+    batches = list(crawl_sites([pa.table({"site": urls})], options))
+    return {row["site"]: row for batch in unwrap(batches, "sites") for row in batch.to_pylist()}
+
+
+def test_sites_of_one_host_follow_each_other(web):
+    """They differ by their port only, and a port is no other host."""
+    other = f"http://127.0.5.1:{web.port + 1}/"
+    rows = outcomes([web.url("127.0.5.1"), other, f"https://127.0.5.1:{web.port}/"])
+    begun = sorted((row["started"], row["duration"]) for row in rows.values())
+    for (one, seconds), (two, _) in itertools.pairwise(begun):
+        assert (two - one).total_seconds() >= seconds - 0.01
+
+
+def test_a_host_that_many_sites_name_is_asked_by_few_at_a_time(web):
+    """Sixty sites keep their sitemaps at one storage host."""
+    store = "127.0.9.9"
+    urls = []
+    for number in range(60):
+        address = f"127.0.6.{number + 1}"
+        web.urlset(store, f"/{number}.xml", 3)
+        sitemap = web.url(store, f"/{number}.xml")
+        web.files[address, "/robots.txt"] = f"Sitemap: {sitemap}\n".encode()
+        urls.append(web.url(address))
+    rows = outcomes(urls, FleetOptions(zones=ZONES, per_host=4))
+    assert all((row["outcome"], row["pages"]) == ("complete", 3) for row in rows.values())
+    assert web.most[store] <= 4
+    assert max(count for host, count in web.most.items() if host != store) <= 4
+
+
+def test_sites_that_wait_are_under_way_together(web):
+    web.latency = 0.2
+    urls = [web.url(f"127.0.7.{number + 1}") for number in range(80)]
+    begin = time.monotonic()
+    rows = outcomes(urls)
+    assert len(rows) == 80
+    assert time.monotonic() - begin < 15  # one after another it would be a minute
+
+
+def test_a_huge_site_does_not_keep_the_others_from_being_fetched(web):
+    for number in range(20):
+        web.urlset(f"127.0.8.{number + 1}", "/sitemap.xml", 10)
+    web.urlset("127.0.8.100", "/sitemap.xml", 200_000)
+    urls = [web.url("127.0.8.100"), *(web.url(f"127.0.8.{n + 1}") for n in range(20))]
+    rows = outcomes(urls)
+    assert rows.pop(urls[0])["pages"] == 200_000
+    assert {row["pages"] for row in rows.values()} == {10}
+
+
+def test_a_site_that_takes_too_long_is_given_up(web):
+    web.latency = 1.5
+    address = "127.0.10.1"
+    web.files[address, "/robots.txt"] = b""
+    limits = Limits(seconds=0.3)
+    (row,) = outcomes([web.url(address)], FleetOptions(zones=ZONES, limits=limits)).values()
+    assert row["outcome"] == "failed"
+    assert row["duration"] < 10
+
+
+def test_a_crawl_that_does_not_end_by_itself_is_ended(web, monkeypatch):
+    monkeypatch.setattr("usp.fleet.site.GRACE", -0.2)
+    web.latency = 1.5
+    options = FleetOptions(zones=ZONES, limits=Limits(seconds=0.3))
+    (row,) = outcomes([web.url("127.0.10.2")], options).values()
+    assert (row["outcome"], row["pages"]) == ("failed", 0)
+    assert "the limit seconds=0.3 is reached" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("batches_of", "the pages could not be read: OSError"),
+        ("sitemap_tree_for_homepage", "OSError"),
+    ],
+)
+def test_what_should_not_happen_to_a_site_is_its_reason(web, monkeypatch, name, said):
+    def fail(*_, **__):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(f"usp.fleet.site.{name}", fail)
+    web.urlset("127.0.10.3", "/sitemap.xml", 5)
+    (row,) = outcomes([web.url("127.0.10.3")]).values()
+    assert row["outcome"] == "failed"
+    assert row["reason"].startswith(said)
+
+
+def test_limits_hold_for_every_site(web):
+    web.urlset("127.0.11.1", "/sitemap.xml", 500)
+    web.urlset("127.0.11.2", "/sitemap.xml", 5)
+    options = FleetOptions(zones=ZONES, limits=Limits(pages=100))
+    rows = outcomes([web.url("127.0.11.1"), web.url("127.0.11.2")], options)
+    first, second = (rows[web.url(f"127.0.11.{n}")] for n in (1, 2))
+    assert (first["outcome"], first["pages"]) == ("partial", 100)
+    assert "the limit pages=100 is reached" in first["reason"]
+    assert (second["outcome"], second["pages"]) == ("complete", 5)
+
+
+def test_problems_are_counted_if_they_are_wanted(web):
+    entry = f"<url><loc>{web.url('127.0.12.1', '/a')}</loc><lastmod>someday</lastmod></url>"
+    web.files["127.0.12.1", "/sitemap.xml"] = _URLSET.format(entry).encode()
+    for wanted, count in ((True, 1), (False, None)):
+        options = FleetOptions(zones=ZONES, problems=wanted)
+        given = [pa.table({"site": [web.url("127.0.12.1")]})]
+        batches = list(crawl_sites(given, options))
+        (row,) = [r for batch in unwrap(batches, "sitemaps") for r in batch.to_pylist()]
+        assert row["problems"] == count
+
+
+def test_what_goes_wrong_with_the_sites_is_told_to_whoever_reads():
+    def sites() -> Iterator[list[tuple[str, str]]]:
+        yield []
+        raise RuntimeError("the list is torn")
+
+    with pytest.raises(RuntimeError, match="torn"):
+        list(crawl_tables(sites(), OPTIONS))
+
+
+def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
+    async def main() -> list[int]:
+        gate = HostGate(1)
+        order = []
+
+        async def visit(number: int) -> None:
+            await gate.enter("h")
+            order.append(number)
+            await asyncio.sleep(0.01)
+            gate.leave("h")
+
+        tasks = [asyncio.create_task(visit(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not gate._busy
+        return order
+
+    assert asyncio.run(main()) == [0, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["in_flight", "per_host", "together"])
+def test_options_that_make_no_sense_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} is a whole number from 1 on"):
+        FleetOptions(**{name: 0})

@@ -1,0 +1,122 @@
+"""Whoever is killed, whenever: the same command again, and every site stands in the dataset once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from fleet_support import COUNT, check_truth, start
+
+from usp.fleet.dataset import Dataset
+
+QUICK = ("--in-flight", "16", "--commit-seconds", "0.3")
+
+
+def parents() -> dict[int, tuple[int, str]]:
+    """Give the parent and the command line of every process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            found[int(entry.name)] = (int(stat.rpartition(")")[2].split()[1]), line)
+    return found
+
+
+def below(pid: int) -> dict[int, str]:
+    """Give the processes that a process has started, and those that they have, and so on."""
+    known = parents()
+    found = {pid: ""}
+    while more := {p: line for p, (of, line) in known.items() if of in found and p not in found}:
+        found |= more
+    del found[pid]
+    return found
+
+
+def wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+    return value
+
+
+def committed(root: Path) -> int:
+    folder = root / "_commits"
+    return len(list(folder.glob("*.json"))) if folder.is_dir() else 0
+
+
+def is_worker(engine: str, line: str) -> bool:
+    if engine == "ray":
+        return line.startswith("ray::") and "IDLE" not in line and "Map" in line
+    return "spawn_main" in line
+
+
+ENGINES = [
+    "local",
+    pytest.param(
+        "ray",
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec("ray") is None, reason="ray is not installed"
+        ),
+    ),
+]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
+    root, sites = tmp_path / "dataset", tmp_path / "sites.txt"
+    sites.write_text("\n".join(slow_fleet.urls))
+    driver = start(root, sites, engine, *QUICK)
+    try:
+        wait_for(lambda: committed(root) >= 1)
+        worker = wait_for(
+            lambda: next((p for p, c in below(driver.pid).items() if is_worker(engine, c)), None)
+        )
+        os.kill(worker, signal.SIGKILL)
+        before = committed(root)
+        wait_for(lambda: committed(root) >= before + 2 or driver.poll() is not None)
+        children = below(driver.pid)
+        assert driver.poll() is None, driver.communicate()[1]
+    finally:
+        driver.kill()
+        driver.communicate()
+    done = len(Dataset(root).sites())
+    assert 0 < done < COUNT
+    again = start(root, sites, engine, *QUICK)
+    _, told = again.communicate(timeout=300)
+    assert again.returncode == 0, told.decode()
+    assert f"{COUNT - done:,} sites in" in told.decode() or "were there before" in told.decode()
+    check_truth(root, slow_fleet.sites)
+    assert not list((root / "_staging").iterdir())
+    wait_for(
+        lambda: not [pid for pid in children if is_worker(engine, parents().get(pid, (0, ""))[1])]
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fleet, tmp_path):
+    root, sites = tmp_path / "dataset", tmp_path / "sites.txt"
+    sites.write_text("\n".join(slow_fleet.urls))
+    driver = start(root, sites, "local", "--in-flight", "4", "--commit-seconds", "1000")
+    try:
+        wait_for(lambda: list(root.glob("_staging/*.parquet")) or len(below(driver.pid)) >= 3)
+        time.sleep(3.0)  # sites are finished, and none is committed
+        assert committed(root) == 0
+        children = below(driver.pid)
+        driver.send_signal(signal.SIGINT)
+        driver.communicate(timeout=30)
+    finally:
+        driver.kill()
+        driver.communicate()
+    assert driver.returncode == 1
+    assert 0 < len(Dataset(root).sites()) < COUNT
+    assert not [pid for pid in children if is_worker("local", parents().get(pid, (0, ""))[1])]

@@ -1,0 +1,115 @@
+"""What a thousand websites serve is what stands in the three tables, whatever engine crawled them."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pyarrow as pa
+import pytest
+from fleet_support import OPTIONS, check_truth, crawl, tables_of
+from pyarrow import parquet
+
+from usp.fleet import FleetOptions, crawl_sites, schema_of, unwrap, wide_schema
+from usp.fleet.run import FleetRun, crawl_fleet
+
+RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+
+
+@pytest.fixture(scope="session")
+def local_dataset(fleet, tmp_path_factory):
+    root = tmp_path_factory.mktemp("local") / "dataset"
+    crawl_fleet(fleet.urls, root, FleetRun(workers=2, options=OPTIONS))
+    return root
+
+
+def test_the_local_engine_finds_what_the_websites_serve(local_dataset, fleet):
+    check_truth(local_dataset, fleet.sites)
+
+
+@RAY
+def test_ray_gives_the_same_tables_as_the_local_engine(local_dataset, fleet, tmp_path):
+    root = tmp_path / "dataset"
+    crawl(root, fleet.urls, "ray")
+    check_truth(root, fleet.sites)
+    assert tables_of(root) == tables_of(local_dataset)
+
+
+def test_the_tables_have_the_schema_that_is_documented(local_dataset):
+    for table in ("pages", "sitemaps", "sites"):
+        for path in (local_dataset / table).iterdir():
+            assert parquet.read_schema(path).equals(schema_of(table))
+
+
+def test_a_second_run_finds_nothing_to_do(local_dataset, fleet):
+    before = tables_of(local_dataset)
+    summary = crawl_fleet(fleet.urls, local_dataset, FleetRun(options=OPTIONS))
+    assert (summary["sites"], summary["before"]) == (0, len(fleet.urls))
+    assert tables_of(local_dataset) == before
+
+
+# The job by itself ----------------------------------------------------------------------------------
+
+
+def rows_in(batches, table):
+    return pa.Table.from_batches(list(unwrap(batches, table))).to_pylist()
+
+
+def test_the_job_takes_and_gives_arrow(fleet):
+    some = fleet.sites[:30]
+    given = [
+        pa.table({"site": [site.url for site in some[:10]], "rank": range(10)}),
+        pa.RecordBatch.from_pydict({"site": [site.url for site in some[10:]]}),
+    ]
+    batches = list(crawl_sites(given, OPTIONS))
+    assert all(batch.schema.equals(wide_schema()) for batch in batches)
+    assert {row["site"]: row["outcome"] for row in rows_in(batches, "sites")} == {
+        site.url: site.outcome for site in some
+    }
+    assert sorted(row["url"] for row in rows_in(batches, "pages")) == sorted(
+        url for site in some for _, url in site.pages
+    )
+
+
+def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
+    given = [pa.table({"site": fleet.urls[:120]})]
+    seen: list[str] = []
+    last_table = "sites"
+    for batch in crawl_sites(given, OPTIONS):
+        (site,) = set(batch.column("site").to_pylist())
+        (table,) = set(batch.column("table").to_pylist())
+        if last_table == "sites":
+            assert site not in seen
+            seen.append(site)
+        assert seen[-1] == site
+        last_table = table
+    assert last_table == "sites"
+    assert sorted(seen) == sorted(fleet.urls[:120])
+
+
+def test_a_caller_who_has_seen_enough_may_leave(fleet):
+    batches = crawl_sites([pa.table({"site": fleet.urls})], OPTIONS)
+    next(batches)
+    batches.close()
+
+
+def test_a_table_without_sites_is_the_callers_mistake():
+    with pytest.raises(ValueError, match="a column named 'site'"):
+        list(crawl_sites([pa.table({"url": ["x"]})], OPTIONS))
+
+
+def test_by_default_sites_of_strangers_lead_nowhere_inside(fleet):
+    given = [pa.table({"site": fleet.urls[1:2]})]
+    (row,) = rows_in(list(crawl_sites(given, FleetOptions())), "sites")
+    assert row["outcome"] == "failed"
+    assert "only public addresses are trusted" in row["reason"]
+
+
+def test_pages_may_be_counted_only_and_columns_be_chosen(fleet, tmp_path):
+    site = next(site for site in fleet.sites if site.kind == "indexed")
+    given = [pa.table({"site": [site.url]})]
+    counted = list(crawl_sites(given, FleetOptions(zones=OPTIONS.zones, pages=False)))
+    assert rows_in(counted, "sites")[0]["pages"] == len(site.pages)
+    assert not list(unwrap(counted, "pages"))
+    chosen = FleetOptions(zones=OPTIONS.zones, columns=("url", "lastmod"))
+    (first, *_) = rows_in(list(crawl_sites(given, chosen)), "pages")
+    assert list(first) == ["site", "url", "lastmod"]
