@@ -1,7 +1,7 @@
 """How long a fleet takes, and why: simulated sites of very different sizes, given to workers in turn.
 
 ``python tools/simulate_fleet.py`` prints the tables of docs/scale.md; the same seed, the same tables.
-The costs come from the measurements in that document.
+The costs of CPU come from the measurements in that document; sizes and waits are assumed.
 """
 
 # ruff: noqa: INP001, T201, S311 - a script that prints the tables of a seed
@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass
 from itertools import islice
 
-# Measured here; see docs/scale.md.
+# The first two are measured, see docs/scale.md; the others are assumed or chosen.
 CPU_PER_SITE = 0.0115  # seconds: connections, requests, answers, a small table
 CPU_PER_PAGE = 3.3e-6  # seconds: parsing, columns, Parquet
 MEDIAN_WAIT = 4.0  # seconds that an ordinary site takes on the network

@@ -204,4 +204,4 @@ def _told(url: str, reason: str) -> str:
 
 def _own_failure(node: AbstractSitemap) -> Any:
     """Give what is missing of a sitemap itself, and not of those below it."""
-    return node._failure  # noqa: SLF001 - ``failures`` gives those below as well
+    return node.failure
