@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +37,7 @@ def crawl_into(
     ``place`` is the dataset, the number of the run and the name of the writer, which nobody else has.
     """
     root, run, name = place
-    logging.getLogger("usp").setLevel(logging.CRITICAL)  # what fails is a row with a reason
-    gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
-    with working(root):
+    with _as_a_worker(), working(root):
         writer = GroupWriter(Dataset(root), run, name, options.columns, seconds=commit_seconds)
         between = True  # two sites, and not in the middle of one
         try:
@@ -61,6 +59,20 @@ def crawl_into(
                 yield done
         finally:
             writer.discard()
+
+
+@contextmanager
+def _as_a_worker() -> Iterator[None]:
+    """Set the process to this work, and back afterwards: it may be somebody's own."""
+    logger = logging.getLogger("usp")
+    level, thresholds = logger.level, gc.get_threshold()
+    logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
+    gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        gc.set_threshold(*thresholds)
 
 
 def write_failed(
