@@ -9,9 +9,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from usp.crawl.addresses import refuse
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import refuse
 from usp.crawl.loop import LoopDriver
 from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream

@@ -9,9 +9,9 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from usp.crawl.addresses import refuse, unique
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import refuse, unique
 from usp.crawl.fetch import FirstLook, Received
 from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from player import World, error, index, junk, pages, play, robots, tree, url
 
+from usp.crawl.addresses import refuse
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl, refuse
+from usp.crawl.crawl import Crawl
 from usp.crawl.fetch import Fetch
 from usp.formats.document import Role
 from usp.limits import DEFAULT

@@ -302,6 +302,12 @@ def _read_header(given: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def has_pages(tree: AbstractSitemap) -> bool:
+    """Tell whether any sitemap with pages could be read."""
+    nodes = (tree, *tree.all_sitemaps())
+    return any(isinstance(node, AbstractPagesSitemap) for node in nodes)
+
+
 def end_with(tree: AbstractSitemap) -> None:
     """End the command: with the status of a tree, and with a word about what is missing in it."""
     if isinstance(tree, InvalidSitemap):
@@ -309,7 +315,6 @@ def end_with(tree: AbstractSitemap) -> None:
     failures = tree.failures()
     if not failures:
         return
-    nodes = (tree, *tree.all_sitemaps())
-    status = PARTIAL if any(isinstance(node, AbstractPagesSitemap) for node in nodes) else FAILED
+    status = PARTIAL if has_pages(tree) else FAILED
     tell.failures(failures, status)
     raise Exit(status)

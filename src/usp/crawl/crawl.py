@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import random
 from typing import TYPE_CHECKING
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
+from usp.crawl.addresses import host_of, listed, origin_of, refuse, unique
 from usp.crawl.events import (
     Event,
     PagesReady,
@@ -38,7 +39,6 @@ from usp.crawl.places import Doc, Place
 from usp.crawl.queue import Queue
 from usp.crawl.retry import DECLARED, PROBE, explain, kind_of, log_failure
 from usp.formats.document import Role
-from usp.helpers import is_http_url
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
@@ -137,7 +137,7 @@ class Crawl:
         key = (role, urldefrag(url)[0])
         doc = self._docs.get(key)
         if doc is None:
-            doc = Doc(key[1], role, position, level, probe, quiet, _host(url), _origin(url))
+            doc = Doc(key[1], role, position, level, probe, quiet, host_of(url), origin_of(url))
             self._docs[key] = doc
             self._declared += not probe
             self._events.append(SitemapFound(url, parent_url, level))
@@ -386,7 +386,7 @@ class Crawl:
             place.astray = True
             place.reason = (
                 f"Recursion detected when {place.url} redirected to {final_url} "
-                f"with parent URLs {_listed(place.parents)}."
+                f"with parent URLs {listed(place.parents)}."
             )
         elif look.kind is None:
             place.reason = f"No parsers support sitemap from {final_url}: {look.refusal}"
@@ -445,49 +445,6 @@ class Crawl:
                 url, Role.SITEMAP, position, level, parent_url=parent.final_url
             )
         return place
-
-
-def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAULT) -> str | None:
-    """Say why a sitemap is not even asked for, if it is not."""
-    if not is_http_url(url.replace(" ", "%20")):
-        return f"URL {url} is not a HTTP(s) URL."
-    if limits.depth is not None and level > limits.depth:
-        reached = limits.reached("depth")
-        return f"Recursion level exceeded {limits.depth} for URL {url}: {reached}."
-    if urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}:
-        return f"Recursion detected in URL {url} with parent URLs {_listed(parents)}."
-    return None
-
-
-def _listed(urls: Iterable[str]) -> str:
-    return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
-
-
-def unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
-    """Leave out what the same index declares again."""
-    first: dict[str, ChildEntry] = {}
-    for child in children:
-        first.setdefault(child.loc, child)
-    return list(first.values())
-
-
-def _origin(url: str) -> str:
-    """Give what answers or does not: scheme, host and port."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    return f"{parts.scheme}://{parts.netloc}".lower()
-
-
-def _host(url: str) -> str:
-    """Give what is asked too much or not: the host, whether by http or by https."""
-    origin = _origin(url)
-    scheme, _, host = origin.partition("://")
-    return host.removesuffix(_USUAL_PORTS.get(scheme, ":"))
-
-
-_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 def _below(number: int, limit: int | None) -> bool:

@@ -12,7 +12,7 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp.cli.address import Address, address
-from usp.cli.crawling import Crawling, crawl_options, end_with
+from usp.cli.crawling import Crawling, crawl_options, end_with, has_pages
 from usp.cli.errors import FAILED, PARTIAL, tell
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
@@ -21,7 +21,7 @@ from usp.crawl.events import PagesReady
 from usp.export import TooLargeError, write
 from usp.export.atomic import packing, replacing
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+from usp.objects.sitemap import AbstractIndexSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from usp.crawl.events import Event
     from usp.export.source import Pages
     from usp.objects.problem import Failure
-    from usp.objects.sitemap import AbstractSitemap
 
 log = logging.getLogger(__name__)
 
@@ -76,23 +75,21 @@ def _can_stream(start: Address, listing: Listing) -> bool:
 
 def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
     tree = crawling.tree(start, on_event=progress)
-    if _nothing_read(tree) and not (listing.is_lines and listing.target is None):
+    if (
+        tree.failures()
+        and not has_pages(tree)
+        and not (listing.is_lines and listing.target is None)
+    ):
         end_with(tree)  # a file of nothing must not take the place of a good one
     if listing.is_lines:
         lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
-        _write_lines(lines, listing.target)
+        _write_lines(progress.counted(lines), listing.target)
     else:
         _write_table(tree, listing, tree.url)
     if isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
         log.warning("No sitemaps were found at %s", tree.url)
     sys.stdout.flush()
     end_with(tree)
-
-
-def _nothing_read(tree: AbstractSitemap) -> bool:
-    """Tell whether there is no sitemap with pages because something went wrong."""
-    nodes = (tree, *tree.all_sitemaps())
-    return bool(tree.failures()) and not any(isinstance(n, AbstractPagesSitemap) for n in nodes)
 
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
