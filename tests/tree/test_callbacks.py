@@ -235,7 +235,7 @@ def raiser(*_):
         {"recurse_entry_callback": raiser},
         {"on_event": raiser},
     ],
-    ids=str,
+    ids=lambda callbacks: next(iter(callbacks)),
 )
 def test_an_exception_of_a_callback_comes_out_and_leaves_nothing_behind(
     serve, threads_end, tmp_path, monkeypatch, callbacks
