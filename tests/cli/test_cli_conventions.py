@@ -80,7 +80,7 @@ def test_a_pyproject_of_somebody_else_is_left_alone(run, site, here):
 
 
 def test_errors_can_be_json(run, site):
-    told = json.loads(run("ls", site, "--json", "-f", "pages").err.splitlines()[-1])
+    told = json.loads(run("ls", site, "--json", "--strict", "-f", "pages").err.splitlines()[-1])
     assert (told["error"], told["status"]) == ("incomplete", 3)
     assert [failure["status"] for failure in told["failures"]] == [404]
     told = json.loads(run("--json", "ls", "no website").err)

@@ -248,11 +248,11 @@ def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
 
 
 def test_a_limit_that_is_not_reached_tells_what_is_missing(run, site):
-    ended = run("ls", site, "-f", "pages", "--limit", "100")
+    ended = run("ls", site, "-f", "pages", "--limit", "100", "--strict")
     assert ended.status == 3
     assert len(ended.lines) == 6
     assert "missing.xml" in ended.err
-    assert run("ls", site, "-f", "pages", "--limit", "6").status == 0
+    assert run("ls", site, "-f", "pages", "--limit", "6", "--strict").status == 0
 
 
 def test_a_limit_is_for_a_sitemap_too(run, site):

@@ -251,7 +251,7 @@ def _(base):
 # Indexes ------------------------------------------------------------------------------------------
 
 
-@case("indexes that list each other", found=ALL, failure="Recursion detected", at="/bad.xml")
+@case("indexes that list each other", found=ALL, at="/bad.xml")
 def _(base):
     return {
         "/bad.xml": ok(listing(f"{base}/i1.xml", f"{base}/p.xml")),
@@ -261,7 +261,7 @@ def _(base):
     }
 
 
-@case("an index that lists itself", found=ALL, failure="Recursion detected")
+@case("an index that lists itself", found=ALL)
 def _(base):
     return {
         "/bad.xml": ok(listing(f"{base}/bad.xml", f"{base}/p.xml")),

@@ -1,8 +1,8 @@
 """The command ``usp``: its subcommands, and how every one of them ends.
 
-The exit status is 0 when the work was done (also when the reader of a pipe has seen enough), 3 when a
-part of it is missing, 1 when what was asked for could not be read or written, 2 when the call was
-wrong, 130 after Ctrl-C.
+The exit status is 0 when anything was read (also when the reader of a pipe has seen enough), 1 when
+nothing could be read, or the result could not be written, 2 when the call was wrong, 3 with
+``--strict`` when something is missing, 130 after Ctrl-C.
 """
 
 from __future__ import annotations

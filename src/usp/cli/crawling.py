@@ -20,14 +20,14 @@ from usp.cli.log import logging_to
 from usp.cli.output.text import printable
 from usp.cli.progress import Progress, progress
 from usp.limits import Limits
-from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from usp.cli.address import Address
     from usp.crawl.events import Listener
@@ -65,6 +65,7 @@ class Crawling:
     zones: Zones = dataclasses.field(default_factory=Zones)
     crawl_delay: bool = False
     keep_partial: bool = False
+    strict: bool = False
     use_robots: bool = True
     use_known_paths: bool = True
     user_agent: str | None = None
@@ -204,6 +205,12 @@ _OPTIONS = [
     ),
     click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for."),
     click.option("--keep-partial", is_flag=True, help="After Ctrl-C, print what was found so far."),
+    click.option(
+        "--strict",
+        is_flag=True,
+        envvar="USP_STRICT",
+        help="End with status 3 if any sitemap is missing or incomplete.",
+    ),
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
     click.option(
         "-v",
@@ -246,7 +253,7 @@ def crawl_options(command: F) -> F:
 
 
 _SAME = (
-    *("crawl_delay", "keep_partial", "user_agent", "proxy", "timeout", "concurrency"),
+    *("crawl_delay", "keep_partial", "strict", "user_agent", "proxy", "timeout", "concurrency"),
     *("quiet", "verbose", "log_file"),
 )
 
@@ -302,19 +309,27 @@ def _read_header(given: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def has_pages(tree: AbstractSitemap) -> bool:
-    """Tell whether any sitemap with pages could be read."""
-    nodes = (tree, *tree.all_sitemaps())
-    return any(isinstance(node, AbstractPagesSitemap) for node in nodes)
+def was_read(tree: AbstractSitemap, *, is_local: bool = False) -> bool:
+    """Return whether anything of a tree could be read: a sitemap with pages.
+
+    Of files an index is enough, since nothing that it declares is fetched.
+    """
+    wanted = (AbstractPagesSitemap, IndexXMLSitemap) if is_local else AbstractPagesSitemap
+    return any(isinstance(node, wanted) for node in (tree, *tree.all_sitemaps()))
 
 
-def end_with(tree: AbstractSitemap) -> None:
-    """End the command: with the status of a tree, and with a word about what is missing in it."""
+def end_with(tree: AbstractSitemap, start: Address, *, strict: bool) -> None:
+    """End the command with the status of a tree, and say what is missing in it."""
     if isinstance(tree, InvalidSitemap):
         raise click.ClickException(printable(tree.reason))
-    failures = tree.failures()
+    end_with_failures(tree.failures(), found=was_read(tree, is_local=start.is_local), strict=strict)
+
+
+def end_with_failures(failures: Sequence[Failure], *, found: bool, strict: bool) -> None:
+    """End the command with 0 if anything was ``found``; what is missing counts if it is ``strict``."""
     if not failures:
         return
-    status = PARTIAL if has_pages(tree) else FAILED
+    status = FAILED if not found else PARTIAL if strict else 0
     tell.failures(failures, status)
-    raise Exit(status)
+    if status:
+        raise Exit(status)

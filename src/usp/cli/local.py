@@ -95,7 +95,10 @@ class _Folder:
             return child
         if file not in self._begun:
             return self._filled(file, self._read(file))
-        return self._nodes.get(file, child)  # not there yet: one that declares itself in the end
+        if file in self._nodes:
+            return self._nodes[file]
+        reason = f"Recursion detected in URL {child.url}"  # begun, and not done: it stands above
+        return InvalidSitemap(child.url, reason, last_modified=child.last_modified, missing=False)
 
     def _file_of(self, child: AbstractSitemap) -> Path | None:
         """Give the file that a child is: of several of that name the one whose folders are alike."""

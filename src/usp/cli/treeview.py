@@ -15,8 +15,8 @@ from usp.cli.progress import size
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
-    AbstractPagesSitemap,
     IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
     IndexXMLSitemap,
     InvalidSitemap,
     PagesAtomSitemap,
@@ -79,7 +79,8 @@ class _View:
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
         if isinstance(sitemap, InvalidSitemap):
-            view.add(Text(f"failed: {self._short(sitemap.reason)}", style="red"))
+            word, style = ("failed", "red") if sitemap.failure else ("not followed", "dim")
+            view.add(Text(f"{word}: {self._short(sitemap.reason)}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
             for problem in sitemap.problems:
                 cost = f" ({_many(problem.lost, 'entry')} lost)" if problem.lost else ""
@@ -186,11 +187,11 @@ def _parts(page: SitemapPage) -> dict[str, int]:
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
     """Give the totals of a tree in a line."""
     nodes = [tree, *tree.all_sitemaps()]
-    failed = sum(isinstance(node, InvalidSitemap) for node in nodes)
-    own = isinstance(tree, AbstractPagesSitemap)
-    found = (
-        f"{_many(tree.page_count(), 'page')} in {_many(len(nodes) - 1 - failed + own, 'sitemap')}"
-    )
+    invalid = [node for node in nodes if isinstance(node, InvalidSitemap)]
+    failed = sum(node.failure is not None for node in invalid)
+    own = not isinstance(tree, IndexWebsiteSitemap)  # which is no sitemap itself
+    read = len(nodes) - len(invalid) - (not own)
+    found = f"{_many(tree.page_count(), 'page')} in {_many(read, 'sitemap')}"
     missing = f"{_many(failed, 'sitemap')} failed"
     if not problems:
         return f"{found}; {missing}."

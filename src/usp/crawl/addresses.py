@@ -18,12 +18,17 @@ def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAUL
     """Say why a sitemap is not even asked for, if it is not."""
     if not is_http_url(url.replace(" ", "%20")):
         return f"URL {url} is not a HTTP(s) URL."
+    if recurs(url, parents):
+        return f"Recursion detected in URL {url} with parent URLs {listed(parents)}."
     if limits.depth is not None and level > limits.depth:
         reached = limits.reached("depth")
         return f"Recursion level exceeded {limits.depth} for URL {url}: {reached}."
-    if urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}:
-        return f"Recursion detected in URL {url} with parent URLs {listed(parents)}."
     return None
+
+
+def recurs(url: str, parents: Iterable[str]) -> bool:
+    """Return whether a sitemap is one of those that it stands below."""
+    return urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}
 
 
 def listed(urls: Iterable[str]) -> str:

@@ -34,6 +34,7 @@ def node_for(place: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
             last_modified=date(place.lastmod),
             problems=place.problems,
             failure=failure_of(place),
+            missing=not place.recurs,
         )
     return document_node(
         received,
@@ -49,7 +50,9 @@ def node_for(place: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
 
 
 def failure_of(place: Place) -> Failure | None:
-    """Say what of a place is missing in the tree, if something is."""
+    """Return what of a place is missing in the tree, if something is."""
+    if place.recurs:
+        return None
     doc = place.doc
     result = doc.result if doc else None
     reason = place.reason or place.left_out

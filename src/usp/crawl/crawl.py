@@ -13,7 +13,7 @@ import random
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp.crawl.addresses import host_of, listed, origin_of, refuse, unique
+from usp.crawl.addresses import host_of, listed, origin_of, recurs, refuse, unique
 from usp.crawl.events import (
     Event,
     PagesReady,
@@ -383,7 +383,7 @@ class Crawl:
         assert result is not None
         look = result.look
         if final_url != place.url and final_url in place.parents:
-            place.astray = True
+            place.astray = place.recurs = True
             place.reason = (
                 f"Recursion detected when {place.url} redirected to {final_url} "
                 f"with parent URLs {listed(place.parents)}."
@@ -439,6 +439,7 @@ class Crawl:
         place = Place(url, level, parents, position, entry.lastmod)
         refusal = refuse(url, level, parents, self.limits)
         if refusal:
+            place.recurs = recurs(url, parents)
             place.reason = f"Unable to add sub-sitemap from URL {url}: {refusal}"
         else:
             place.doc = self._document(

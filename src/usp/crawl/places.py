@@ -46,6 +46,7 @@ class Place:
     lastmod: str | None = None
     doc: Doc | None = None
     reason: str | None = None
+    recurs: bool = False  # leads to one of its own parents, which is in the tree
     astray: bool = False  # redirected to one of its own parents
     settled: bool = False
     counted: bool = False  # its own pages

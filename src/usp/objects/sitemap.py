@@ -198,7 +198,11 @@ class AbstractSitemap(abc.ABC):
 
 
 class InvalidSitemap(AbstractSitemap):
-    """A sitemap that was declared but could not be fetched or read."""
+    """A sitemap that was declared but could not be fetched or read.
+
+    ``missing`` is False for one that leads back to a sitemap above it: that one is in the tree, so
+    nothing is missing, and there is no failure.
+    """
 
     def __init__(
         self,
@@ -208,12 +212,13 @@ class InvalidSitemap(AbstractSitemap):
         last_modified: datetime | None = None,
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
+        missing: bool = True,
     ) -> None:
         super().__init__(
             url,
             last_modified=last_modified,
             problems=problems,
-            failure=failure or Failure(url, reason),
+            failure=failure or (Failure(url, reason) if missing else None),
         )
         self._reason = reason
 

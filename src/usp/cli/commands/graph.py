@@ -68,4 +68,4 @@ def command(
         sys.stdout.flush()
     else:
         output.write_text(text, encoding="utf-8")
-    end_with(tree)
+    end_with(tree, start, strict=crawling.strict)

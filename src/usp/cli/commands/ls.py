@@ -9,11 +9,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import rich_click as click
-from click.exceptions import Exit
 
 from usp.cli.address import Address, address
-from usp.cli.crawling import Crawling, crawl_options, end_with, has_pages
-from usp.cli.errors import FAILED, PARTIAL, tell
+from usp.cli.crawling import Crawling, crawl_options, end_with, end_with_failures, was_read
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
@@ -45,7 +43,7 @@ def command(crawling: Crawling, listing: Listing, start: Address) -> None:
 
     URL is a website, or a sitemap, a feed or a robots.txt (-r and -k mean nothing then). Without a
     scheme, https is meant. Results go to the standard output, the log to the standard error. The exit
-    status is 0 if everything was found, 3 if something is missing, 1 if nothing could be read.
+    status is 0 if anything was read, 1 if nothing could be; with --strict, 3 if something is missing.
 
     \b
     Examples:
@@ -77,10 +75,12 @@ def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: P
     tree = crawling.tree(start, on_event=progress)
     if (
         tree.failures()
-        and not has_pages(tree)
+        and not was_read(tree, is_local=start.is_local)
         and not (listing.is_lines and listing.target is None)
     ):
-        end_with(tree)  # a file of nothing must not take the place of a good one
+        end_with(
+            tree, start, strict=crawling.strict
+        )  # a file of nothing must not take the place of a good one
     if listing.is_lines:
         lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
         _write_lines(progress.counted(lines), listing.target)
@@ -89,7 +89,7 @@ def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: P
     if isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
         log.warning("No sitemaps were found at %s", tree.url)
     sys.stdout.flush()
-    end_with(tree)
+    end_with(tree, start, strict=crawling.strict)
 
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
@@ -113,10 +113,8 @@ def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress:
         else:
             _write_table(pages, listing, start.url, selected=True)
     sys.stdout.flush()
-    if failures:  # which are told only if the stream came to its own end
-        status = PARTIAL if found else FAILED
-        tell.failures(failures, status)
-        raise Exit(status)
+    # They are told only if the stream came to its own end.
+    end_with_failures(failures, found=found, strict=crawling.strict)
 
 
 def _shown(listing: Listing, url: str) -> Callable[[str], str]:

@@ -43,7 +43,7 @@ def command(
     URL is a website or a sitemap, a file, a folder, or - for the standard input. The page shows the
     tree of sitemaps, the pages by section, date and language, what is damaged, missing or declared
     twice, and how long everything took. Its path is printed at the end. The exit status is 0 if
-    everything was found, 3 if something is missing, 1 if nothing could be read.
+    anything was read, 1 if nothing could be; with --strict, 3 if something is missing.
 
     \b
     Examples:
@@ -65,4 +65,4 @@ def command(
             reason = error.strerror or str(error)
             raise click.ClickException(printable(f"{output}: {reason}")) from error
     click.echo(printable(str(output)))
-    end_with(tree)
+    end_with(tree, start, strict=crawling.strict)

@@ -63,4 +63,4 @@ def command(
         console.print()
         console.print(totals, soft_wrap=True)
     sys.stdout.flush()
-    end_with(tree)
+    end_with(tree, start, strict=crawling.strict)
