@@ -46,7 +46,7 @@ from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from usp.crawl.choice import Choice
     from usp.formats.parser import ChildEntry
@@ -61,7 +61,8 @@ class Crawl:
     the crawl is :attr:`complete`. ``awaited`` is the next place of the tree, whose document is not
     there yet; a stream that sets ``settled`` to a queue finds there the places before it, in order.
     Once ``ending`` says why, nothing more is asked for, and what is being fetched should end soon.
-    ``holds`` tells whether a place at the top is in the tree; it is asked in the order of the tree.
+    ``holds`` tells whether a place at the top is in the tree, ``declared`` whether a URL stands in what
+    comes before the known paths; both are asked in the order of the tree.
 
     With ``crawl_delay`` a pause that robots.txt asks for is kept. ``chance`` gives random numbers from
     0 to 1, for the pauses between tries.
@@ -83,6 +84,7 @@ class Crawl:
         self._chance = chance
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
+        self._waiting: list[Place] = []  # known paths that may turn out to be excluded
         self._places = 0  # in the tree
         self._declared = 0  # documents but for known paths
         self._events: list[Event] = []
@@ -95,6 +97,7 @@ class Crawl:
         self.awaited: Place | None = None
         self.settled: deque[Place] | None = None
         self.holds: Callable[[Place], bool] = lambda _: True
+        self.declared: Callable[[str], bool] = lambda _: False
         self.ending: str | None = None
         self.complete = False
 
@@ -110,18 +113,32 @@ class Crawl:
         probe: bool = False,
         quiet: bool = False,
     ) -> Place:
-        """Put a document at the top of the tree, behind those that are wanted already.
+        """Put a document at the top of the tree, after those that are wanted already.
 
-        A ``probe`` may well not be there: it is asked for less often, and ``quiet`` about it.
+        A ``probe`` may well not be there: it is retried less often and failures are logged quietly.
+        With callbacks it is requested only when everything before it is settled: until then nobody
+        knows whether they exclude it.
         """
-        position = (len(self._roots),)
-        doc = self._document(
-            url, role, position, level, parent_url=None, probe=probe, quiet=probe or quiet
-        )
-        place = Place(url, level, parents, position, doc=doc)
-        self._places += not probe
+        place = Place(url, level, parents, (len(self._roots),))
         self._roots.append(place)
+        if probe and self._choice:
+            self._waiting.append(place)
+            return place
+        self._places += not probe
+        place.doc = self._document(
+            url, role, place.position, level, parent_url=None, probe=probe, quiet=probe or quiet
+        )
         return place
+
+    def _ask_for_probes(self) -> None:
+        """Queue the known paths that nothing before them declares: what is declared was decided."""
+        waiting, self._waiting = self._waiting, []
+        for place in waiting:
+            if not self.declared(place.url):
+                place.doc = self._document(
+                    place.url, Role.SITEMAP, place.position, place.level,
+                    parent_url=None, probe=True, quiet=True,
+                )  # fmt: skip
 
     def _document(
         self,
@@ -340,7 +357,7 @@ class Crawl:
             return
         self._pumping = True
         if self._walk is None:
-            self._walk = self._walk_places(self._roots)
+            self._walk = self._walk_places()
         try:
             while not self.complete and (self.awaited is None or self.awaited.is_there):
                 self.awaited = next(self._walk, None)
@@ -351,50 +368,71 @@ class Crawl:
         finally:
             self._pumping = False
 
-    def _walk_places(self, places: Iterable[Place]) -> Iterator[Place]:
-        """Settle places in the order of the tree; gives each whose document must come first."""
-        for place in places:
-            if place.doc is not None:
-                while place.doc.result is None:
-                    yield place
-                if not place.settled:
-                    self._settle_place(place, place.doc)
-                    place.settled = True
-            received = place.received
-            pages_at = received.look.pages_at if received else None
-            before, behind = place.children[: pages_at or 0], place.children[pages_at or 0 :]
-            yield from self._walk_places(before)
-            if received is not None and not place.counted:
-                place.counted = True
-                self._count_pages(place, received.look)
-            if self.settled is not None and not place.told:
-                place.told = True
-                self.settled.append(place)
-            yield from self._walk_places(behind)
+    def _walk_places(self) -> Iterator[Place]:
+        """Settle places in the order of the tree; yield each whose document must come first.
 
-    def _settle_place(self, place: Place, doc: Doc) -> None:
-        result, final_url = doc.result, place.final_url
-        if isinstance(result, Failed) and isinstance(result.error, NotFetched):
-            place.reason = "Un-fetched child sitemap"
+        A stack rather than recursion: how deep a tree is, its website decides.
+        """
+        ahead = [(place, False) for place in reversed(self._roots)]
+        while ahead:
+            place, children_walked = ahead.pop()
+            if children_walked:
+                self._finish_place(place)
+                continue
+            if self._waiting and place is self._waiting[0]:
+                self._ask_for_probes()
+            while not place.is_there:
+                yield place
+            if not place.settled:
+                self._settle_place(place)
+                place.settled = True
+            # Pages of an index stand among its children; those of all others come first.
+            pages_at = (place.received.look.pages_at if place.received else None) or 0
+            ahead.extend((child, False) for child in reversed(place.children[pages_at:]))
+            ahead.append((place, True))
+            ahead.extend((child, False) for child in reversed(place.children[:pages_at]))
+
+    def _finish_place(self, place: Place) -> None:
+        """Count the pages of a place and hand it to the stream, each once."""
+        if place.received is not None and not place.counted:
+            place.counted = True
+            self._count_pages(place, place.received.look)
+        if self.settled is not None and not place.told:
+            place.told = True
+            self.settled.append(place)
+
+    def _settle_place(self, place: Place) -> None:
+        place.reason = place.reason or self._reason(place)
+        is_top = self.top_of(place) is place and not place.is_homepage
+        if is_top and not self.holds(place):  # asked about every one of them, in order
             return
+        received = place.received
+        if received is not None and place.doc is not None:
+            self._places += place.doc.probe  # a known path counts once it is in the tree
+            if received.look.kind and issubclass(received.look.kind, AbstractIndexSitemap):
+                self._add_children(place, received)
+
+    @staticmethod
+    def _reason(place: Place) -> str | None:
+        """Return why a place has no sitemap, if it has none."""
+        result, final_url = place.doc.result if place.doc else None, place.final_url
+        if result is None:
+            return None
         if isinstance(result, Failed):
-            place.reason = f"Unable to fetch sitemap from {place.url}: {explain(result.error)}"
-            return
-        assert result is not None
+            if isinstance(result.error, NotFetched):
+                return "Un-fetched child sitemap"
+            return f"Unable to fetch sitemap from {place.url}: {explain(result.error)}"
         look = result.look
         if final_url != place.url and final_url in place.parents:
             place.astray = place.recurs = True
-            place.reason = (
+            return (
                 f"Recursion detected when {place.url} redirected to {final_url} "
                 f"with parent URLs {listed(place.parents)}."
             )
-        elif look.kind is None:
-            place.reason = f"No parsers support sitemap from {final_url}: {look.refusal}"
+        if look.kind is None:
             place.problems.extend(look.problems)
-        else:
-            self._places += doc.probe  # a known path counts once it is a sitemap
-            if issubclass(look.kind, AbstractIndexSitemap):
-                self._add_children(place, result)
+            return f"No parsers support sitemap from {final_url}: {look.refusal}"
+        return None
 
     def _count_pages(self, place: Place, look: Look) -> None:
         """Leave out the pages that are too many, and ask for no more."""
@@ -441,7 +479,7 @@ class Crawl:
         if refusal:
             place.recurs = recurs(url, parents)
             place.reason = f"Unable to add sub-sitemap from URL {url}: {refusal}"
-        else:
+        elif not parent.is_homepage or not self.declared(url):
             place.doc = self._document(
                 url, Role.SITEMAP, position, level, parent_url=parent.final_url
             )

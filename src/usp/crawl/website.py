@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
 
 from usp.crawl.build import failure_of, node_for
 from usp.crawl.fetch import Failed, HostGivenUp, NotAsked
@@ -43,8 +45,9 @@ class Website:
         )
         self._known = [crawl.want(homepage_url + path, probe=True) for path in known_paths]
         crawl.holds = self.holds
+        crawl.declared = self.declares
         self._held: dict[int, bool] = {}
-        self._urls: set[str] | None = None
+        self._tops_held: set[str] = set()
 
     def tree(self) -> IndexWebsiteSitemap:
         """Give the tree, once the crawl is complete."""
@@ -95,8 +98,8 @@ class Website:
     def holds(self, top: Place) -> bool:
         """Tell whether a place stands at the top of the tree; asked in order, or asked again.
 
-        A robots.txt that is none leaves no trace, and neither do known paths that lead to no sitemap,
-        or to one that stands in robots.txt's subtree or at the top already.
+        A response that is not a robots.txt is left out of the tree, and so are known paths that lead
+        to no sitemap, or to one that robots.txt's subtree declares or that stands at the top already.
         """
         known = self._held.get(id(top))
         if known is None:
@@ -109,14 +112,21 @@ class Website:
             return False
         if top is self._robots:
             return True
-        if self._urls is None:
-            self._urls = set(
-                _urls(self._robots) if self._robots and self.holds(self._robots) else ()
-            )
-        if top.url in self._urls or top.final_url in self._urls:
+        urls = {urldefrag(url)[0] for url in (top.url, top.final_url)}
+        if not urls.isdisjoint(self._declared) or not urls.isdisjoint(self._tops_held):
             return False
-        self._urls.update((top.url, top.final_url))
+        self._tops_held |= urls
         return True
+
+    def declares(self, url: str) -> bool:
+        """Return whether robots.txt's subtree, settled by now, declares a URL, followed or not."""
+        return urldefrag(url)[0] in self._declared
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        if self._robots is None or not self.holds(self._robots):
+            return frozenset()
+        return frozenset(urldefrag(url)[0] for url in _urls(self._robots))
 
 
 def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
@@ -135,9 +145,13 @@ _BUSY = 429
 _SERVER_ERROR = 500
 
 
-def _urls(place: Place) -> Iterator[str]:
-    """Give the addresses of a place and of everything below it, before and after redirects."""
-    yield place.url
-    yield place.final_url
-    for child in place.children:
-        yield from _urls(child)
+def _urls(top: Place) -> Iterator[str]:
+    """Yield the URLs in a subtree, before and after redirects, and those that its indexes declare."""
+    places = [top]
+    while places:
+        place = places.pop()
+        yield place.url
+        yield place.final_url
+        if place.received is not None:
+            yield from (child.loc for child in place.received.look.children)
+        places.extend(place.children)
