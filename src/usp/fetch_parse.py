@@ -16,7 +16,7 @@ from usp.crawl.fetch import FirstLook, Received
 from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan
 from usp.crawl.threads import ThreadDriver
-from usp.exceptions import SitemapException
+from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.formats.document import Role
 from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
 from usp.formats.index import IndexXMLSitemapParser
@@ -25,12 +25,49 @@ from usp.formats.robots import IndexRobotsTxtSitemapParser
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser
 from usp.formats.urlset import PagesXMLSitemapParser
-from usp.formats.values import date
+from usp.formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY, date
 from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.helpers import (
+    RecurseCallbackType,
+    RecurseEntryCallbackType,
+    RecurseListCallbackType,
+    get_url_retry_on_client_errors,
+    html_unescape_strip,
+    is_http_url,
+    parse_iso8601_date,
+    parse_rfc2822_date,
+    ungzipped_response_content,
+)
 from usp.limits import DEFAULT
+from usp.names import elsewhere
+from usp.objects.page import (
+    SITEMAP_PAGE_DEFAULT_PRIORITY,
+    SitemapImage,
+    SitemapNewsStory,
+    SitemapPage,
+    SitemapPageChangeFrequency,
+)
 from usp.objects.problem import Failure
-from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
+from usp.objects.sitemap import (
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    PagesXMLSitemap,
+)
 from usp.store import Exchange, Store
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    AbstractWebClientResponse,
+    AbstractWebClientSuccessResponse,
+    LocalWebClient,
+    LocalWebClientSuccessResponse,
+    NoWebClientException,
+    WebClientErrorResponse,
+)
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
@@ -39,28 +76,57 @@ if TYPE_CHECKING:
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
-    from usp.helpers import (
-        RecurseCallbackType,
-        RecurseEntryCallbackType,
-        RecurseListCallbackType,
-    )
     from usp.limits import Limits
-    from usp.web_client.abstract_client import AbstractWebClient
 
     T = TypeVar("T")
+else:
+    __getattr__ = elsewhere(__name__)
 
 __all__ = [
+    "MAX_VALID_PRIORITY",
+    "MIN_VALID_PRIORITY",
+    "SITEMAP_PAGE_DEFAULT_PRIORITY",
+    "AbstractSitemap",
     "AbstractSitemapParser",
+    "AbstractWebClient",
+    "AbstractWebClientResponse",
+    "AbstractWebClientSuccessResponse",
     "AbstractXMLSitemapParser",
+    "IndexRobotsTxtSitemap",
     "IndexRobotsTxtSitemapParser",
+    "IndexXMLSitemap",
     "IndexXMLSitemapParser",
+    "InvalidSitemap",
+    "LocalWebClient",
+    "LocalWebClientSuccessResponse",
+    "NoWebClientException",
+    "PagesAtomSitemap",
     "PagesAtomSitemapParser",
+    "PagesRSSSitemap",
     "PagesRSSSitemapParser",
+    "PagesTextSitemap",
+    "PagesXMLSitemap",
     "PagesXMLSitemapParser",
     "PlainTextSitemapParser",
+    "RecurseCallbackType",
+    "RecurseListCallbackType",
+    "RequestsWebClient",
+    "SitemapException",
     "SitemapFetcher",
+    "SitemapImage",
+    "SitemapNewsStory",
+    "SitemapPage",
+    "SitemapPageChangeFrequency",
     "SitemapStrParser",
+    "SitemapXMLParsingException",
+    "WebClientErrorResponse",
     "XMLSitemapParser",
+    "get_url_retry_on_client_errors",
+    "html_unescape_strip",
+    "is_http_url",
+    "parse_iso8601_date",
+    "parse_rfc2822_date",
+    "ungzipped_response_content",
 ]
 
 log = logging.getLogger(__name__)

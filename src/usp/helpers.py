@@ -6,27 +6,57 @@ functions that fetch or unpack call the layer that does the work.
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 import logging
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import dateutil.parser
 
-from usp.exceptions import SitemapException, StripURLToHomepageException
+from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
+from usp.names import elsewhere
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    AbstractWebClientResponse,
+    AbstractWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
 
 if TYPE_CHECKING:
     from usp.objects.child import ChildSitemap
-    from usp.web_client.abstract_client import (
-        AbstractWebClient,
-        AbstractWebClientResponse,
-        AbstractWebClientSuccessResponse,
-    )
+else:
+    __getattr__ = elsewhere(__name__)
+
+__all__ = [
+    "HAS_DATETIME_NEW_ISOPARSER",
+    "AbstractWebClient",
+    "AbstractWebClientResponse",
+    "AbstractWebClientSuccessResponse",
+    "GunzipException",
+    "RecurseCallbackType",
+    "RecurseEntryCallbackType",
+    "RecurseListCallbackType",
+    "SitemapException",
+    "StripURLToHomepageException",
+    "WebClientErrorResponse",
+    "get_url_retry_on_client_errors",
+    "gunzip",
+    "html_unescape_strip",
+    "is_http_url",
+    "parse_iso8601_date",
+    "parse_rfc2822_date",
+    "strip_url_to_homepage",
+    "ungzipped_response_content",
+]
 
 log = logging.getLogger(__name__)
+
+HAS_DATETIME_NEW_ISOPARSER = True
+"""Whether ``datetime.fromisoformat`` reads all of ISO 8601, as it does from Python 3.11 on."""
 
 RecurseCallbackType: TypeAlias = Callable[[str, int, set[str]], bool]
 """``(url, recursion_level, parent_urls) -> follow it?``"""
@@ -107,6 +137,7 @@ _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms 
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 _HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]+[A-Za-z]{3,9}\.?,?[ -/]+'?\d{2})(?!\d)")
 _NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
+_NO_YEAR_DAY = dt.datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
 
 _ZONES = {  # RFC 2822, section 4.3; other names are left unknown
     "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
@@ -132,18 +163,18 @@ def _iso_zone(text: str | None) -> tzinfo | None:
     return timezone(-offset if text[0] == "-" else offset)
 
 
-def _free_date(text: str) -> datetime | None:
+def _free_date(text: str) -> dt.datetime | None:
     """Read a date in words, which must name its year."""
     if not _HAS_YEAR.search(text):
         return None
     try:
-        date = dateutil.parser.parse(text, default=datetime(_NO_YEAR, 1, 1), tzinfos=_zone)  # noqa: DTZ001
+        date = dateutil.parser.parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
     except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
         return None
     return None if date.year == _NO_YEAR else date
 
 
-def parse_iso8601_date(date_string: str) -> datetime | None:
+def parse_iso8601_date(date_string: str) -> dt.datetime | None:
     """Read a date as sitemaps write them; None if it cannot be read.
 
     A year means its first day, a month its first day. The result is aware if the text has an
@@ -154,18 +185,18 @@ def parse_iso8601_date(date_string: str) -> datetime | None:
     text = date_string.strip()
     try:
         if _USUAL.fullmatch(text):
-            return datetime.fromisoformat(text)
+            return dt.datetime.fromisoformat(text)
         text = _CUT_SHORT.sub("", text)
         return _other_date(text) if len(text) <= _MAX_DATE_LENGTH else None
     except ValueError:
         return None
 
 
-def _other_date(text: str) -> datetime | None:
+def _other_date(text: str) -> dt.datetime | None:
     match = _ISO.fullmatch(text)
     if match:
         part = match.groupdict()
-        return datetime(
+        return dt.datetime(
             int(part["year"]),
             int(part["month"] or 1),
             int(part["day"] or 1),
@@ -178,13 +209,13 @@ def _other_date(text: str) -> datetime | None:
     basic = _BASIC.fullmatch(text)
     if basic:
         day, time, zone = basic.groups("")
-        return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
+        return dt.datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
     if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
-        return datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
+        return dt.datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
     return _free_date(text)
 
 
-def parse_rfc2822_date(date_string: str) -> datetime | None:
+def parse_rfc2822_date(date_string: str) -> dt.datetime | None:
     """Read a date as feeds write them (or as sitemaps do); None if it cannot be read."""
     if not date_string:
         raise SitemapException("Date string is unset.")

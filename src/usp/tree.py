@@ -14,8 +14,21 @@ from usp.crawl.website import Website
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
 from usp.formats.document import Role
-from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.helpers import (
+    RecurseCallbackType,
+    RecurseEntryCallbackType,
+    RecurseListCallbackType,
+    is_http_url,
+    strip_url_to_homepage,
+)
 from usp.limits import DEFAULT
+from usp.objects.sitemap import (
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+)
+from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,22 +36,27 @@ if TYPE_CHECKING:
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
-    from usp.helpers import (
-        RecurseCallbackType,
-        RecurseEntryCallbackType,
-        RecurseListCallbackType,
-    )
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
     from usp.store import Store
-    from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = [
+    "AbstractSitemap",
+    "AbstractWebClient",
+    "IndexRobotsTxtSitemap",
+    "IndexWebsiteSitemap",
+    "InvalidSitemap",
+    "RecurseCallbackType",
+    "RecurseListCallbackType",
+    "SitemapException",
+    "SitemapFetcher",
+    "SitemapStrParser",
+    "is_http_url",
     "sitemap_from_bytes",
     "sitemap_from_file",
     "sitemap_from_str",
     "sitemap_tree_for_homepage",
     "sitemap_tree_for_sitemap",
+    "strip_url_to_homepage",
 ]
 
 log = logging.getLogger(__name__)

@@ -3,3 +3,5 @@
 ``crawl`` decides and does no I/O; ``fetch`` does what it says, one document at a time; ``threads``
 drives both. ``retry`` says whether to ask again, ``known_paths`` where sitemaps usually are.
 """
+
+import usp.beside  # noqa: F401

@@ -11,6 +11,9 @@ from usp.objects.page import SitemapPageChangeFrequency
 if TYPE_CHECKING:
     from datetime import datetime
 
+MIN_VALID_PRIORITY = Decimal("0.0")
+MAX_VALID_PRIORITY = Decimal("1.0")
+
 _MAX_NUMBER = 100  # characters
 _MAX_DIGITS = 18
 _YES = frozenset({"yes", "true", "1", "y"})
@@ -45,7 +48,9 @@ def number(raw: str | None) -> Decimal | None:
 def priority(raw: str | None) -> Decimal | None:
     """Read a priority: a number from 0 to 1."""
     value = number(raw)
-    return value if value is not None and 0 <= value <= 1 else None
+    if value is None or not MIN_VALID_PRIORITY <= value <= MAX_VALID_PRIORITY:
+        return None
+    return value
 
 
 def whole_number(raw: str | None) -> int | None:

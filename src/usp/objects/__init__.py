@@ -1,1 +1,8 @@
 """Values (pages, stories, images, videos, problems) and the nodes of the sitemap tree."""
+
+from typing import TYPE_CHECKING
+
+from usp.names import elsewhere
+
+if not TYPE_CHECKING:
+    __getattr__ = elsewhere(__name__)

@@ -9,16 +9,19 @@ from enum import Enum, unique
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from usp.names import elsewhere
+from usp.objects.pickles import old_fields
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.video import SitemapVideo
+else:
+    __getattr__ = elsewhere(__name__)
 
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
 """The priority of a page whose sitemap gives none, or none that can be read."""
-
-_MAX_REPR = 200
 
 _set = object.__setattr__  # how a frozen value sets its fields once, in its own constructor
 
@@ -41,12 +44,6 @@ class SitemapPageChangeFrequency(Enum):
         return value in cls._value2member_map_
 
 
-def bounded(value: object) -> str:
-    """Give the ``repr`` of a value, cut to a length a terminal can show."""
-    text = repr(value)
-    return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + "…"
-
-
 def plain(value: object) -> Any:
     """Give a value as dictionaries, lists and scalars, for ``to_dict``."""
     if isinstance(value, Value):
@@ -57,7 +54,7 @@ def plain(value: object) -> Any:
 
 
 class Value:
-    """What the frozen dataclasses of this package share: ``to_dict`` and a bounded ``repr``."""
+    """What the frozen dataclasses of this package share: ``to_dict``, ``repr`` and old pickles."""
 
     __slots__ = ()
 
@@ -66,9 +63,20 @@ class Value:
         return {field.name: plain(getattr(self, field.name)) for field in _fields(self)}
 
     def __repr__(self) -> str:
-        """Give class and fields, long values cut."""
-        fields = ", ".join(f"{f.name}={bounded(getattr(self, f.name))}" for f in _fields(self))
+        """Return class and fields, texts as they are: programs print and parse it."""
+        fields = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in _fields(self))
         return f"{type(self).__name__}({fields})"
+
+
+def _set_state(self: Value, state: object) -> None:
+    """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
+    fields = old_fields(state)
+    names = [field.name for field in _fields(self)]
+    if fields is None:
+        assert isinstance(state, list)
+        fields = dict(zip(names, state, strict=True))
+    for name in names:
+        _set(self, name, fields[name])
 
 
 def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -98,6 +106,8 @@ class SitemapImage(Value):
         _set(self, "geo_location", geo_location)
         _set(self, "title", title)
         _set(self, "license", license_)
+
+    __setstate__ = _set_state
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -132,6 +142,8 @@ class SitemapNewsStory(Value):
         _set(self, "genres", list(genres) if genres else [])
         _set(self, "keywords", list(keywords) if keywords else [])
         _set(self, "stock_tickers", list(stock_tickers) if stock_tickers else [])
+
+    __setstate__ = _set_state
 
     def __hash__(self) -> int:
         return hash((self.title, self.publication_name))
@@ -300,21 +312,23 @@ class SitemapPage:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).of, (self.url, self.fields())
 
+    def __setstate__(self, state: object) -> None:
+        """Take the fields of a page that 1.8.1 has pickled; ours are given to :meth:`of`."""
+        fields = old_fields(state)
+        assert fields is not None
+        self._url = fields.pop("url")
+        self._fields = PageFields(**fields)
+
     def __hash__(self) -> int:
         return hash(self.url)
 
     def __repr__(self) -> str:
-        """Give the URL and the fields that are set, long values cut."""
-        frequency = self.change_frequency
-        fields = [
-            f"url={bounded(self.url)}",
-            f"priority={self.priority}",
-            f"last_modified={self.last_modified}",
-            f"change_frequency={frequency.value if frequency else None}",
-            f"news_story={bounded(self.news_story)}",
-            f"images={bounded(self.images)}",
-        ]
-        return f"SitemapPage({', '.join(fields)})"
+        """Return the fields of 1.8.1, in its form: programs print and parse it."""
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in _PRINTED)
+        return f"SitemapPage({fields})"
+
+
+_PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story", "images")
 
 
 class PageBlock(Protocol):

@@ -21,19 +21,35 @@ a stored document anew each time somebody iterates.
 from __future__ import annotations
 
 import abc
+import logging
 from itertools import chain, islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from usp.objects.page import PageList, bounded
+from usp.names import elsewhere
+from usp.objects.page import PageList, SitemapPage
+from usp.objects.pickles import old_fields
 from usp.objects.problem import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
     from usp.selection import Selection
+else:
+    __getattr__ = elsewhere(__name__)
+
+
+log = logging.getLogger(__name__)
+
+_MAX_REPR = 200
+
+
+def bounded(value: object) -> str:
+    """Return the ``repr`` of a value, cut to a length that a terminal can show."""
+    text = repr(value)
+    return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + "…"
 
 
 @runtime_checkable
@@ -196,6 +212,14 @@ class AbstractSitemap(abc.ABC):
     def __hash__(self) -> int:
         return hash(self.url)
 
+    def __setstate__(self, state: Any) -> None:
+        """Take the state of a node that was pickled here, or by 1.8.1."""
+        fields = old_fields(state)
+        if fields is None:
+            vars(self).update(state)
+        else:
+            type(self).__init__(self, **fields)
+
 
 class InvalidSitemap(AbstractSitemap):
     """A sitemap that was declared but could not be fetched or read.
@@ -221,6 +245,7 @@ class InvalidSitemap(AbstractSitemap):
             failure=failure or (Failure(url, reason) if missing else None),
         )
         self._reason = reason
+        log.info("Invalid sitemap: %s, reason: %s", url, reason)
 
     @property
     def reason(self) -> str:

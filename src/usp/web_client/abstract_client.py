@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from usp.limits import Limits
 
-RETRYABLE_HTTP_STATUS_CODES = frozenset(
-    {400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598}
-)
-"""Answers that may be different if the same thing is asked again."""
+RETRYABLE_HTTP_STATUS_CODES = {
+    400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598
+}  # fmt: skip
+"""Answers that may be different if the same thing is asked again; programs may change the set."""
 
 
 class AbstractWebClientResponse(abc.ABC):  # noqa: B024 - a common name for both kinds of answers

@@ -16,6 +16,7 @@ import urllib3.exceptions
 import urllib3.response
 
 from usp.limits import Limits
+from usp.names import elsewhere
 from usp.web_client import foreign_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -42,6 +43,8 @@ from usp.web_client.zones import Gate, Refused, Zones, host_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+else:
+    __getattr__ = elsewhere(__name__)
 
 log = logging.getLogger(__name__)
 

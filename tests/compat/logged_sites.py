@@ -1,0 +1,165 @@
+"""Websites with something wrong, and what a library logs when it reads them.
+
+``python logged_sites.py`` prints the records of the library that is installed as JSON; run with
+ultimate-sitemap-parser 1.8.1, that is ``logged_by_1_8_1.json``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent.parent)]
+
+from usp.tree import sitemap_tree_for_homepage  # noqa: E402 - the path is set above
+from website import Answer, Site, index, robots, rss, urlset  # noqa: E402
+
+NOWHERE = "http://127.0.0.3:1"  # a port that nobody listens to
+GZIPPED = gzip.compress(urlset("http://h/p").encode())
+
+
+def declared(body, path="/s.xml", **more):
+    """Give a website whose robots.txt declares one sitemap."""
+    return {"/robots.txt": robots(path), path: body, **more}
+
+
+SITES = {
+    "nothing at all": {},
+    "one page": declared(urlset("/p")),
+    "an index": declared(index("/a.xml"), **{"/a.xml": urlset("/p")}),
+    "an index with a missing child": declared(
+        index("/a.xml", "/gone.xml"), **{"/a.xml": urlset("/p")}
+    ),
+    "a missing sitemap": declared(Answer("gone", 404)),
+    "a gone sitemap": declared(Answer("gone", 410)),
+    "a forbidden sitemap": declared(Answer("keep out", 403)),
+    "an unauthorized sitemap": declared(Answer("who?", 401)),
+    "a server error": declared(Answer("<b>oops</b>", 500)),
+    "a busy server": declared(Answer("later", 503)),
+    "a bad request": declared(Answer("what?", 400)),
+    "a passing error": declared([Answer("later", 503), urlset("/p")]),
+    "robots.txt forbidden": {"/robots.txt": Answer("keep out", 403)},
+    "robots.txt with an error": {"/robots.txt": Answer("oops", 500)},
+    "robots.txt is HTML": {"/robots.txt": "<html><body>Hi</body></html>"},
+    "robots.txt without sitemaps": {"/robots.txt": "User-agent: *\nDisallow:\n"},
+    "robots.txt that is empty": {"/robots.txt": ""},
+    "robots.txt with a relative sitemap": {
+        "/robots.txt": "Sitemap: /s.xml\n",
+        "/s.xml": urlset("/p"),
+    },
+    "robots.txt with an empty sitemap": {"/robots.txt": "Sitemap:\n"},
+    "connection refused": declared("", path="/x.xml")
+    | {"/robots.txt": f"Sitemap: {NOWHERE}/s.xml\n"},
+    "connection reset": declared(Answer(hang_up=True)),
+    "bad gzip by name": declared(b"this is not gzip", path="/s.xml.gz"),
+    "plain XML with the name of gzip": declared(urlset("/p"), path="/s.xml.gz"),
+    "truncated gzip": declared(GZIPPED[:60], path="/s.xml.gz"),
+    "gzip": declared(GZIPPED, path="/s.xml.gz"),
+    "bad gzip by type": declared(
+        Answer(b"no gzip", headers={"Content-Type": "application/x-gzip"})
+    ),
+    "no namespace": declared("<urlset><url><loc>{base}/p</loc></url></urlset>"),
+    "an index without a namespace": declared(
+        "<sitemapindex><sitemap><loc>{base}/a.xml</loc></sitemap></sitemapindex>",
+        **{"/a.xml": urlset("/p")},
+    ),
+    "another namespace": declared(
+        '<urlset xmlns="http://example.org/"><url><loc>{base}/p</loc></url></urlset>'
+    ),
+    "a DOCTYPE": declared('<!DOCTYPE urlset [<!ENTITY a "b">]>' + urlset("/p")[21:]),
+    "an unknown root": declared("<catalogue><thing/></catalogue>"),
+    "HTML": declared(
+        "<!DOCTYPE html><html><head><title>x</title></head><body><p>Hi<br></body></html>"
+    ),
+    "XHTML": declared("<html><head><title>x</title></head><body><p>Hi</p></body></html>"),
+    "an empty document": declared(""),
+    "only white space": declared("  \n "),
+    "words": declared("What is this?\nNo idea.\n", path="/s.txt"),
+    "broken XML": declared(urlset("/p", "/q")[:-40]),
+    "a bare ampersand": declared(urlset("<url><loc>{base}/p?a=1&b=2</loc></url>", "/q")),
+    "an undeclared prefix": declared(
+        urlset("<url><loc>{base}/p</loc><image:loc>x</image:loc></url>")
+    ),
+    "an empty loc": declared(urlset("<url><loc></loc></url>", "/q")),
+    "a loc that is no URL": declared(urlset("<url><loc>ftp://h/x</loc></url>", "/q")),
+    "a child that is no URL": declared(
+        index("<sitemap><loc>ftp://h/x.xml</loc></sitemap>", "/a.xml"), **{"/a.xml": urlset("/p")}
+    ),
+    "a child without loc": declared(
+        index("<sitemap><lastmod>2020-01-01</lastmod></sitemap>", "/a.xml"),
+        **{"/a.xml": urlset("/p")},
+    ),
+    "a page without loc": declared(urlset("<url><lastmod>2020-01-01</lastmod></url>", "/q")),
+    "an index that lists itself": declared(index("/s.xml")),
+    "a child that leads back": declared(index("/r.xml"), **{"/r.xml": Answer(redirect="/s.xml")}),
+    "a redirect": declared(Answer(redirect="/a.xml"), **{"/a.xml": urlset("/p")}),
+    "a redirect without end": declared(Answer(redirect="/s.xml")),
+    "an unreadable date": declared(
+        urlset("<url><loc>{base}/p</loc><lastmod>someday</lastmod></url>")
+    ),
+    "an empty date": declared(urlset("<url><loc>{base}/p</loc><lastmod></lastmod></url>")),
+    "an unreadable priority": declared(
+        urlset("<url><loc>{base}/p</loc><priority>high</priority></url>")
+    ),
+    "a priority that is too high": declared(
+        urlset("<url><loc>{base}/p</loc><priority>5</priority></url>")
+    ),
+    "an unknown frequency": declared(
+        urlset("<url><loc>{base}/p</loc><changefreq>often</changefreq></url>")
+    ),
+    "a feed": declared(rss("/p")),
+    "a feed with an unreadable date": declared(
+        '<rss version="2.0"><channel><item><title>t</title><link>{base}/p</link><pubDate>someday</pubDate></item></channel></rss>'
+    ),
+    "a feed item without link": declared(
+        '<rss version="2.0"><channel><item><title>t</title></item></channel></rss>'
+    ),
+    "a feed item without title": declared(
+        '<rss version="2.0"><channel><item><link>{base}/p</link></item></channel></rss>'
+    ),
+    "news without title": declared(
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>{base}/p</loc><n:news><n:publication_date>2020-01-01</n:publication_date></n:news></url></urlset>'
+    ),
+    "bytes that are no UTF-8": declared(urlset("/p\u00e9").encode("latin-1")),
+    "a body cut off": declared(Answer(urlset("/p", "/q"), cut=120)),
+}
+
+
+class Records(logging.Handler):
+    """Keeps what is logged, with the address of the website left out."""
+
+    def __init__(self, site):
+        super().__init__(logging.DEBUG)
+        self.site, self.records = site, []
+
+    def emit(self, record):
+        text = record.getMessage().replace(self.site.base, "{base}")
+        self.records.append([record.name, record.levelname, text])
+
+
+def logged(name, **options):
+    """Read a website and give what was logged: logger, level and text of each record."""
+    logger = logging.getLogger("usp")
+    level = logger.level
+    with Site(SITES[name]) as site:
+        handler = Records(site)
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+        try:
+            tree = sitemap_tree_for_homepage(
+                site.base + "/", use_known_paths=options.get("known", False)
+            )
+            list(tree.all_pages())
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+    return handler.records
+
+
+if __name__ == "__main__":
+    time.sleep = lambda _: None
+    print(json.dumps({name: logged(name) for name in sys.argv[1:] or SITES}, indent=1))

@@ -1,0 +1,80 @@
+"""What ultimate-sitemap-parser 1.8.1 has pickled can be loaded; what it prints, we print.
+
+The folder ``values_of_1_8_1`` was written by 1.8.1; see ``old_values.py``.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from old_values import NODES, VALUES
+
+from usp.objects.page import SitemapPage
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+
+FOLDER = Path(__file__).with_name("values_of_1_8_1")
+PRINTED = json.loads((FOLDER / "printed.json").read_text("utf-8"))
+
+
+def load(name):
+    return pickle.loads((FOLDER / f"{name}.pickle").read_bytes())
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_values_are_printed_as_they_were(name):
+    assert [repr(VALUES[name]), str(VALUES[name])] == PRINTED[name]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_was_pickled_is_printed_as_it_was(name):
+    assert [repr(load(name)), str(load(name))] == PRINTED[name]
+
+
+@pytest.mark.parametrize("name", VALUES | NODES)
+def test_a_pickle_of_1_8_1_is_what_we_would_have_built(name):
+    value = (VALUES | NODES)[name]
+    loaded = load(name)
+    assert type(loaded) is type(value)
+    assert loaded == value
+    if not isinstance(value, list):
+        assert hash(loaded) == hash(value)
+
+
+@pytest.mark.parametrize("name", VALUES | NODES)
+def test_what_was_loaded_can_be_pickled_and_copied_by_us(name):
+    loaded = load(name)
+    for other in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded), copy.copy(loaded)):
+        assert other == loaded
+
+
+@pytest.mark.parametrize("name", [n for n in VALUES if n.endswith(("page", "image", "story"))])
+def test_a_loaded_value_behaves_as_ours(name):
+    loaded = load(name)
+    assert loaded.to_dict() == VALUES[name].to_dict()
+    if isinstance(loaded, SitemapPage):
+        assert (loaded.videos, loaded.mobile, loaded.page_map) == (None, False, None)
+        assert loaded.fields() == VALUES[name].fields()
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_loaded_node_behaves_as_ours(name):
+    loaded, node = load(name), NODES[name]
+    assert isinstance(loaded, AbstractSitemap)
+    assert loaded.to_dict() == node.to_dict()
+    assert list(loaded.all_pages()) == list(node.all_pages())
+    assert list(loaded.all_sitemaps()) == list(node.all_sitemaps())
+    assert loaded.page_count() == len(list(node.all_pages()))
+    assert loaded.problems == []
+    assert [page for _, block in loaded.page_blocks() for page in block.pages()] == list(
+        loaded.all_pages()
+    )
+    assert len(repr(loaded)) < 500
+    invalid = [n for n in (loaded, *loaded.all_sitemaps()) if isinstance(n, InvalidSitemap)]
+    assert loaded.is_complete is not bool(invalid)
+    for sitemap in (loaded, *loaded.all_sitemaps()):
+        if isinstance(sitemap, AbstractPagesSitemap):
+            assert isinstance(sitemap.pages, list)
