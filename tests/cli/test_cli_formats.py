@@ -126,7 +126,7 @@ def test_columns_are_those_that_are_asked_for(run, dated):
         (["-f", "csv", "--columns", "loc"], "there is no column 'loc'; there are url"),
         (["--columns", "url"], "write -f csv"),
         (["-f", "csv", "-u"], "--strip-url is for tabtree and pages"),
-        (["--since", "soon"], "write for example 2024-05-31"),
+        (["--since", "soon"], "--since 'soon' is not a date"),
         (["--include", "re:("], "regular expression that cannot be read"),
         (["--limit", "0"], "--limit"),
     ],

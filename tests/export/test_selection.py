@@ -157,14 +157,14 @@ def test_no_page_is_asked_for_behind_the_last_one():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"since": "soon"}, "since is no date that can be read: 'soon'; write for example"),
-        ({"until": ""}, "until is no date"),
-        ({"until": 2024}, "until is a date or an ISO 8601 text"),
+        ({"since": "soon"}, "since 'soon' is not a date; use for example"),
+        ({"until": ""}, "until '' is not a date"),
+        ({"until": 2024}, "until must be a date or an ISO 8601 text"),
         ({"include": ["re:("]}, "include has a regular expression that cannot be read, 're:\\('"),
         ({"exclude": [""]}, "exclude has an empty pattern"),
         ({"exclude": ["sitemap:"]}, "exclude has an empty pattern"),
-        ({"limit": -1}, "limit is a number of pages"),
-        ({"limit": True}, "limit is a number of pages"),
+        ({"limit": -1}, "limit must be a non-negative integer"),
+        ({"limit": True}, "limit must be a non-negative integer"),
     ],
 )
 def test_what_cannot_be_meant_is_told_at_once(options, said):

@@ -69,6 +69,17 @@ class Teller:
         if len(failures) > _MOST_TOLD:
             click.echo(f"  and {len(failures) - _MOST_TOLD:,} more", err=True)
 
+    def undated(self, count: int) -> None:
+        """Tell how many pages of a period were listed although they have no date."""
+        if not count or self.quiet:
+            return
+        pages = "1 page" if count == 1 else f"{count:,} pages"
+        message = f"{pages} without a date kept; --dated leaves them out"
+        if self.as_json:
+            self._write({"notice": message, "undated": count})
+        else:
+            click.echo(f"usp: {message}", err=True)
+
     @staticmethod
     def _write(told: dict[str, object]) -> None:
         click.echo(json.dumps(told, ensure_ascii=True), err=True)

@@ -11,7 +11,7 @@ from usp.selection.patterns import Patterns, checked
 from usp.selection.run import SelectionRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from usp.objects.page import SitemapPage
@@ -24,9 +24,10 @@ __all__ = ["Selection", "SelectionRun"]
 class Selection:
     """Says which pages of a tree or a stream are wanted.
 
-    ``since`` and ``until`` are about the date of last change; both are included, and a day, month or
-    year without a time is meant as a whole. A date without an offset is taken as UTC. Pages without
-    a date are kept unless ``keep_undated`` is False.
+    ``since`` and ``until`` are about the date of last change, or where a page has none, the date of
+    publication that news and feeds give. Both ends are included, and a day, month or year without a
+    time is meant as a whole. A date without an offset is taken as UTC. Pages with neither date are
+    kept unless ``keep_undated`` is False; ``on_undated`` is told how many were kept for that.
 
     ``include`` and ``exclude`` are patterns for the address of the page: ``*/blog/*`` must match all
     of it, ``/blog/*`` all from the path on, ``re:20[0-9]{2}`` any part. With ``sitemap:`` before
@@ -36,7 +37,8 @@ class Selection:
     With ``unique`` the first page of each address counts, over the whole tree. With ``same_host`` only
     pages of the website's own host do, with or without ``www.``. ``limit`` is how many are given.
 
-    Raises ``ValueError`` for dates and patterns that cannot be read.
+    Raises ``ValueError`` for dates and patterns that cannot be read, and if ``since`` is after
+    ``until``.
     """
 
     since: Moment | None = None
@@ -47,6 +49,7 @@ class Selection:
     unique: bool = False
     same_host: bool = False
     limit: int | None = None
+    on_undated: Callable[[int], object] | None = field(default=None, repr=False, compare=False)
     _first: datetime | None = field(init=False, repr=False, compare=False)
     _end: datetime | None = field(init=False, repr=False, compare=False)
     _pages: Patterns = field(init=False, repr=False, compare=False)
@@ -55,7 +58,7 @@ class Selection:
     def __post_init__(self) -> None:
         given = {name: checked(name, getattr(self, name)) for name in ("include", "exclude")}
         if self.limit is not None and (isinstance(self.limit, bool) or not self.limit >= 0):
-            raise ValueError(f"limit is a number of pages from 0 on, or None: {self.limit!r}")
+            raise ValueError(f"limit must be a non-negative integer or None, not {self.limit!r}")
         values: dict[str, Any] = {
             **given,
             "_first": None if self.since is None else bounds("since", self.since)[0],
@@ -63,6 +66,9 @@ class Selection:
             "_pages": Patterns.of(given, for_sitemaps=False),
             "_sitemaps": Patterns.of(given, for_sitemaps=True),
         }
+        first, end = values["_first"], values["_end"]
+        if first is not None and end is not None and first >= end:
+            raise ValueError(f"since {self.since} is after until {self.until}")
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -94,4 +100,5 @@ class Selection:
             unique=self.unique,
             limit=self.limit,
             host_of=(site or "") if self.same_host else None,
+            on_undated=self.on_undated,
         )

@@ -1,13 +1,16 @@
-"""Dates that are compared: moments in UTC, and the periods that people mean."""
+"""Dates that are compared: of a page, as moments in UTC, and the periods that people mean."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from usp.helpers import parse_iso8601_date
+
+if TYPE_CHECKING:
+    from usp.objects.page import SitemapPage
 
 Moment: TypeAlias = datetime | date | str
 """A date as people give it; a text is read as those of sitemaps are."""
@@ -24,9 +27,7 @@ def bounds(name: str, given: Moment) -> tuple[datetime, datetime]:
         text = given.strip()
         read = parse_iso8601_date(text) if text else None
         if read is None:
-            raise ValueError(
-                f"{name} is no date that can be read: {given!r}; write for example 2024-05-31"
-            )
+            raise ValueError(f"{name} {given!r} is not a date; use for example 2024-05-31")
         whole_day = ":" not in text and (read.hour, read.minute, read.second) == (0, 0, 0)
         moment = read.date() if whole_day and read.tzinfo is None else read
     if isinstance(moment, datetime):
@@ -34,7 +35,7 @@ def bounds(name: str, given: Moment) -> tuple[datetime, datetime]:
         return first, _after(first, timedelta(microseconds=1))
     if not isinstance(moment, date):
         raise ValueError(  # noqa: TRY004 - one exception for all that cannot be read
-            f"{name} is a date or an ISO 8601 text, not {given!r}"
+            f"{name} must be a date or an ISO 8601 text, not {given!r}"
         )
     first = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if _YEAR.fullmatch(text):
@@ -63,6 +64,16 @@ def in_utc(moment: datetime) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         return moment.replace(tzinfo=UTC)
+
+
+def date_of(page: SitemapPage) -> datetime | None:
+    """Return when a page changed, or else when it was published.
+
+    News and feeds say when a story was published, and mostly nothing else.
+    """
+    if page.last_modified is not None or page.news_story is None:
+        return page.last_modified
+    return page.news_story.publish_date
 
 
 @lru_cache(maxsize=8192)

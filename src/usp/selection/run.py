@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
-from usp.selection.dates import in_utc, read_date
+from usp.selection.dates import date_of, in_utc, read_date
 from usp.selection.patterns import of_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
@@ -32,6 +32,7 @@ class SelectionRun:
         unique: bool,
         limit: int | None,
         host_of: str | None,
+        on_undated: Callable[[int], object] | None = None,
     ) -> None:
         self._patterns = patterns
         self._sitemaps = sitemaps
@@ -41,7 +42,9 @@ class SelectionRun:
         self._left = limit
         self._host = None if host_of is None else of_host(host_of)
         self._by_url = bool(patterns) or self._host is not None
-        self._by_date = period != (None, None) or not keep_undated
+        self._on_undated = on_undated
+        self._in_period = period != (None, None)
+        self._by_date = self._in_period or not keep_undated
 
     @property
     def over(self) -> bool:
@@ -64,7 +67,8 @@ class SelectionRun:
             return False
         if self._by_url and not self._wants_url(page.url):
             return False
-        if self._by_date and not self._wants_date(page.last_modified):
+        date = date_of(page) if self._by_date else None
+        if self._by_date and not self._wants_date(date):
             return False
         if self._seen is not None:
             if page.url in self._seen:
@@ -72,6 +76,8 @@ class SelectionRun:
             self._seen.add(page.url)
         if self._left is not None:
             self._left -= 1
+        if date is None:
+            self._tell_undated(1)
         return True
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
@@ -99,21 +105,24 @@ class SelectionRun:
         if self._by_url:
             keep = list(map(self._wants_url, urls))
         texts = None
+        dates: list[datetime | None] = []
         if self._by_date:
             texts = block.texts()
             if texts is None:  # the pages must be asked, and then remember what they said
                 pages = list(block.pages())
-                block, texts = PageList(pages), None
-                dated = [self._wants_date(page.last_modified) for page in pages]
-            elif "lastmod" in texts:
-                dated = [self._wants_date(read_date(text)) for text in texts["lastmod"]]
+                block = PageList(pages)
+                dates = list(map(date_of, pages))
+            elif "lastmod" in texts:  # a block that has columns has no news
+                dates = list(map(read_date, texts["lastmod"]))
             else:
-                dated = [self._keep_undated] * len(urls)
-            keep = [one and other for one, other in zip(keep, dated, strict=True)]
+                dates = [None] * len(urls)
+            wanted = map(self._wants_date, dates)
+            keep = [one and other for one, other in zip(keep, wanted, strict=True)]
         if self._seen is not None:
             keep = [wanted and self._is_new(url) for wanted, url in zip(keep, urls, strict=True)]
         if self._left is not None:
             keep = self._up_to_limit(keep)
+        self._tell_undated(sum(date is None for date in compress(dates, keep)))
         count = sum(keep)
         if count == len(urls):
             return block
@@ -140,10 +149,15 @@ class SelectionRun:
             return False
         return self._patterns.match(url)
 
-    def _wants_date(self, modified: datetime | None) -> bool:
-        if modified is None:
+    def _tell_undated(self, count: int) -> None:
+        """Say how many pages were given although nobody knows whether they are of the period."""
+        if count and self._in_period and self._on_undated is not None:
+            self._on_undated(count)
+
+    def _wants_date(self, date: datetime | None) -> bool:
+        if date is None:
             return self._keep_undated
-        moment = in_utc(modified)
+        moment = in_utc(date)
         if self._first is not None and moment < self._first:
             return False
         return self._end is None or moment < self._end

@@ -12,6 +12,7 @@ import rich_click as click
 
 from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with, end_with_failures, was_read
+from usp.cli.errors import tell
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
@@ -89,6 +90,7 @@ def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: P
     if isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
         log.warning("No sitemaps were found at %s", tree.url)
     sys.stdout.flush()
+    tell.undated(listing.undated.count)
     end_with(tree, start, strict=crawling.strict)
 
 
@@ -113,6 +115,7 @@ def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress:
         else:
             _write_table(pages, listing, start.url, selected=True)
     sys.stdout.flush()
+    tell.undated(listing.undated.count)
     # They are told only if the stream came to its own end.
     end_with_failures(failures, found=found, strict=crawling.strict)
 

@@ -16,6 +16,7 @@ from usp.cli.output import LINES, OUTPUTS
 from usp.export import COLUMNS, FORMATS, format_of
 from usp.export.schema import MissingExtraError, chosen, pyarrow
 from usp.selection import Selection
+from usp.selection.dates import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 _USUAL = "tabtree"
+
+
+class Undated:
+    """Counts the pages without a date that were listed although a period was asked for."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, count: int) -> None:
+        """Count some more."""
+        self.count += count
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,7 @@ class Listing:
     target: Path | None
     columns: tuple[str, ...] | None
     selection: Selection | None
+    undated: Undated
     strip_url: bool
 
     @property
@@ -70,10 +83,11 @@ _OPTIONS = [
     click.option(
         "--since",
         metavar="DATE",
-        help="Only pages that changed on this date or later: 2025, 2025-01-31, or 12h, 7d, 4w ago.",
+        help="Only pages that changed, or were published if nothing says when they changed, on this "
+        "date or later: 2025, 2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept.",
     ),
-    click.option("--until", metavar="DATE", help="Only pages that changed on this date or before."),
-    click.option("--dated", is_flag=True, help="Leave out pages without a date of last change."),
+    click.option("--until", metavar="DATE", help="The same, on this date or before."),
+    click.option("--dated", is_flag=True, help="Leave out pages without a date."),
     click.option(
         "--include",
         multiple=True,
@@ -98,12 +112,20 @@ _AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
-def _ago(text: str | None) -> str | datetime | None:
-    """Read ``7d`` as the time seven days ago; anything else is a date."""
-    match = _AGO.fullmatch(text.strip()) if text else None
-    if match is None:
-        return text
-    return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
+def _moment(name: str, text: str | None) -> str | datetime | None:
+    """Return the time seven days ago for ``7d``; anything else must be a date."""
+    if text is None:
+        return None
+    match = _AGO.fullmatch(text.strip())
+    try:
+        if match is not None:
+            return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
+        bounds(name, text)
+    except (ValueError, OverflowError) as error:
+        raise click.UsageError(
+            f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
+        ) from error
+    return text
 
 
 def list_options(command: F) -> F:
@@ -111,13 +133,13 @@ def list_options(command: F) -> F:
 
     def collected(**values: Any) -> Any:
         given = {name: values.pop(name) for name in _SELECTED}
-        for name in ("since", "until"):
-            given[name] = _ago(given[name])
+        undated = Undated()
         listing = _listing(
             values.pop("output"),
             values.pop("target"),
             values.pop("columns"),
-            _selection(given, dated=values.pop("dated")),
+            _selection(given, undated, dated=values.pop("dated")),
+            undated,
             strip_url=values.pop("strip_url"),
         )
         return command(listing=listing, **values)
@@ -128,9 +150,16 @@ def list_options(command: F) -> F:
     return result  # type: ignore[no-any-return]
 
 
-def _selection(given: dict[str, Any], *, dated: bool) -> Selection | None:
+def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selection | None:
+    period = {name: _moment(name, given[name]) for name in ("since", "until")}
     try:
-        selection = Selection(**given, keep_undated=not dated)
+        Selection(since=period["since"], until=period["until"])
+    except ValueError as error:
+        raise click.UsageError(
+            f"--since {given['since']} is after --until {given['until']}; no page can be of that period"
+        ) from error
+    try:
+        selection = Selection(**{**given, **period}, keep_undated=not dated, on_undated=undated.add)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return None if selection.takes_all else selection
@@ -141,6 +170,7 @@ def _listing(
     target: Path | None,
     columns: str | None,
     selection: Selection | None,
+    undated: Undated,
     *,
     strip_url: bool,
 ) -> Listing:
@@ -159,7 +189,7 @@ def _listing(
         raise click.BadParameter(str(error), param_hint="--columns") from error
     if output == "parquet":
         _check_parquet(target)
-    return Listing(output, target, names, selection, strip_url)
+    return Listing(output, target, names, selection, undated, strip_url)
 
 
 def _format_of(target: Path) -> str:
