@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -120,7 +121,7 @@ def test_progress_counts_what_happens():
     ):
         progress(event)
     assert list(progress.counted(range(2500))) == list(range(2500))
-    line = progress.line().plain
+    line = progress.line()
     assert line.startswith("2 of 3 addresses, 1 sitemaps · 2,500 pages · 1.5 MB, ")
     assert line.endswith(" · i")
 
@@ -134,7 +135,12 @@ def test_sizes_are_written_as_people_read_them(number, text):
 
 
 @pytest.mark.parametrize(("option", "shown"), [([], True), (["-q"], False)])
-def test_progress_is_shown_on_a_terminal_and_nowhere_else(site, option, shown, tmp_path):
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(serve, option, shown, tmp_path):
+    def slowly():
+        time.sleep(0.5)
+        return urlset("http://h/1")
+
+    site = serve({"/sitemap.xml": slowly})
     command = [sys.executable, "-m", "usp.cli", "ls", site, "-f", "pages", *option]
     environment = {**os.environ, "NO_PROXY": "*", "TERM": "xterm", "COLUMNS": "100"}
     ours, theirs = pty.openpty()

@@ -95,8 +95,9 @@ class Crawling:
     def running(self) -> Iterator[Progress]:
         """Log, and show progress, while the block runs."""
         with ExitStack() as stack:
+            shown = stack.enter_context(progress(quiet=self.quiet or tell.as_json))
             stack.enter_context(logging_to(self.log_file, self.verbose))
-            yield stack.enter_context(progress(quiet=self.quiet))
+            yield shown
 
     def tree(
         self,

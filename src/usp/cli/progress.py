@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
-
+from usp.cli.live import can_show, live_line
 from usp.cli.output.text import printable
 from usp.crawl.events import (
     Event,
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_PER_SECOND = 8
 _STEP = 1000  # pages between two looks at the clock
 _MOST_HOSTS = 3
 
@@ -67,8 +62,8 @@ class Progress:
             yield page
         self._pages += waiting
 
-    def line(self) -> Text:
-        """Say how far the work is."""
+    def line(self) -> str:
+        """Return how far the work is, in one line."""
         seconds = max(time.monotonic() - self._started, 0.001)
         looked = self._done + self._failed
         parts = [
@@ -78,26 +73,22 @@ class Progress:
             f"{int(seconds) // 60}:{int(seconds) % 60:02}",
             self._hosts(),
         ]
-        return Text(" · ".join(part for part in parts if part), style="dim", no_wrap=True)
+        return " · ".join(part for part in parts if part)
 
     def _hosts(self) -> str:
-        hosts = [printable(host) for host in dict.fromkeys(self._busy.values())]
+        hosts = [printable(host) for host in dict.fromkeys(list(self._busy.values()))]
         more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
         return ", ".join(hosts[:_MOST_HOSTS]) + more
-
-    def __rich__(self) -> Text:
-        return self.line()
 
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Progress]:
     """Show a live line on the standard error, if that is a terminal and nobody wants quiet."""
     counts = Progress()
-    if quiet or not sys.stderr.isatty():
+    if quiet or not can_show():
         yield counts
         return
-    console = Console(stderr=True, highlight=False, emoji=False)
-    with Live(counts, console=console, refresh_per_second=_PER_SECOND, transient=True):
+    with live_line(counts.line):
         yield counts
 
 

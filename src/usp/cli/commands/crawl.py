@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import time
+from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 from click.exceptions import Exit
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
+from usp.cli import errors
 from usp.cli.crawling import read_limits
 from usp.cli.errors import FAILED
+from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
 from usp.cli.progress import size
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from usp.fleet.progress import FleetProgress
 
-_PER_SECOND = 4
 _EVERY = 30.0  # seconds between two lines of the log
 _LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
 _USUAL = FleetOptions()
@@ -148,9 +146,12 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     run = _read_run(values)
-    with logging_to(values["log_file"], values["verbose"]), _telling(quiet=quiet) as tell:
+    with (
+        _shown(quiet=quiet or errors.tell.as_json) as show,
+        logging_to(values["log_file"], values["verbose"]),
+    ):
         try:
-            summary = crawl_fleet(read_sites(sites), output, run, tell)
+            summary = crawl_fleet(read_sites(sites), output, run, show)
         except (DatasetError, MissingExtraError, SiteListError) as error:
             raise click.ClickException(printable(str(error))) from error
     if not quiet:
@@ -193,38 +194,26 @@ def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
     return dataclasses.replace(FLEET_LIMITS, **changed)
 
 
-class _Live:
-    """What is shown on a terminal."""
-
-    def __init__(self) -> None:
-        self.progress: FleetProgress | None = None
-
-    def __rich__(self) -> Text:
-        line = "" if self.progress is None else printable(self.progress.line())
-        return Text(line, style="dim", no_wrap=True)
-
-
 @contextmanager
-def _telling(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
-    """Tell how far the run is: in a live line on a terminal, else in a line now and then."""
+def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+    """Show how far the run is: in a live line on a terminal, else in a line now and then."""
     if quiet:
         yield lambda _: None
         return
-    if sys.stderr.isatty():
-        live = _Live()
-        console = Console(stderr=True, highlight=False, emoji=False)
-        with Live(live, console=console, refresh_per_second=_PER_SECOND, transient=True):
-            yield lambda progress: setattr(live, "progress", progress)
+    if can_show():
+        latest: deque[FleetProgress] = deque(maxlen=1)
+        with live_line(lambda: printable(latest[0].line()) if latest else ""):
+            yield latest.append
         return
     last = time.monotonic()
 
-    def tell(progress: FleetProgress) -> None:
+    def show(progress: FleetProgress) -> None:
         nonlocal last
         if time.monotonic() - last >= _EVERY:
             last = time.monotonic()
             click.echo(printable(progress.line()), err=True)
 
-    yield tell
+    yield show
 
 
 def _summary(summary: dict[str, Any], output: Path) -> str:

@@ -1,0 +1,127 @@
+"""With a terminal, commands write what they write without one; the live line is nobody's business."""
+
+import re
+import sys
+import time
+
+import pytest
+from cli_documents import index, urlset
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
+
+if sys.platform == "linux":
+    from terminals import run_on_terminal, run_plain, shown
+
+LONG = "{site}/" + "/".join(["a-rather-long-path"] * 12)
+
+
+@pytest.fixture
+def site(serve):
+    """A website that takes long enough for the line to be drawn, with URLs of several lines."""
+
+    def slowly():
+        time.sleep(0.4)
+        return text
+
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/index.xml",
+            "/index.xml": index("{site}/first.xml", "{site}/slow.xml"),
+            "/first.xml": urlset("{site}/one", LONG, "{site}/[/b]"),
+            "/slow.xml": slowly,
+        }
+    )
+    text = urlset(*(f"{site}/{number}" for number in range(3000)), LONG.replace("{site}", site))
+    return site
+
+
+COMMANDS = {
+    "tabtree": ["ls", "{site}"],
+    "pages": ["ls", "{site}", "-f", "pages"],
+    "jsonl": ["ls", "{site}", "-f", "jsonl"],
+    "json": ["ls", "{site}", "-f", "json", "--limit", "2"],
+    "sitemap": ["ls", "{site}/index.xml", "-f", "csv"],
+    "tree": ["tree", "{site}", "-p"],
+    "graph": ["graph", "{site}"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_output_is_that_of_a_run_without_a_terminal(site, name):
+    argv = [word.replace("{site}", site) for word in COMMANDS[name]]
+    plain = run_plain(*argv)
+    assert (plain.returncode, plain.stderr) == (0, b"")
+    for stdout in ("file", "pipe"):
+        ran = run_on_terminal(*argv, stdout=stdout)
+        assert (ran.status, ran.out) == (0, plain.stdout)
+        assert b"addresses" in ran.screen
+        assert shown(ran.screen) == []
+    ran = run_on_terminal(*argv, stdout="terminal")
+    assert ran.status == 0
+    assert b"addresses" in ran.screen
+    lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
+    assert [line.rstrip() for line in shown(ran.screen)] == lines
+
+
+def test_parquet_comes_through_a_pipe_as_it_is(site):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    ran = run_on_terminal("ls", site, "-f", "parquet", stdout="pipe")
+    assert parquet.read_table(arrow.BufferReader(ran.out)).num_rows == 3004
+
+
+def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
+    plain = run_plain("ls", site, "-f", "pages").stdout.decode().splitlines()
+    tail = [sys.executable, "-c", "import sys\nfor line in sys.stdin: print(line, end='')"]
+    ran = run_on_terminal("ls", site, "-f", "pages", stdout="pipe", tail=tail)
+    assert shown(ran.screen) == plain
+
+
+@pytest.mark.parametrize("stdout", ["file", "terminal"])
+def test_the_line_gives_way_to_every_line_of_the_log(serve, stdout):
+    def slowly():
+        time.sleep(0.3)
+        return urlset("http://h/1")
+
+    children = {f"/{number}.xml": slowly for number in range(4)}
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/i.xml",
+            "/i.xml": index(*(f"{{site}}{path}" for path in children), "{site}/missing.xml"),
+            **children,
+        }
+    )
+    argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
+    plain = run_plain(*argv)
+    ran = run_on_terminal(*argv, stdout=stdout)
+    assert b"addresses" in ran.screen
+    told = plain.stderr.decode().splitlines()
+    if stdout == "terminal":
+        told += plain.stdout.decode().splitlines()
+    assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
+
+
+def neutral(line: str) -> str:
+    return re.sub(r"\d+\.\d+|\b\d+ ms|0x[0-9a-f]+", "N", line)
+
+
+def test_a_report_and_the_demo_print_the_same(site, tmp_path):
+    argv = ["report", site, "-o", "out.html"]
+    ran = run_on_terminal(*argv, stdout="file", cwd=tmp_path)
+    assert (ran.out, shown(ran.screen)) == (b"out.html\n", [])
+    ran = run_on_terminal(*argv, stdout="terminal", cwd=tmp_path)
+    assert shown(ran.screen) == ["out.html"]
+    plain = run_plain("demo").stdout.decode().splitlines()
+    ran = run_on_terminal("demo", stdout="terminal")
+    assert list(map(demo_line, shown(ran.screen))) == list(map(demo_line, plain))
+
+
+def demo_line(line: str) -> str:
+    line = re.sub(r"127\.0\.0\.1:\d+", "HOST", line)
+    return re.sub(r"/\S*usp-demo-\w+|, [\d.]+ k?B$", "", line).rstrip()
+
+
+@pytest.mark.parametrize("options", [["-q"], ["--json"]])
+def test_who_wants_quiet_or_json_gets_no_line(site, options):
+    ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
+    assert ran.screen == b""

@@ -1,0 +1,121 @@
+"""Runs commands under a pseudo-terminal, and shows what its screen would show."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from dataclasses import dataclass
+
+USP = [sys.executable, "-m", "usp.cli"]
+_TOKENS = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
+
+
+@dataclass(frozen=True)
+class Ran:
+    status: int
+    out: bytes  # empty if the standard output was the terminal
+    screen: bytes  # what the terminal was sent
+
+
+def environment(**more: str) -> dict[str, str]:
+    given = {**os.environ, "NO_PROXY": "*", "TERM": "xterm-256color", **more}
+    for name in ("COLUMNS", "COV_CORE_SOURCE", "NO_COLOR", "USP_JSON"):
+        given.pop(name, None)
+    return given
+
+
+def run_plain(*argv: str, cwd=None) -> subprocess.CompletedProcess:
+    """Run a command without any terminal."""
+    return subprocess.run(
+        [*USP, *argv], capture_output=True, env=environment(), cwd=cwd, check=False, timeout=120
+    )
+
+
+def run_on_terminal(*argv: str, stdout: str, cwd=None, columns: int = 60, tail=None) -> Ran:
+    """Run a command whose standard error is a terminal.
+
+    ``stdout`` is ``file``, ``pipe`` or ``terminal``: the same one. ``tail`` is a command that reads
+    the pipe and writes to the terminal.
+    """
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    screen = bytearray()
+    reading = threading.Thread(target=_collect, args=(ours, screen))
+    reading.start()
+    told = {"env": environment(), "cwd": cwd, "stderr": theirs, "stdin": theirs}
+    out = b""
+    if stdout == "terminal":
+        process = subprocess.Popen([*USP, *argv], stdout=theirs, **told)
+    elif stdout == "file":
+        read, write = os.memfd_create("out"), None
+        process = subprocess.Popen([*USP, *argv], stdout=read, **told)
+    else:
+        read, write = os.pipe()
+        process = subprocess.Popen([*USP, *argv], stdout=write, **told)
+        os.close(write)
+    second = subprocess.Popen(tail, stdin=read, stdout=theirs, env=told["env"]) if tail else None
+    os.close(theirs)
+    if stdout == "pipe" and second is None:
+        with os.fdopen(read, "rb", closefd=False) as pipe:
+            out = pipe.read()
+    elif second is not None:
+        os.close(read)
+    status = process.wait(120)
+    if second is not None:
+        second.wait(120)
+    elif stdout == "file":
+        os.lseek(read, 0, os.SEEK_SET)
+        with os.fdopen(read, "rb", closefd=False) as file:
+            out = file.read()
+    if stdout != "terminal" and second is None:
+        os.close(read)
+    reading.join(60)
+    os.close(ours)
+    return Ran(status, out, bytes(screen))
+
+
+def _collect(descriptor: int, screen: bytearray) -> None:
+    while True:
+        try:
+            chunk = os.read(descriptor, 1 << 16)
+        except OSError:  # the other end is closed
+            return
+        if not chunk:
+            return
+        screen += chunk
+
+
+def shown(screen: bytes) -> list[str]:
+    """Give the lines that stand on the screen in the end, however wide they are.
+
+    A line that is written over without having been cleared is marked.
+    """
+    lines, row, column = [""], 0, 0
+    for code, letter, back, down, text in _TOKENS.findall(screen.decode()):
+        if letter == "K":
+            kept = "" if code == "2" else lines[row][:column]
+            lines[row] = kept
+        elif letter == "A":
+            row = max(0, row - int(code or 1))
+        elif letter and letter in "mhl":
+            pass
+        elif letter:
+            raise AssertionError(f"nobody knows \\x1b[{code}{letter}")
+        elif back:
+            column = 0
+        elif down:
+            row, column = row + 1, 0
+            lines += [""] * (row + 1 - len(lines))
+        else:
+            line = lines[row].ljust(column)
+            new = f"«written over»{text}" if len(line) > column else text
+            lines[row] = line[:column] + new + line[column + len(new) :]
+            column += len(new)
+    return lines if lines[-1] else lines[:-1]
