@@ -21,7 +21,16 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["formats"],
     ["selection"],
     ["objects"],
-    ["helpers", "exceptions", "limits", "names", "beside", "web_client.abstract_client", ""],
+    [
+        "helpers",
+        "exceptions",
+        "limits",
+        "names",
+        "beside",
+        "shortage",
+        "web_client.abstract_client",
+        "",
+    ],
 ]
 
 DEFERRED = {  # imports inside functions, and why they may point up or wait

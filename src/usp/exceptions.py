@@ -5,11 +5,17 @@
     Exception
     ├── SitemapException              a caller's mistake, such as a homepage that is no HTTP URL
     │   └── SitemapXMLParsingException
+    ├── LocalShortageError            this machine is out of descriptors, memory or disk; an ``OSError``
     ├── GunzipException               data handed to ``helpers.gunzip`` is not gzip
     └── StripURLToHomepageException   a URL handed to ``helpers.strip_url_to_homepage`` has no host
 
 What a website sends never raises: it becomes an ``InvalidSitemap`` or a ``Problem`` in the tree.
 """
+
+from __future__ import annotations
+
+import errno
+from typing import ClassVar
 
 
 class SitemapException(Exception):  # noqa: N818 - the name existing programs catch
@@ -18,6 +24,36 @@ class SitemapException(Exception):  # noqa: N818 - the name existing programs ca
 
 class SitemapXMLParsingException(SitemapException):
     """An XML document that cannot be read as a sitemap."""
+
+
+class LocalShortageError(OSError):
+    """This machine has run out of descriptors, memory or disk; the message says what to do.
+
+    ``errno`` is one of :attr:`ADVICE`.
+    """
+
+    ADVICE: ClassVar[dict[int, str]] = {
+        errno.EMFILE: "too many open files in this process: raise its limit (ulimit -n)"
+        " or fetch less at a time",
+        errno.ENFILE: "too many open files on this machine: close other programs"
+        " or fetch less at a time",
+        errno.ENOMEM: "out of memory: fetch less at a time, or lower the limits",
+        errno.ENOBUFS: "out of memory for network buffers: fetch less at a time",
+        errno.ENOSPC: "no space left for temporary files: free some, or set TMPDIR to another disk",
+        errno.EDQUOT: "disk quota reached by temporary files: free some,"
+        " or set TMPDIR to another disk",
+    }
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code, self.ADVICE[code])
+
+    def __reduce__(self) -> tuple[type[LocalShortageError], tuple[int]]:
+        return type(self), (self.args[0],)
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether waiting may help: descriptors come back, a full disk does not empty itself."""
+        return self.errno not in {errno.ENOSPC, errno.EDQUOT}
 
 
 class GunzipException(Exception):  # noqa: N818 - the name existing programs catch

@@ -37,7 +37,16 @@ from usp.crawl.hosts import Hosts
 from usp.crawl.pages import StoredPages
 from usp.crawl.places import Doc, Place
 from usp.crawl.queue import Queue
-from usp.crawl.retry import DECLARED, PROBE, explain, kind_of, log_failure
+from usp.crawl.retry import (
+    DECLARED,
+    PROBE,
+    SHORTAGE_PAUSE,
+    SHORTAGE_SECONDS,
+    explain,
+    kind_of,
+    log_failure,
+)
+from usp.exceptions import LocalShortageError
 from usp.formats.document import Role
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problem
@@ -91,6 +100,7 @@ class Crawl:
         self._queue = Queue[Doc](per_host)
         self._hosts = Hosts()
         self._ends_at: float | None = None
+        self._short_since: float | None = None  # of something on this machine
         self._pages = 0
         self._walk: Iterator[Place] | None = None
         self._pumping = False
@@ -254,6 +264,10 @@ class Crawl:
         """Take what an order has led to."""
         doc = self._docs[order.role, order.url]
         doc.active = False
+        if isinstance(result, Failed) and result.error.shortage is not None:
+            self._wait_out(doc, result.error.shortage, now)
+            return
+        self._short_since = None
         given_up = self._hosts.given_up(doc.origin) is not None
         self._judge_host(doc, result, now)
         self._queue.done(doc)
@@ -271,6 +285,21 @@ class Crawl:
                 return
             result = doc.partial or result
         self._settle(doc, result)
+
+    def _wait_out(self, doc: Doc, code: int, now: float) -> None:
+        """Ask again for what could not be fetched for want of something here; nobody is blamed.
+
+        Raises :class:`LocalShortageError` if waiting does not help.
+        """
+        self._queue.done(doc)
+        if self._short_since is None:
+            self._short_since = now
+        shortage = LocalShortageError(code)
+        if not shortage.may_pass or now - self._short_since > SHORTAGE_SECONDS:
+            raise shortage
+        if doc.result is None:
+            doc.attempt -= 1
+            self._queue.put(doc, not_before=now + SHORTAGE_PAUSE)
 
     def _pause(self, doc: Doc, error: WebClientErrorResponse) -> float | None:
         """Give the seconds until a document is asked for again, or None if it is not."""

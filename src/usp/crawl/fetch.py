@@ -14,6 +14,7 @@ from usp.formats.parser import ChildEntry
 from usp.limits import DEFAULT
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
+from usp.shortage import shortage_of
 from usp.store import Exchange, SpoolFull
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
@@ -283,7 +284,7 @@ class Reception:
 
     def fail(self, error: BaseException) -> Received | Failed:
         """Say what came before a client made a mistake; a stream may have read it already."""
-        if self._writer.size:
+        if self._writer.size and shortage_of(error) is None:
             return self.end(f"{type(error).__name__}: {error}")
         self._writer.discard()
         self._end_arrival()
@@ -311,8 +312,10 @@ def no_response() -> Failed:
 
 
 def mistake(error: BaseException) -> Failed:
-    """Say that a client or a disk has failed in a way that it should not."""
-    return Failed(WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False))
+    """Return the failure of a client or a disk that failed in a way that it should not."""
+    failure = WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False)
+    failure.shortage = shortage_of(error)
+    return Failed(failure)
 
 
 def fetch_document(

@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from usp import shortage
 from usp.crawl.fetch import (
     Arrival,
     Failed,
@@ -85,8 +86,7 @@ class LoopDriver:
     async def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
         crawl = self._crawl
-        room = self._patience.room(self._most - self._busy)
-        for order in crawl.next_fetches(room, time.monotonic()):
+        for order in self._patience.orders(self._most - self._busy):
             self._busy += 1
             task = asyncio.create_task(self._obey(order))
             self._tasks.add(task)
@@ -107,6 +107,7 @@ class LoopDriver:
                 crawl.arriving(order, what)
             else:
                 self._busy -= 1
+                shortage.give_back(1)
                 crawl.finished(order, what, time.monotonic())
         self._tell()
 

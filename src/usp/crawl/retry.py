@@ -75,6 +75,11 @@ PROBE = RetryPolicy(connection=2, busy=2, server=2)
 """For known paths, which most often lead nowhere."""
 
 
+SHORTAGE_PAUSE = 0.2
+SHORTAGE_SECONDS = 30.0
+"""How long a crawl waits for what this machine is short of, and after how long it tries again."""
+
+
 def get_with_retries(
     url: str, web_client: AbstractWebClient, policy: RetryPolicy, *, quiet_404: bool = False
 ) -> AbstractWebClientResponse:

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from usp import shortage
 from usp.crawl.fetch import Arrival, fetch_document, mistake
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ThreadDriver:
     def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take one piece of news; ``wait`` for it unless there is some."""
         crawl, hands = self._crawl, self._hands
-        for order in crawl.next_fetches(self._patience.room(hands.room()), time.monotonic()):
+        for order in self._patience.orders(hands.room()):
             hands.start(order)
         self._tell()
         if crawl.complete:
@@ -74,6 +75,7 @@ class ThreadDriver:
         if isinstance(what, Arrival):
             crawl.arriving(order, what)
         else:
+            shortage.give_back(1)
             crawl.finished(order, what, time.monotonic())
         self._tell()
 
@@ -98,9 +100,18 @@ class Patience:
         self._ends_at: float | None = None
         self._others_at: float | None = None
         self._alone = True  # whether the others still wait
+        self._starved = False  # whether there were fewer descriptors than room
 
-    def room(self, room: int) -> int:
-        """Give how many requests may begin now, of those that there is room for."""
+    def orders(self, room: int) -> list[Fetch]:
+        """Return what is to be fetched now, as far as there is room and a descriptor for it."""
+        wanted = self._room(room)
+        granted = shortage.begin(wanted)
+        orders = self._crawl.next_fetches(granted, time.monotonic())
+        shortage.give_back(granted - len(orders))
+        self._starved = granted < wanted
+        return orders
+
+    def _room(self, room: int) -> int:
         if self._others_at is None:
             self._others_at = time.monotonic() + _HEAD_START
             return min(room, 1)
@@ -119,6 +130,8 @@ class Patience:
         wake_at = crawl.wake_at(room=room)
         if self._alone and self._others_at is not None:
             wake_at = self._others_at if wake_at is None else min(wake_at, self._others_at)
+        if self._starved:  # whoever closes a descriptor may not tell us
+            wake_at = min(now + shortage.PAUSE, wake_at or now + shortage.PAUSE)
         return None if wake_at is None else max(0.0, wake_at - now)
 
 

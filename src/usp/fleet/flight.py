@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.fleet.extras import need
 from usp.fleet.site import SiteCrawl
+from usp.shortage import descriptor_limit
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _RESOLVERS = 64
 """Threads that look up names: names take long, and each waits for its own."""
+
+_DESCRIPTORS = 4
+"""What a site needs at least: connections, and a file for what is too large for memory."""
+
+_DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 
 _UNREAD = 64 << 20
 """Bytes of documents that wait to be read before another site is begun."""
@@ -47,6 +53,7 @@ class Flight:
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
+        self._failure: BaseException | None = None
         self._stopped = threading.Event()
 
     def results(self) -> Generator[Item | None]:
@@ -95,18 +102,24 @@ class Flight:
 
     async def _crawl(self) -> None:
         loop = asyncio.get_running_loop()
-        loop.set_default_executor(ThreadPoolExecutor(_RESOLVERS, "usp-fleet-names"))
+        limit = descriptor_limit()
+        self._most = self._options.in_flight
+        resolvers = _RESOLVERS
+        if limit is not None:
+            self._most = max(1, min(self._most, limit // _DESCRIPTORS))
+            resolvers = max(1, min(resolvers, limit // _DESCRIPTORS_TO_A_NAME))
+        loop.set_default_executor(ThreadPoolExecutor(resolvers, "usp-fleet-names"))
         self._reading = asyncio.Lock()
         self._change = asyncio.Event()
         more = True
         with ThreadPoolExecutor(1, "usp-fleet-sites") as feeder:
             pull: asyncio.Future[Any] | None = None
-            while not self._stopped.is_set():
+            while not self._stopped.is_set() and self._failure is None:
                 self._begin()
                 if more and pull is None and self._has_room():
                     pull = loop.run_in_executor(feeder, next, self._batches, None)
                 if not more and not self._tasks:
-                    return
+                    break
                 change = asyncio.ensure_future(self._change.wait())
                 waits: set[asyncio.Future[Any]] = {change} if pull is None else {change, pull}
                 await asyncio.wait(waits, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
@@ -119,14 +132,16 @@ class Flight:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._failure is not None:
+            raise self._failure
 
     def _has_room(self) -> bool:
-        room = len(self._tasks) < self._options.in_flight and not self._ready
+        room = len(self._tasks) < self._most and not self._ready
         return room and (self._unread < _UNREAD or not self._tasks)
 
     def _begin(self) -> None:
         """Begin as many sites as there is room for; those whose key is busy wait for it."""
-        while self._ready and len(self._tasks) < self._options.in_flight:
+        while self._ready and len(self._tasks) < self._most:
             if self._unread >= _UNREAD and self._tasks:
                 return
             site, key = self._ready.popleft()
@@ -140,6 +155,8 @@ class Flight:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        if not task.cancelled() and self._failure is None:
+            self._failure = task.exception()  # not about a site: that would be a row
         self._change.set()
 
     async def _sites(self, site: str, key: str) -> None:

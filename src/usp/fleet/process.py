@@ -8,7 +8,9 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
+from usp.exceptions import LocalShortageError
 from usp.fleet.worker import crawl_into
+from usp.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +42,16 @@ def work(
         ):
             line.tell("done", rows)
     except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
-        line.tell("broken", f"{type(error).__name__}: {error}")
+        line.tell("broken", _words(error))
     else:
         line.tell("over", None)
+
+
+def _words(error: Exception) -> str:
+    code = shortage_of(error)
+    if code is not None:
+        return LocalShortageError.ADVICE[code]
+    return f"{type(error).__name__}: {error}"
 
 
 class _Line:

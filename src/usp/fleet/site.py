@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.aio import sitemap_tree_for_homepage
 from usp.crawl.events import SitemapReceived, SitemapStarted
-from usp.exceptions import SitemapException
+from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.sitemap import (
@@ -25,6 +25,7 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
+from usp.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -100,6 +101,8 @@ class SiteCrawl:
                 )
         except TimeoutError:
             self._reason = self._options.limits.reached("seconds")
+        except LocalShortageError:
+            raise  # no fault of the site: it is crawled again
         except SitemapException as error:
             self._reason = f"{error} Write for example https://example.org/"
         except Exception as error:  # noqa: BLE001 - one site must not end the others
@@ -116,7 +119,10 @@ class SiteCrawl:
                     yield "pages", batch
                 total = sum(self._counts.values())
                 rows = list(self._sitemaps(self._tree))
-            except Exception as error:  # noqa: BLE001 - the same
+            except Exception as error:
+                code = shortage_of(error)
+                if code is not None:
+                    raise LocalShortageError(code) from error
                 self._reason = f"the pages could not be read: {type(error).__name__}: {error}"
                 total = sum(self._counts.values())
         for at in range(0, len(rows), _MOST_ROWS):

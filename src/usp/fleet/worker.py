@@ -13,6 +13,7 @@ from usp.fleet.job import crawl_tables
 from usp.fleet.locks import working
 from usp.fleet.tables import rows_of
 from usp.fleet.writer import GROUP_SECONDS, GroupWriter
+from usp.shortage import more_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +70,8 @@ def _as_a_worker() -> Iterator[None]:
     logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
     gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
     try:
-        yield
+        with more_descriptors():
+            yield
     finally:
         logger.setLevel(level)
         gc.set_threshold(*thresholds)

@@ -109,6 +109,9 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     blocked: bool = False
     """Whether the server seems to turn robots away."""
 
+    shortage: int | None = None
+    """The errno if this machine was short of something, and the request never left it."""
+
     def __init__(self, message: str, retryable: bool) -> None:
         super().__init__()
         self._message = message

@@ -13,6 +13,7 @@ from requests.utils import requote_uri
 from urllib3.util import parse_url
 
 from usp.limits import Limits
+from usp.shortage import shortage_of
 from usp.web_client import aiohttp_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -292,6 +293,11 @@ def _connection_error(
     if deadline is not None and time.monotonic() >= deadline[0]:
         failure = WebClientErrorResponse(deadline[1], retryable=False)
         failure.silent = asked
+        return failure
+    shortage = shortage_of(error)
+    if shortage is not None:
+        failure = WebClientErrorResponse(message_of(error), retryable=True)
+        failure.shortage = shortage
         return failure
     connecting = isinstance(error, aiohttp.ClientConnectorError)
     aborted = not connecting and isinstance(

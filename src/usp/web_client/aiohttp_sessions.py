@@ -11,6 +11,7 @@ import aiohttp
 import aiohttp.abc
 import requests.utils
 
+from usp.shortage import scarce
 from usp.web_client.identity import SECRET_HEADERS
 from usp.web_client.zones import Refused, host_in, literal_of
 
@@ -73,6 +74,8 @@ class _Connector(aiohttp.TCPConnector):
         if literal is not None:  # which no resolver is asked about
             self._gate.admit(req.url.raw_host, str(literal))
         connection = await super().connect(req, *args, **options)
+        if connection.protocol is not None and scarce():
+            connection.protocol.force_close()  # after this answer: others wait for a descriptor
         peer = _peer(connection.transport)
         if peer is not None:
             try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib3.util import parse_url
 
 import usp
+from usp.shortage import scarce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,8 @@ class Identity:
         headers = {"Accept-Encoding": _ENCODINGS}
         if self._user_agent is not None or not names_itself:
             headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
+        if scarce():  # a connection that is kept for later is missing elsewhere now
+            headers["Connection"] = "close"
         home = self.is_home(url)
         headers.update(
             (name, value)

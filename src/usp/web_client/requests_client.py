@@ -17,6 +17,7 @@ import urllib3.response
 
 from usp.limits import Limits
 from usp.names import elsewhere
+from usp.shortage import shortage_of
 from usp.web_client import foreign_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -416,6 +417,11 @@ def _connection_error(
     ``asked`` is whether it is the host that was asked, and not one it redirected to.
     """
     message = message_of(error)
+    shortage = shortage_of(error)
+    if shortage is not None:
+        failure = RequestsWebClientErrorResponse(message, retryable=True)
+        failure.shortage = shortage
+        return failure
     cause = _cause(error)
     nobody = isinstance(error, requests.ConnectTimeout) or isinstance(
         cause, urllib3.exceptions.NewConnectionError

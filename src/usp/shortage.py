@@ -1,0 +1,165 @@
+"""What this machine runs out of: descriptors, memory, disk. It is never the fault of a website.
+
+Requests are begun only while there are descriptors for them (:func:`room`). What fails all the same for
+want of them is recognised by :func:`shortage_of`: the crawl waits and asks again, and ends with a
+:class:`LocalShortageError` if that does not help.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from usp.exceptions import LocalShortageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+try:
+    import resource as _module
+except ImportError:  # pragma: no cover - Windows has no such limit
+    _resource: Any = None
+else:
+    _resource = _module
+
+PAUSE = 0.2
+"""Seconds after which somebody who needs a descriptor looks again."""
+
+_ENOUGH = 1 << 16  # a limit as high as this is never reached by requests
+_FRESH = 0.02  # seconds for which a count of open descriptors is good
+_YOUNG = 0.5  # seconds in which a request that has begun may not have its descriptor yet
+_LEFT_FOR_OTHERS = 4  # one in so many descriptors is for files, names and whoever else needs some
+_SCARCE = 2  # from one in so many on, connections are not kept for later
+
+
+def shortage_of(error: BaseException) -> int | None:
+    """Return the errno of the shortage that an exception tells of, if any of its causes does."""
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        cause = waiting.pop()
+        if not isinstance(cause, BaseException) or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        if isinstance(cause, MemoryError):
+            return errno.ENOMEM
+        if isinstance(cause, socket.gaierror):
+            # Looking up a name needs a descriptor too, and does not say so when there is none.
+            if _left() == 0:
+                return errno.EMFILE
+        elif isinstance(cause, OSError) and cause.errno in LocalShortageError.ADVICE:
+            return cause.errno
+        waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
+    return None
+
+
+# Descriptors ------------------------------------------------------------------------------------------
+
+
+class _Descriptors:
+    """Counts the open descriptors of this process, those included that requests will need soon."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counted_at = 0.0
+        self._limit: int | None = None
+        self._open = 0
+        self._begun: deque[float] = deque()
+
+    def _count(self, now: float) -> None:
+        while self._begun and self._begun[0] < now - _YOUNG:
+            self._begun.popleft()
+        if now - self._counted_at >= _FRESH:
+            self._counted_at = now
+            self._limit = _limit()
+            self._open = 0 if self._limit is None else _open_descriptors()
+
+    def begin(self, wanted: int) -> int:
+        """Return how many of the wanted requests may begin now, and take note of them."""
+        with self._lock:
+            now = time.monotonic()
+            self._count(now)
+            if self._limit is None:
+                return wanted
+            most = self._limit - self._limit // _LEFT_FOR_OTHERS
+            granted = max(0, min(wanted, most - self._open - len(self._begun)))
+            self._begun.extend([now] * granted)
+            return granted
+
+    def give_back(self, count: int) -> None:
+        """Take back the note of requests that have ended, or have not begun after all."""
+        with self._lock:
+            for _ in range(min(count, len(self._begun))):
+                self._begun.pop()
+
+    def scarce(self) -> bool:
+        with self._lock:
+            self._count(time.monotonic())
+            return self._limit is not None and self._open > self._limit // _SCARCE
+
+
+_descriptors = _Descriptors()
+
+begin = _descriptors.begin
+give_back = _descriptors.give_back
+scarce = _descriptors.scarce
+
+
+def descriptor_limit() -> int | None:
+    """Return how many descriptors this process may have open; None if that need not concern anybody."""
+    return _limit()
+
+
+def _limit() -> int | None:
+    if _resource is None:
+        return None
+    soft: int = _resource.getrlimit(_resource.RLIMIT_NOFILE)[0]
+    return None if soft == _resource.RLIM_INFINITY or soft >= _ENOUGH else soft
+
+
+def _open_descriptors() -> int:
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with contextlib.suppress(OSError):
+            return len(os.listdir(folder))  # noqa: PTH208 - names only, no paths
+    # Listing them takes a descriptor: there is none, or no such folder.
+    return 0 if _can_open() else (_limit() or 0)
+
+
+def _can_open() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
+def _left() -> int | None:
+    limit = _limit()
+    return None if limit is None else max(0, limit - _open_descriptors())
+
+
+@contextlib.contextmanager
+def more_descriptors() -> Iterator[None]:
+    """Let this process have as many descriptors open as it may allow itself, and set that back."""
+    if _resource is None:
+        yield
+        return
+    before = _resource.getrlimit(_resource.RLIMIT_NOFILE)
+    soft, hard = before
+    wanted = _ENOUGH if hard == _resource.RLIM_INFINITY else min(hard, _ENOUGH)
+    if soft == _resource.RLIM_INFINITY or soft >= wanted:
+        yield
+        return
+    with contextlib.suppress(OSError, ValueError):
+        _resource.setrlimit(_resource.RLIMIT_NOFILE, (wanted, hard))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            _resource.setrlimit(_resource.RLIMIT_NOFILE, before)
