@@ -25,6 +25,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "helpers",
         "exceptions",
         "limits",
+        "display",
         "names",
         "beside",
         "shortage",

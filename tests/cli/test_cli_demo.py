@@ -24,7 +24,7 @@ def test_the_demo_ends_by_itself_and_shows_everything(run):
         r"/blog/feed\.rss  RSS: 2 pages",
         r"/places\.txt  text: 3 pages",
         r"/sitemap-news\.xml  XML: 2 pages with 2 stories",
-        r"21 pages in 11 sitemaps; 1 sitemap failed",
+        r"21 pages in 12 sitemaps; 2 failures, 7 problems",
     ):
         assert re.search(part, ended.out), part
     assert "usp tree" in ended.lines[-1]
@@ -72,4 +72,4 @@ def test_a_tree_view_lets_no_markup_and_no_escapes_through():
     child = view.children[0]
     assert str(child.label) == "/[red]%1B"
     assert str(child.children[0].label) == "failed: [bold]%1B[2J it failed"
-    assert summary(tree) == "0 pages in 0 sitemaps; 1 sitemap failed, 0 problems on the way."
+    assert summary(tree) == "0 pages in 1 sitemap; 1 failure, 0 problems."

@@ -50,7 +50,9 @@ def test_the_readme_shows_what_the_demo_prints(run):
     def neutral(text: str) -> str:
         text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
         text = re.sub(r"at: .*report.html", "at: PATH", text)
-        return re.sub(r"[\d.]+ k?B$", "SIZE", text, flags=re.MULTILINE).strip()  # of the port too
+        return re.sub(
+            r"[\d.]+ (?:Ki)?B$", "SIZE", text, flags=re.MULTILINE
+        ).strip()  # of the port too
 
     shown = [block for block in blocks(README) if block.startswith("http://127.0.0.1:")]
     assert [neutral(block) for block in shown] == [neutral(run("demo").out)]

@@ -41,7 +41,7 @@ def test_long_runs_of_sitemaps_are_cut_short_unless_all_are_wanted(run, many):
     assert "… 23 more sitemaps with 23 pages" in short.out
     assert short.out.count("part-") == 7
     assert everything.out.count("part-") == 30
-    assert "30 pages in 31 sitemaps; 0 sitemaps failed." in short.out
+    assert "30 pages in 31 sitemaps; 0 failures." in short.out
 
 
 def test_the_depth_is_how_many_levels_are_shown(run, many):

@@ -155,7 +155,7 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     with crawl._shown(quiet=False) as show:
         show(progress)
         time.sleep(0.5)
-    assert "slowest http://a/ 2 s" in terminal.getvalue()
+    assert "slowest http://a/ 2.0 s" in terminal.getvalue()
 
 
 # Statistics -----------------------------------------------------------------------------------------

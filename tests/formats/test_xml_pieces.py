@@ -143,7 +143,7 @@ def test_problems_are_kept_up_to_a_number_and_then_counted():
     *kept, last = problems.listed()
     assert len(kept) == MAX_PROBLEMS
     assert all(len(problem.excerpt) < 150 for problem in kept)
-    assert last == Problem("5 more problems", lost=5)
+    assert last == Problem("bad", lost=5, times=5)
     assert sum(problem.lost for problem in problems.listed()) == MAX_PROBLEMS + 5
 
 

@@ -18,7 +18,7 @@ from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, write_report, write_whole
 from usp.report.summary import summarise
-from usp.report.text import duration, shown_text, shown_url, size
+from usp.report.text import shown_text, shown_url
 from usp.report.treedata import packed_tree
 
 LIMIT = 2_000_000
@@ -226,16 +226,6 @@ def test_text_is_shown_on_one_line_and_cut():
     assert shown_text("a\n\tb \u202e\x1b[0m") == "a b \\u{202e}\\u{1b}[0m"
     assert len(shown_text("x" * 1000)) == 200
     assert len(shown_url("x" * 1000)) == 300
-
-
-def test_sizes_and_times_have_units():
-    assert [size(n) for n in (0, 2048, 5 << 20, 3 << 30)] == [
-        "0 B",
-        "2.0 KiB",
-        "5.0 MiB",
-        "3.0 GiB",
-    ]
-    assert [duration(s) for s in (0.0123, 5, 600)] == ["12 ms", "5.0 s", "10.0 min"]
 
 
 def test_problems_that_were_looked_for_in_some_sitemaps_are_counted_with_that_word(monkeypatch):

@@ -164,8 +164,13 @@ def test_problems_are_listed_to_a_number_and_counted_beyond_it():
     damaged = (f"<loc>{SITE}/{at}</loc><priority>{at + 2}</priority>" for at in range(300))
     summary = summarise(sitemap("a.xml", *damaged))
     assert summary.totals.problems == 300
-    assert len(summary.problems.listed) == problems.MAX_LISTED
-    assert summary.problems.kinds["priority is not a number from 0 to 1"].count == 200
+    (kind,) = summary.problems.kinds.values()
+    assert (kind.message, kind.count, kind.sitemaps) == (
+        "priority is not a number from 0 to 1",
+        300,
+        1,
+    )
+    assert len(kind.examples) == problems.MAX_EXAMPLES
 
 
 def test_kinds_of_problems_beyond_a_number_are_put_together(monkeypatch):

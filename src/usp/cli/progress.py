@@ -17,6 +17,7 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
+from usp.display import clock, counted, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,10 +68,10 @@ class Progress:
         seconds = max(time.monotonic() - self._started, 0.001)
         looked = self._done + self._failed
         parts = [
-            f"{looked:,} of {self._known:,} addresses, {self._done:,} sitemaps",
-            f"{self._pages:,} pages" if self._pages else "",
+            f"{looked:,} of {counted(self._known, 'address')}, {counted(self._done, 'sitemap')}",
+            counted(self._pages, "page") if self._pages else "",
             f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
-            f"{int(seconds) // 60}:{int(seconds) % 60:02}",
+            clock(seconds),
             self._hosts(),
         ]
         return " · ".join(part for part in parts if part)
@@ -90,16 +91,6 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         return
     with live_line(counts.line):
         yield counts
-
-
-def size(number: int) -> str:
-    """Give a number of bytes as people read it."""
-    value = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:  # noqa: PLR2004
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"  # noqa: PLR2004
-        value /= 1000
-    return f"{value:.1f} TB"
 
 
 def _host(url: str) -> str:

@@ -11,8 +11,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from usp.cli.output.text import printable, shown_below
-from usp.cli.progress import size
+from usp.display import counted, size
 from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.objects.problem import how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
@@ -83,19 +84,23 @@ class _View:
             view.add(Text(f"{word}: {self._short(sitemap.reason)}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
             for problem in sitemap.problems:
-                cost = f" ({_many(problem.lost, 'entry')} lost)" if problem.lost else ""
+                cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
                 view.add(Text(f"problem: {self._short(str(problem))}{cost}", style="yellow"))
         else:
             for failure in sitemap.failures():
                 view.add(Text(f"incomplete: {self._short(failure.reason)}", style="yellow"))
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
-            view.add(Text(f"… {_many(len(list(sitemap.all_sitemaps())), 'sitemap')}", style="dim"))
+            view.add(
+                Text(f"… {counted(len(list(sitemap.all_sitemaps())), 'sitemap')}", style="dim")
+            )
             return
         below = None if depth is None else depth - 1
         for child, run in self._runs(children):
             if child is None:
-                view.add(Text(f"… {_many(len(run), 'more sitemap')}{self._sum(run)}", style="dim"))
+                view.add(
+                    Text(f"… {counted(len(run), 'more sitemap')}{self._sum(run)}", style="dim")
+                )
             else:
                 self._add(view.add(self._label(child, self._shown)), child, below)
 
@@ -115,7 +120,7 @@ class _View:
     def _sum(self, run: list[AbstractSitemap]) -> str:
         if not self._read:
             return ""
-        return f" with {_many(sum(sitemap.page_count() for sitemap in run), 'page')}"
+        return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
 
     def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
         holds = self._holds(sitemap)
@@ -127,12 +132,14 @@ class _View:
             return ""
         kind = _KINDS.get(type(sitemap))
         if isinstance(sitemap, AbstractIndexSitemap):
-            counted = _many(len(sitemap.sub_sitemaps), "sitemap")
+            website = isinstance(sitemap, IndexWebsiteSitemap)
+            below = sitemap.sitemap_count() if website else len(sitemap.sub_sitemaps)
+            held = counted(below, "sitemap")
         elif self._read:
-            counted = _contents(sitemap)
+            held = _contents(sitemap)
         else:
-            counted = ""
-        parts = [f"{kind}: {counted}" if kind and counted else kind or counted]
+            held = ""
+        parts = [f"{kind}: {held}" if kind and held else kind or held]
         if sitemap.size is not None:
             parts.append(size(sitemap.size))
         return ", ".join(part for part in parts if part)
@@ -165,10 +172,10 @@ def _contents(sitemap: AbstractSitemap) -> str:
                     days.append(page.last_modified.date().isoformat())
         days = [min(days), max(days)] if days else []
     page_count = counts.pop("page", 0)
-    more = ", ".join(_many(number, what) for what, number in counts.items() if number)
+    more = ", ".join(counted(number, what) for what, number in counts.items() if number)
     dates = " to ".join(dict.fromkeys(days))
     return (
-        _many(page_count, "page")
+        counted(page_count, "page")
         + (f" with {more}" if more else "")
         + (f", {dates}" if dates else "")
     )
@@ -186,19 +193,9 @@ def _parts(page: SitemapPage) -> dict[str, int]:
 
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
     """Give the totals of a tree in a line."""
-    nodes = [tree, *tree.all_sitemaps()]
-    invalid = [node for node in nodes if isinstance(node, InvalidSitemap)]
-    failed = sum(node.failure is not None for node in invalid)
-    own = not isinstance(tree, IndexWebsiteSitemap)  # which is no sitemap itself
-    read = len(nodes) - len(invalid) - (not own)
-    found = f"{_many(tree.page_count(), 'page')} in {_many(read, 'sitemap')}"
-    missing = f"{_many(failed, 'sitemap')} failed"
+    found = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
+    missing = counted(len(tree.failures()), "failure")
     if not problems:
         return f"{found}; {missing}."
-    count = sum(len(node.problems) for node in nodes)
-    return f"{found}; {missing}, {_many(count, 'problem')} on the way."
-
-
-def _many(number: int, what: str) -> str:
-    plural = what if number == 1 else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{number:,} {plural}"
+    count = sum(how_many(node.problems) for node in (tree, *tree.all_sitemaps()))
+    return f"{found}; {missing}, {counted(count, 'problem')}."

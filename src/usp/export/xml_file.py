@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import quote, urljoin
 from xml.sax.saxutils import escape
 
+from usp.display import size
 from usp.export.atomic import NewFile, new_file, packing
 from usp.export.xml_entries import NAMESPACES, entry
 
@@ -43,7 +44,7 @@ def write(
         held.writelines(next(parts))
         if next(parts, None) is not None:
             raise TooLargeError(
-                f"one sitemap may hold {MAX_URLS:,} URLs and {MAX_BYTES >> 20} MiB, and here are "
+                f"one sitemap may hold {MAX_URLS:,} URLs and {size(MAX_BYTES)}, and here are "
                 "more; write to a file (-o sitemap.xml), and they are split into several"
             )
         held.seek(0)

@@ -7,6 +7,8 @@ import time
 from collections import Counter
 from typing import Any
 
+from usp.display import clock, counted, duration
+
 _SLOWEST = 5
 
 
@@ -57,16 +59,16 @@ class FleetProgress:
         rate = self.done / seconds
         left = self.total - self.done
         parts = [
-            f"{self.done:,} of {self.total:,} sites",
+            f"{self.done:,} of {counted(self.total, 'site')}",
             f"{self.outcomes['failed']:,} failed",
-            f"{self.pages:,} pages",
+            counted(self.pages, "page"),
             f"{rate:,.1f} sites/s",
-            f"{_clock(left / rate)} left" if rate and left else "",
-            _clock(seconds),
+            f"{clock(left / rate)} left" if rate and left else "",
+            clock(seconds),
         ]
         if self._slowest:
             site, longest = self.slowest()[0]
-            parts.append(f"slowest {site} {longest:.0f} s")
+            parts.append(f"slowest {site} {duration(longest)}")
         return " · ".join(part for part in parts if part)
 
     def summary(self) -> dict[str, Any]:
@@ -87,9 +89,3 @@ class FleetProgress:
                 {"site": site, "seconds": round(taken, 3)} for site, taken in self.slowest()
             ],
         }
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -13,6 +13,7 @@ from usp.crawl.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.fleet.tables import page_columns, pages_of, rows_of
+from usp.objects.problem import how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -177,7 +178,7 @@ class SiteCrawl:
 
     def _problems(self, node: AbstractSitemap) -> int | None:
         if isinstance(node, AbstractIndexSitemap) or self._options.problems:
-            return len(node.problems)
+            return how_many(node.problems)
         return None
 
     def _outcome(self, rows: list[dict[str, Any]], pages: int) -> dict[str, Any]:

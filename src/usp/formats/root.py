@@ -112,8 +112,7 @@ class XMLSitemapParser(AbstractSitemapParser):
             return
         if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
             log.warning("%s: <%s> is not in the sitemap namespace", self.url or "a document", name)
-        for problem in self._before.listed():
-            self.problems.add(problem.message, problem.line, problem.excerpt)
+        self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
         self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
         self._scanner.handler = self.concrete

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_PROBLEMS = 200
-"""How many problems of one document are kept one by one; the rest are counted."""
+"""How many problems of one document are kept one by one; the rest are counted by kind."""
+
+_MAX_KINDS = 50
+"""Kinds of problems that are counted apart beyond that."""
 
 _MAX_EXCERPT = 120
 
@@ -14,20 +21,50 @@ _MAX_EXCERPT = 120
 class Problem:
     """One thing that was wrong with a document.
 
-    ``lost`` says how many entries (pages or child sitemaps) it cost: 0 for damage that was repaired
-    or that cost only a field. ``line`` counts from 1 and is None where a line has no meaning.
+    ``message`` names the kind of problem, ``excerpt`` what stood there. ``lost`` says how many entries
+    (pages or child sitemaps) it cost: 0 for damage that was repaired or that cost only a field.
+    ``line`` counts from 1 and is None where a line has no meaning. ``times`` is more than 1 where
+    problems of one kind were too many to be kept one by one.
     """
 
     message: str
     line: int | None = None
     excerpt: str | None = None
     lost: int = 0
+    times: int = 1
 
     def __str__(self) -> str:
-        """Give the problem on one line, as a log or a terminal shows it."""
+        """Return the problem on one line, as a log or a terminal shows it."""
+        more = "" if self.times == 1 else f"{self.times:,} more: "
         where = "" if self.line is None else f"line {self.line}: "
         what = "" if self.excerpt is None else f": {self.excerpt!r}"
-        return f"{where}{self.message}{what}"
+        return f"{more}{where}{self.message}{what}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """The problems of one kind: how many, the entries they cost, and the first of them."""
+
+    message: str
+    times: int
+    lost: int
+    first: Problem
+
+
+def by_kind(problems: Iterable[Problem]) -> list[ProblemKind]:
+    """Return problems put together by kind, the most frequent first."""
+    kinds: dict[str, ProblemKind] = {}
+    for problem in problems:
+        kind = kinds.get(problem.message) or ProblemKind(problem.message, 0, 0, problem)
+        kinds[problem.message] = replace(
+            kind, times=kind.times + problem.times, lost=kind.lost + problem.lost
+        )
+    return sorted(kinds.values(), key=lambda kind: -kind.times)
+
+
+def how_many(problems: Iterable[Problem]) -> int:
+    """Return how many problems there are, those included that were not kept one by one."""
+    return sum(problem.times for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +86,33 @@ class Problems:
     ``unfinished`` is why the rest of the document was not read, if there was more of it.
     """
 
-    __slots__ = ("_kept", "_more", "_more_lost", "unfinished")
+    __slots__ = ("_kept", "_more", "unfinished")
 
     def __init__(self) -> None:
         self.unfinished: str | None = None
         self._kept: list[Problem] = []
-        self._more = 0
-        self._more_lost = 0
+        self._more: dict[str, tuple[int, int]] = {}  # times and entries lost, by message
 
     def add(
         self, message: str, line: int | None = None, excerpt: str | None = None, lost: int = 0
     ) -> None:
         """Note a problem; its excerpt is cut to a readable length."""
         if len(self._kept) >= MAX_PROBLEMS:
-            self._more += 1
-            self._more_lost += lost
+            if message not in self._more and len(self._more) >= _MAX_KINDS:
+                message = "other problems"
+            times, cost = self._more.get(message, (0, 0))
+            self._more[message] = times + 1, cost + lost
             return
         if excerpt is not None and len(excerpt) > _MAX_EXCERPT:
             excerpt = excerpt[:_MAX_EXCERPT] + "…"
         self._kept.append(Problem(message, line, excerpt, lost))
+
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Note problems that another collector has listed."""
+        for problem in problems:
+            for _ in range(problem.times - 1):
+                self.add(problem.message)
+            self.add(problem.message, problem.line, problem.excerpt, problem.lost)
 
     def end(self, message: str, line: int | None = None, lost: int = 0) -> None:
         """Note what kept the rest of the document from being read."""
@@ -75,8 +120,10 @@ class Problems:
         self.add(message, line, lost=lost)
 
     def listed(self) -> list[Problem]:
-        """Give all problems so far, by line; the last one counts those that were not kept."""
+        """Return all problems so far, by line; the last ones count those that were not kept."""
         kept = sorted(self._kept, key=lambda problem: problem.line or 0)
-        if not self._more:
-            return kept
-        return [*kept, Problem(f"{self._more} more problems", lost=self._more_lost)]
+        more = (
+            Problem(message, lost=lost, times=times)
+            for message, (times, lost) in self._more.items()
+        )
+        return [*kept, *more]

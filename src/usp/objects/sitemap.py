@@ -128,10 +128,16 @@ class AbstractSitemap(abc.ABC):
         return not self.failures()
 
     def failures(self) -> list[Failure]:
-        """Give what of this sitemap, and of those below, is missing or incomplete, and why."""
-        own = [] if self._failure is None else [self._failure]
-        below = (failure for sitemap in self.sub_sitemaps for failure in sitemap.failures())
-        return list(dict.fromkeys([*own, *below]))
+        """Return what of this sitemap, and of those below, is missing or incomplete, and why.
+
+        A document that stands in the tree twice fails once.
+        """
+        own = (node._own_failures() for node in _walk(self))  # noqa: SLF001 - the same class
+        return list(dict.fromkeys(chain.from_iterable(own)))
+
+    def _own_failures(self) -> Sequence[Failure]:
+        """Return what is missing of this sitemap itself."""
+        return () if self._failure is None else (self._failure,)
 
     @property
     @abc.abstractmethod
@@ -148,9 +154,15 @@ class AbstractSitemap(abc.ABC):
 
     def all_sitemaps(self) -> Iterator[AbstractSitemap]:
         """Iterate over all sitemaps below this one, depth first, in order of declaration."""
-        for sitemap in self.sub_sitemaps:
-            yield sitemap
-            yield from sitemap.all_sitemaps()
+        return islice(_walk(self), 1, None)
+
+    def sitemap_count(self) -> int:
+        """Count this sitemap and all below: the number that every summary gives as "sitemaps".
+
+        robots.txt is counted, and so are sitemaps that failed; a website is not a sitemap itself. A
+        document that stands in two places is counted twice, as its pages are.
+        """
+        return sum(1 for _ in _walk(self))
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
@@ -319,7 +331,7 @@ class AbstractIndexSitemap(AbstractSitemap):
 class IndexWebsiteSitemap(AbstractIndexSitemap):
     """The root of the tree: a website, above its robots.txt and its other sitemaps.
 
-    ``not_found`` are failures of what stands nowhere in the tree: a robots.txt that could not be had.
+    ``not_found`` are failures of what stands nowhere in the tree: a robots.txt that was not fetched.
     """
 
     def __init__(
@@ -343,9 +355,13 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
         )
         self._not_found = tuple(not_found)
 
-    def failures(self) -> list[Failure]:
-        """Give what of the website's sitemaps is missing or incomplete, and why."""
-        return list(dict.fromkeys([*self._not_found, *super().failures()]))
+    def sitemap_count(self) -> int:
+        """Count the sitemaps of the website."""
+        return super().sitemap_count() - 1
+
+    def _own_failures(self) -> Sequence[Failure]:
+        """Return what is missing of the website itself, and what stands nowhere below it."""
+        return (*self._not_found, *super()._own_failures())
 
 
 class IndexXMLSitemap(AbstractIndexSitemap):
@@ -419,6 +435,15 @@ class AbstractPagesSitemap(AbstractSitemap):
         """Give the URL, and the number of pages where that costs nothing."""
         known = f"<{len(self._pages)} pages>" if isinstance(self._pages, list) else "<pages>"
         return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
+
+
+def _walk(root: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield a sitemap and all below it, depth first, in order of declaration, however deep."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.sub_sitemaps))
 
 
 def _lists(pages: Iterable[SitemapPage]) -> Iterator[PageList]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from usp.display import counted, duration, grouped, size
 from usp.report.markup import Markup, card, figure, table, url_cell
-from usp.report.text import duration, grouped, shown_text, shown_url, size
+from usp.report.text import shown_text, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,7 +257,7 @@ def _many(spread: Spread) -> bool:
 
 
 def _pages(count: int) -> str:
-    return f"{grouped(count)} page{'' if count == 1 else 's'}"
+    return counted(count, "page")
 
 
 def _outcome(fetch: Fetch, missing: set[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.report.markup import Markup, card, table, url_cell
-from usp.report.text import grouped, shown_text, shown_url
+from usp.display import counted, grouped
+from usp.report.markup import Markup, card, chip, folded, table, url_cell
+from usp.report.text import shown_text, shown_url
 
 if TYPE_CHECKING:
     from usp.report.figures import Summary
+    from usp.report.problems import KindRow
 
 MAX_TABLE = 100
 
@@ -99,42 +101,40 @@ def problems_card(summary: Summary) -> Markup:
     if not problems.count:
         note = f"No problems were found. {looked}"
         return card("problems", "Problems", wide=True, note=note)
-    rows = summary.sitemaps
-    kinds = sorted(problems.kinds.values(), key=lambda kind: -kind.count)
-    kind_table = table(
-        "By kind",
-        ("what", "times", "sitemaps", "entries lost", "first in"),
-        [
-            (
-                shown_text(kind.message),
-                kind.count,
-                kind.sitemaps,
-                kind.lost,
-                url_cell(shown_url(rows[kind.first].url)),
-            )
-            for kind in kinds[:MAX_TABLE]
-        ],
-        _more(len(kinds) - MAX_TABLE),
+    note = (
+        f"{counted(problems.count, 'problem')}, by which {counted(problems.lost, 'entry')} "
+        f"{'was' if problems.lost == 1 else 'were'} lost. {looked}"
     )
-    listed = problems.listed[:MAX_TABLE]
-    single = table(
-        "One by one",
-        ("sitemap", "line", "what", "text", "entries lost"),
+    kinds = problems.most_frequent()
+    listed = [_kind(kind, summary) for kind in kinds[:MAX_TABLE]]
+    return card(
+        "problems", "Problems", *listed, _more(len(kinds) - MAX_TABLE), wide=True, note=note
+    )
+
+
+def _kind(kind: KindRow, summary: Summary) -> Markup:
+    """Return one kind of problem: how often it came, and examples to unfold."""
+    rows = summary.sitemaps
+    examples = table(
+        kind.message,
+        ("sitemap", "line", "text", "entries lost"),
         [
             (
                 url_cell(shown_url(rows[problem.sitemap].url)),
                 problem.line,
-                shown_text(problem.message),
                 None if problem.excerpt is None else shown_text(problem.excerpt),
                 problem.lost,
             )
-            for problem in listed
+            for problem in kind.examples
         ],
-        _more(problems.count - len(listed)),
+        _more(kind.count - len(kind.examples)),
     )
-    lost = grouped(problems.lost)
-    note = f"Problems: {grouped(problems.count)}, entries lost by them: {lost}. {looked}"
-    return card("problems", "Problems", kind_table, single, wide=True, note=note)
+    chips = [
+        chip(counted(kind.count, "time"), "warn"),
+        chip(counted(kind.sitemaps, "sitemap")),
+        chip(f"{counted(kind.lost, 'entry')} lost", "bad") if kind.lost else "",
+    ]
+    return folded(shown_text(kind.message), examples, *chips)
 
 
 def _sample(one_in: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from usp.report.text import DASH, grouped
+from usp.display import grouped
+from usp.report.text import DASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,4 +74,17 @@ def figure(name: str, label: str, data: Markup) -> Markup:
     return Markup(
         f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}">'
         f"</div><details><summary>{escape(label)}: the numbers</summary>{data}</details></figure>"
+    )
+
+
+def chip(text: str, kind: str = "") -> Markup:
+    """Return a short word in a box; ``kind`` is how serious it is: ``warn``, ``bad``."""
+    return Markup(f'<span class="chip{f" {kind}" if kind else ""}">{escape(text)}</span>')
+
+
+def folded(title: str, inside: str, *beside: str) -> Markup:
+    """Return a title with something to unfold below it; ``beside`` stands next to the title."""
+    return Markup(
+        f'<details class="kind"><summary><span>{escape(title)}</span> {" ".join(beside)}</summary>'
+        f"{inside}</details>"
     )

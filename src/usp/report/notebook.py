@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from usp.display import counted, grouped
 from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
-from usp.report.text import grouped, shown_text, shown_url
+from usp.report.text import shown_text, shown_url
 from usp.report.treedata import KINDS
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def _words(node: AbstractSitemap) -> Iterator[str]:
     below = len(node.sub_sitemaps)
     words = [kind]
     if below:
-        words.append(f"{grouped(below)} sitemap{'' if below == 1 else 's'}")
+        words.append(counted(below, "sitemap"))
     if isinstance(node, AbstractPagesSitemap) and isinstance(node._pages, list):  # noqa: SLF001 - counting must not read
-        words.append(f"{grouped(len(node._pages))} pages")  # noqa: SLF001
+        words.append(counted(len(node._pages), "page"))  # noqa: SLF001
     yield f'<span style="opacity:.7">{", ".join(words)}</span>'
     if isinstance(node, InvalidSitemap):
         reason = escape(shown_text(node.reason, 120))

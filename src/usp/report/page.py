@@ -9,9 +9,10 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from usp.display import duration, grouped, size
 from usp.report.cards import Cards
 from usp.report.damage import duplicates_card, failures_card, problems_card
-from usp.report.text import DASH, duration, grouped, shown_url, size
+from usp.report.text import DASH, shown_url
 from usp.report.treedata import packed_tree
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
-"""The problems of a tree, in bounded memory and bounded time."""
+"""The problems of a tree, by kind, in bounded memory and bounded time."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from usp.objects.problem import by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,21 +18,11 @@ MAX_ODD_PAGES = 200_000
 MAX_OTHER_PAGES = 25_000
 """The same for sitemaps that look sound."""
 
-MAX_LISTED = 200
 MAX_KINDS = 200
+MAX_EXAMPLES = 10
+"""How many problems of one kind are listed."""
 
-_MORE = re.compile(r"([0-9]+) more problems")
-
-
-@dataclass(slots=True)
-class ProblemKind:
-    """One sort of damage: how often it came, in how many sitemaps, what it cost, and where first."""
-
-    message: str
-    count: int = 0
-    sitemaps: int = 0
-    lost: int = 0
-    first: int = 0
+_OTHER = "other problems"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +37,19 @@ class ListedProblem:
 
 
 @dataclass(slots=True)
+class KindRow:
+    """One kind of problem: how often, in how many sitemaps, the entries it cost, and examples."""
+
+    message: str
+    count: int = 0
+    sitemaps: int = 0
+    lost: int = 0
+    examples: list[ListedProblem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class ProblemList:
-    """All problems counted, the first ones listed.
+    """All problems, counted by kind.
 
     ``looked_at`` of ``sitemaps`` were read for problems; reading is slow, see :data:`MAX_ODD_PAGES`.
     """
@@ -56,33 +58,35 @@ class ProblemList:
     lost: int = 0
     looked_at: int = 0
     sitemaps: int = 0
-    kinds: dict[str, ProblemKind] = field(default_factory=dict)
-    listed: list[ListedProblem] = field(default_factory=list)
+    kinds: dict[str, KindRow] = field(default_factory=dict)
 
     def add(self, number: int, problems: Sequence[Problem]) -> tuple[int, int]:
-        """Add the problems of a sitemap; gives how many there are, and entries lost by them."""
+        """Add the problems of a sitemap; return how many there are, and the entries they cost."""
         before = self.count, self.lost
         seen: set[str] = set()
+        for found in by_kind(problems):
+            self.count += found.times
+            self.lost += found.lost
+            kind = self._kind(found.message)
+            kind.count += found.times
+            kind.lost += found.lost
+            kind.sitemaps += kind.message not in seen
+            seen.add(kind.message)
         for problem in problems:
-            more = _MORE.fullmatch(problem.message)
-            times = int(more[1]) if more else 1
-            message = "more of the same document" if more else problem.message
-            self.count += times
-            self.lost += problem.lost
-            self._count(number, message, times, problem.lost, new=message not in seen)
-            seen.add(message)
-            if len(self.listed) < MAX_LISTED:
-                self.listed.append(
+            examples = self._kind(problem.message).examples
+            if problem.times == 1 and len(examples) < MAX_EXAMPLES:
+                examples.append(
                     ListedProblem(
                         number, problem.message, problem.line, problem.excerpt, problem.lost
                     )
                 )
         return self.count - before[0], self.lost - before[1]
 
-    def _count(self, number: int, message: str, times: int, lost: int, *, new: bool) -> None:
+    def most_frequent(self) -> list[KindRow]:
+        """Return the kinds, the most frequent first."""
+        return sorted(self.kinds.values(), key=lambda kind: -kind.count)
+
+    def _kind(self, message: str) -> KindRow:
         if message not in self.kinds and len(self.kinds) >= MAX_KINDS:
-            message = "other problems"
-        kind = self.kinds.setdefault(message, ProblemKind(message, first=number))
-        kind.count += times
-        kind.lost += lost
-        kind.sitemaps += new
+            message = _OTHER
+        return self.kinds.setdefault(message, KindRow(message))

@@ -62,7 +62,7 @@ def summarise(
     return Summary(
         site=tree.url,
         made=datetime.now(UTC),
-        totals=_totals(rows, content, len(failures), problems.count, fetches),
+        totals=_totals(tree.sitemap_count(), content, len(failures), problems.count, fetches),
         sitemaps=rows,
         kinds=Spread.of(kinds),
         hosts=Spread.of(content.hosts),
@@ -90,7 +90,7 @@ def summarise(
 
 
 def _totals(
-    rows: list[SitemapRow],
+    sitemaps: int,
     content: Content,
     failures: int,
     problems: int,
@@ -98,8 +98,7 @@ def _totals(
 ) -> Totals:
     ends = [fetch.end for fetch in fetches or () if fetch.end is not None]
     return Totals(
-        # The root of a website's tree is the website; any other root is a sitemap itself.
-        sitemaps=len(rows) - (rows[0].kind == "IndexWebsiteSitemap"),
+        sitemaps=sitemaps,
         pages=content.pages,
         news=content.news,
         images=content.images,

@@ -8,8 +8,6 @@ MAX_URL = 300
 MAX_TEXT = 200
 DASH = "\N{EN DASH}"
 
-_KIB = 1024
-
 
 def shown_url(url: str, most: int = MAX_URL) -> str:
     """Give a URL with everything that has no shape percent-encoded, cut in its middle if long."""
@@ -33,28 +31,3 @@ def shown_text(text: str, most: int = MAX_TEXT) -> str:
 
 def _escape(char: str) -> str:
     return f"\\u{{{ord(char):x}}}"
-
-
-def grouped(number: int) -> str:
-    """Give a number with a comma between its thousands."""
-    return f"{number:,}"
-
-
-def size(number: int) -> str:
-    """Give a number of bytes in the unit that suits it."""
-    if number < _KIB:
-        return f"{number:,} B"
-    if number < _KIB**2:
-        return f"{number / _KIB:,.1f} KiB"
-    if number < _KIB**3:
-        return f"{number / _KIB**2:,.1f} MiB"
-    return f"{number / _KIB**3:,.1f} GiB"
-
-
-def duration(seconds: float) -> str:
-    """Give a time in the unit that suits it."""
-    if seconds < 1:
-        return f"{seconds * 1000:,.0f} ms"
-    if seconds < 120:  # noqa: PLR2004 - two minutes
-        return f"{seconds:,.1f} s"
-    return f"{seconds / 60:,.1f} min"

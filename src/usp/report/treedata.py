@@ -8,7 +8,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from usp.report.text import shown_text, shown_url
+from usp.display import size
+from usp.report.text import DASH, shown_text, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +79,7 @@ def _columns(rows: Sequence[SitemapRow], kept: Sequence[int]) -> dict[str, Any]:
         "url": [shown_url(row.url) for row in chosen],
         "kind": [list(KINDS).index(row.kind) if row.kind in KINDS else -1 for row in chosen],
         "pages": [row.pages for row in chosen],
-        "bytes": [-1 if row.received is None else row.received for row in chosen],
+        "size": [DASH if row.received is None else size(row.received) for row in chosen],
         "first": [row.first or "" for row in chosen],
         "last": [row.last or "" for row in chosen],
         "problems": [row.problems or 0 for row in chosen],

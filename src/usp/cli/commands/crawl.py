@@ -18,7 +18,7 @@ from usp.cli.errors import FAILED
 from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
-from usp.cli.progress import size
+from usp.display import counted, duration, size
 from usp.export.schema import COLUMNS, MissingExtraError, chosen
 from usp.fleet.dataset import DatasetError
 from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions
@@ -220,13 +220,13 @@ def _summary(summary: dict[str, Any], output: Path) -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
     before = summary["before"]
     lines = [
-        f"{summary['sites']:,} sites in {summary['seconds']:.1f} s: {outcomes or 'nothing to do'}"
-        + (f" ({before:,} were there before)" if before else ""),
+        f"{counted(summary['sites'], 'site')} in {duration(summary['seconds'])}:"
+        f" {outcomes or 'nothing to do'}" + (f" ({before:,} were there before)" if before else ""),
         (
-            f"{summary['pages']:,} pages in {summary['sitemaps']:,} sitemaps,"
-            f" {size(summary['bytes'])} in {summary['requests']:,} requests"
+            f"{counted(summary['pages'], 'page')} in {counted(summary['sitemaps'], 'sitemap')},"
+            f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"
         ),
-        *(f"  slowest: {row['site']} {row['seconds']:.1f} s" for row in summary["slowest"][:3]),
+        *(f"  slowest: {row['site']} {duration(row['seconds'])}" for row in summary["slowest"][:3]),
         f"Next: usp stats {output}",
     ]
     return "\n".join(printable(line) for line in lines)

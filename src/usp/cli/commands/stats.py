@@ -12,7 +12,7 @@ from rich.table import Table
 
 from usp.cli.console import Output
 from usp.cli.output.text import printable
-from usp.cli.progress import size
+from usp.display import counted, duration, size
 from usp.export.schema import MissingExtraError
 from usp.fleet.dataset import DatasetError
 from usp.fleet.stats import dataset_stats
@@ -66,9 +66,9 @@ def _show(stats: dict[str, Any]) -> None:
     console = Output()
     totals = stats["totals"]
     console.print(
-        f"{totals['sites']:,} sites, {totals['sitemaps'] or 0:,} sitemaps,"
-        f" {totals['pages'] or 0:,} pages; {size(totals['bytes'] or 0)} received in"
-        f" {totals['requests'] or 0:,} requests",
+        f"{counted(totals['sites'], 'site')}, {counted(totals['sitemaps'] or 0, 'sitemap')},"
+        f" {counted(totals['pages'] or 0, 'page')}; {size(totals['bytes'] or 0)} received in"
+        f" {counted(totals['requests'] or 0, 'request')}",
         soft_wrap=True,
     )
     for name, title in _TITLES.items():
@@ -82,10 +82,12 @@ def _show_freshness(console: Output, freshness: dict[str, Any]) -> None:
         console.print("No page has a date.")
         return
     shares = ", ".join(
-        f"{share:.1%} within {days} days" for days, share in freshness["shares"].items()
+        f"{share:.1%} within {counted(int(days), 'day')}"
+        for days, share in freshness["shares"].items()
     )
     console.print(
-        f"\n{freshness['dated']:,} of {freshness['pages']:,} pages have a date, the newest"
+        f"\n{freshness['dated']:,} of {counted(freshness['pages'], 'page')}"
+        f" {'has' if freshness['pages'] == 1 else 'have'} a date, the newest"
         f" {str(freshness['newest'])[:10]}; before it: {shares}",
         soft_wrap=True,
     )
@@ -108,6 +110,8 @@ def _cell(name: str, value: Any) -> str:
         return ""
     if name == "bytes":
         return size(int(value))
+    if name == "seconds":
+        return duration(value)
     if isinstance(value, int) and name != "year":
         return f"{value:,}"
     return printable(str(value)).replace("[", r"\[")

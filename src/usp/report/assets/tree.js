@@ -33,14 +33,6 @@
   let kept = null; // which rows a search leaves: 1 for what is above a match, 2 for a match
   let word = "";
 
-  const size = (bytes) => {
-    if (bytes < 0) return "–";
-    if (bytes < 1024) return `${bytes} B`;
-    const units = ["KiB", "MiB", "GiB"];
-    let at = 0;
-    for (bytes /= 1024; bytes >= 1024 && at < 2; at++) bytes /= 1024;
-    return `${bytes.toFixed(1)} ${units[at]}`;
-  };
   const children = (at) => (kept ? below[at].filter((child) => kept[child]) : below[at]);
 
   function element(name, className, text) {
@@ -98,7 +90,7 @@
     row.append(
       name,
       element("span", "pages", kind === "missing" ? "–" : number.format(tree.pages[at])),
-      element("span", "size", size(tree.bytes[at])),
+      element("span", "size", tree.size[at]),
       element("span", "span", first === last ? first : `${first} – ${last}`),
     );
     li.append(row);

@@ -1,0 +1,106 @@
+"""One number of sitemaps, failures and problems: in the tree, the summary line, the report, the notebook."""
+
+from __future__ import annotations
+
+import html as html_module
+import re
+
+import pytest
+
+from usp.cli import main
+from usp.cli.treeview import summary as summary_line
+from usp.fetch_parse import parse_document
+from usp.objects.problem import how_many
+from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
+from usp.report import html, summarise
+from usp.tree import sitemap_tree_for_homepage
+from website import Answer, index, urlset
+
+PAGES = urlset("{base}/a", "{base}/b")
+DAMAGED = "<urlset>" + "".join(
+    f"<url><loc>{{base}}/{n}</loc><priority>{n + 2}</priority></url>" for n in range(450)
+)
+MIXED = "<sitemapindex><sitemap><loc>{base}/pages.xml</loc></sitemap><url><loc>{base}/x</loc></url></sitemapindex>"
+
+WEBSITES = {
+    "robots.txt and what it declares": {
+        "/robots.txt": "Sitemap: {base}/index.xml\nSitemap: {base}/pages.xml",
+        "/index.xml": index("{base}/pages.xml", "{base}/more.xml"),
+        "/pages.xml": PAGES,
+        "/more.xml": PAGES,
+    },
+    "failures": {
+        "/robots.txt": "Sitemap: {base}/index.xml",
+        "/index.xml": index("{base}/pages.xml", "{base}/gone.xml", "{base}/cut.xml"),
+        "/pages.xml": PAGES,
+        "/cut.xml": DAMAGED,
+    },
+    "an index that holds pages": {"/sitemap.xml": MIXED, "/pages.xml": PAGES},
+    "documents that stand twice": {
+        "/robots.txt": "Sitemap: {base}/one.xml\nSitemap: {base}/two.xml",
+        "/one.xml": index("{base}/pages.xml", "{base}/gone.xml"),
+        "/two.xml": index("{base}/pages.xml", "{base}/gone.xml"),
+        "/pages.xml": PAGES,
+    },
+    "no sitemaps": {},
+    "a robots.txt that cannot be fetched": {
+        "/robots.txt": Answer("", 503),
+        "/sitemap.xml": PAGES,
+    },
+}
+
+
+def tiles(text: str) -> dict[str, str]:
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
+    return {name: html_module.unescape(re.sub(r"<[^>]*>", "", value)) for name, value in found}
+
+
+@pytest.mark.parametrize("name", WEBSITES)
+@pytest.mark.usefixtures("quick_retries")
+def test_the_numbers_are_the_same_everywhere(serve, name):
+    tree = sitemap_tree_for_homepage(serve(WEBSITES[name]).base)
+    nodes = list(tree.all_sitemaps())
+    sitemaps, failures = len(nodes), len(tree.failures())
+    problems = sum(how_many(node.problems) for node in (tree, *nodes))
+    assert tree.sitemap_count() == sitemaps
+    totals = summarise(tree, all_problems=True).totals
+    assert (totals.sitemaps, totals.failures, totals.problems) == (sitemaps, failures, problems)
+    line = summary_line(tree)
+    numbers = [int(word.replace(",", "")) for word in re.findall(r"[0-9,]*[0-9]", line)]
+    assert numbers == [tree.page_count(), sitemaps, failures, problems]
+    shown = tiles(html(tree, all_problems=True))
+    assert (shown["sitemaps"], shown["failures"]) == (f"{sitemaps:,}", f"{failures:,}")
+    assert shown["problems"] == f"{problems:,}"
+
+
+def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, capsys):
+    site = serve(WEBSITES["documents that stand twice"])
+    with pytest.raises(SystemExit):
+        main(["tree", site.base])
+    lines = capsys.readouterr().out.splitlines()
+    tree = sitemap_tree_for_homepage(site.base)
+    assert lines[0].endswith(f" {tree.sitemap_count()} sitemaps")
+    assert f" in {tree.sitemap_count()} sitemaps;" in lines[-1]
+
+
+def test_a_sitemap_that_is_the_root_counts_itself():
+    gone = InvalidSitemap("http://h/a.xml", "gone")
+    assert gone.sitemap_count() == 1
+    assert summary_line(gone) == "0 pages in 1 sitemap; 1 failure, 0 problems."
+    assert IndexXMLSitemap("http://h/i.xml", [gone, gone]).sitemap_count() == 3
+    assert IndexWebsiteSitemap("http://h/", [gone]).sitemap_count() == 1
+
+
+def test_a_tree_may_be_deeper_than_pythons_stack():
+    node = IndexXMLSitemap("http://h/0.xml", [InvalidSitemap("http://h/x", "gone")])
+    for level in range(5000):
+        node = IndexXMLSitemap(f"http://h/{level}.xml", [node])
+    assert node.sitemap_count() == 5002
+    assert len(node.failures()) == 1
+
+
+def test_problems_that_were_not_kept_one_by_one_are_counted_by_kind():
+    node = parse_document([DAMAGED.replace("{base}", "http://h").encode()], "http://h/a.xml")
+    kinds = summarise(node).problems.kinds
+    assert kinds["priority is not a number from 0 to 1"].count == 450
+    assert how_many(node.problems) == sum(kind.count for kind in kinds.values())
