@@ -29,6 +29,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "names",
         "beside",
         "shortage",
+        "advice",
         "web_client.abstract_client",
         "",
     ],

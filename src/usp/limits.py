@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from usp.advice import raise_limit
+
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
 
@@ -63,10 +65,7 @@ class Limits:
         """Say that a limit is reached, and how it is raised."""
         value = getattr(self, name)
         number = f"{value:,}" if isinstance(value, int) else f"{value or 0:g}"
-        return (
-            f"the limit {name}={number} is reached"
-            f" (raise it with Limits({name}=…), on the command line with --max {name}=…)"
-        )
+        return f"the limit {name}={number} is reached ({raise_limit(name)})"
 
 
 DEFAULT = Limits()

@@ -67,11 +67,11 @@ class Hosts:
         status = status_of(error)
         known.answers = known.answers or status is not None
         if error.unreachable and not known.answers:
-            known.given_up = known.given_up or f"nobody answers at this host ({error.message()})"
+            known.given_up = known.given_up or error.message()
         elif error.silent and not known.answers:
             known.silent += 1
             if known.silent >= MAX_SILENT:
-                known.given_up = f"nobody answers at this host ({error.message()})"
+                known.given_up = error.message()
         elif status in _CLIENT_ERRORS and status != _BUSY:
             known.failures = 0  # that was about a document, and nothing about its host
         elif status is not None or error.retryable() or error.unreachable:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from usp.advice import BLOCKED
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
@@ -99,13 +100,7 @@ def get_with_retries(
 
 def explain(error: WebClientErrorResponse) -> str:
     """Say what went wrong, and what to try if the server turns robots away."""
-    return f"{error.message()} ({_BLOCKED})" if error.blocked else error.message()
-
-
-_BLOCKED = (
-    "the server turns robots away: try another user_agent, fewer requests at a time, or a pause"
-    " between them"
-)
+    return f"{error.message()} ({BLOCKED})" if error.blocked else error.message()
 
 
 def log_failure(

@@ -24,13 +24,13 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 from usp.web_client.blocks import turns_robots_away
+from usp.web_client.failures import reason_of
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     deadline_of,
     host_of,
-    message_of,
     retry_after,
 )
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
@@ -96,7 +96,8 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
                 self._check_time()
         except _ERRORS as error:
             self._check_time()
-            raise BrokenBody(message_of(error)) from error
+            reason = reason_of(error, self.url(), self._patience, in_body=True)
+            raise BrokenBody(reason) from error
 
     async def _piece(self) -> bytes:
         """Wait for the next piece ourselves: after a chunk that is none, aiohttp may wait for ever."""
@@ -199,7 +200,8 @@ class AiohttpWebClient(AbstractAsyncWebClient):
                 return WebClientErrorResponse(str(error), retryable=False)
             except _ERRORS as error:
                 asked = host_of(address) == host_of(url)
-                return _connection_error(error, asked=asked, deadline=deadline)
+                reason = reason_of(error, address, (self._timeout.connect, self._timeout.sock_read))
+                return _connection_error(error, reason, asked=asked, deadline=deadline)
             location = _location(response)
             if location is None:
                 break
@@ -284,7 +286,7 @@ def _location(response: aiohttp.ClientResponse) -> bytes | None:
 
 
 def _connection_error(
-    error: Exception, *, asked: bool, deadline: tuple[float, str] | None
+    error: Exception, message: str, *, asked: bool, deadline: tuple[float, str] | None
 ) -> WebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time.
 
@@ -296,7 +298,7 @@ def _connection_error(
         return failure
     shortage = shortage_of(error)
     if shortage is not None:
-        failure = WebClientErrorResponse(message_of(error), retryable=True)
+        failure = WebClientErrorResponse(message, retryable=True)
         failure.shortage = shortage
         return failure
     connecting = isinstance(error, aiohttp.ClientConnectorError)
@@ -308,9 +310,7 @@ def _connection_error(
         and not isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
     )
     silent = isinstance(error, asyncio.TimeoutError) and not nobody
-    failure = WebClientErrorResponse(
-        message_of(error), retryable=not nobody and (silent or aborted)
-    )
+    failure = WebClientErrorResponse(message, retryable=not nobody and (silent or aborted))
     failure.unreachable = nobody and asked
     failure.silent = silent and asked
     return failure

@@ -93,11 +93,6 @@ def is_downgrade(url: str, other: str) -> bool:
     return first and not second
 
 
-def message_of(error: BaseException) -> str:
-    """Give what an exception says, or else what it is."""
-    return str(error) or type(error).__name__
-
-
 def retry_after(header: str | None) -> float | None:
     """Give the seconds that a ``Retry-After`` header asks to wait, given as seconds or as a date."""
     if header is None:

@@ -29,13 +29,13 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 from usp.web_client.blocks import turns_robots_away
+from usp.web_client.failures import reason_of
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     deadline_of,
     host_of,
-    message_of,
     retry_after,
 )
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
@@ -72,7 +72,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         max_response_data_length: int | None = None,
         *,
         deadline: tuple[float, str] | None = None,
+        timeout: object = None,
     ) -> None:
+        self._timeout = timeout
         self._response = requests_response
         self._limit = max_response_data_length
         self._deadline = deadline
@@ -151,7 +153,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
                 self._check_time()
         except _BODY_ERRORS as error:
             self._check_time()
-            raise BrokenBody(message_of(error)) from error
+            raise BrokenBody(reason_of(error, self.url(), self._timeout, in_body=True)) from error
 
     def _check_time(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline[0]:
@@ -301,7 +303,9 @@ class RequestsWebClient(AbstractWebClient):
         if hops:
             response.history = [*hops, *response.history]
         if 200 <= response.status_code < 300:  # noqa: PLR2004
-            return RequestsWebClientSuccessResponse(response, self._limit, deadline=deadline)
+            return RequestsWebClientSuccessResponse(
+                response, self._limit, deadline=deadline, timeout=self._timeout
+            )
         response.close()
         return RequestsWebClientErrorResponse(
             f"{response.status_code} {_reason(response)}",
@@ -354,8 +358,10 @@ class RequestsWebClient(AbstractWebClient):
         if deadline is not None and time.monotonic() >= deadline[0]:
             return RequestsWebClientErrorResponse(deadline[1], retryable=False, silent=asked)
         if isinstance(error, requests.RequestException):
-            return _connection_error(error, asked=asked)
-        return RequestsWebClientErrorResponse(message_of(error), retryable=False)
+            return _connection_error(error, reason_of(error, address, self._timeout), asked=asked)
+        return RequestsWebClientErrorResponse(
+            reason_of(error, address, self._timeout), retryable=False
+        )
 
     def _session_names_itself(self) -> bool:
         agent = self._session.headers.get("User-Agent")
@@ -410,13 +416,12 @@ def _is_new(package: str) -> bool:
 
 
 def _connection_error(
-    error: requests.RequestException, *, asked: bool
+    error: requests.RequestException, message: str, *, asked: bool
 ) -> RequestsWebClientErrorResponse:
     """Sort out whether nobody is there, or somebody who may answer next time.
 
     ``asked`` is whether it is the host that was asked, and not one it redirected to.
     """
-    message = message_of(error)
     shortage = shortage_of(error)
     if shortage is not None:
         failure = RequestsWebClientErrorResponse(message, retryable=True)

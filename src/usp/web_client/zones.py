@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from urllib3.util import parse_url
 
+from usp.advice import allow_network
+
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -278,10 +280,7 @@ class Gate:
             why = "it is not where the crawl began"
         else:
             why = f"the crawl began at a {self._zone.value} address"
-        return (
-            f"refused to connect to {at} (a {zone.value} {kind}): {why};"
-            f' Zones(allow=("{entry}",)) or --allow-network {entry} permits it'
-        )
+        return f"refused to connect to {at} (a {zone.value} {kind}): {why}; {allow_network(entry)}"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,0 +1,195 @@
+"""A failed request is explained in words for people, the same ones whichever client has asked."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+
+import aiohttp
+import pytest
+import requests
+import urllib3.exceptions
+from both import KINDS, fetch
+
+from usp.web_client.abstract_client import BrokenBody
+from usp.web_client.failures import reason_of
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CUT_OFF = "the connection was closed before the end of the body"
+PYTHONISMS = ("Errno", "object at", "ConnectionPool", "Error(", "', '", "retries", "<")
+
+
+class RawServer:
+    """Sends some bytes to whoever connects, and hangs up: politely, or by a reset."""
+
+    def __init__(self, data: bytes, *, reset: bool = False, hold: bool = False, tls=None) -> None:
+        self._data, self._reset, self._tls = data, reset, tls
+        self._hold = threading.Event() if hold else None
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            connection.recv(65536)
+            connection.sendall(self._data)
+            if self._hold is not None:
+                self._hold.wait(20)
+            if self._reset:
+                linger = struct.pack("ii", 1, 0)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            connection.close()
+
+    def close(self) -> None:
+        if self._hold is not None:
+            self._hold.set()
+        self._socket.close()
+
+
+@pytest.fixture
+def raw():
+    servers = []
+
+    def start(data: bytes, **options) -> int:
+        servers.append(RawServer(data, **options))
+        return servers[-1].port
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "*")
+
+
+def words(kind: str, url: str, **options) -> str:
+    """Fetch what must fail, and give why it did."""
+    (result,) = fetch(kind, url, **options)
+    said = str(result) if isinstance(result, BrokenBody) else result.message()
+    assert not any(word in said for word in PYTHONISMS), said
+    return said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_no_such_host(kind):
+    assert words(kind, "http://tea.invalid/x").startswith("no such host: tea.invalid")
+    assert words(kind, "https://tea.invalid:8443/x").startswith("no such host: tea.invalid")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_listens(kind):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{free.getsockname()[1]}"
+        assert words(kind, f"http://{at}/x") == f"connection refused by {at}"
+        assert words(kind, f"https://{at}/x") == f"connection refused by {at}; try http://{at}/"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_https_is_asked_for_where_there_is_http(kind, raw):
+    at = f"127.0.0.1:{raw(b'HTTP/1.0 400 Bad Request' + b' ' * 50)}"
+    assert words(kind, f"https://{at}/x") == f"{at} does not speak TLS; try http://{at}/"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=tea"]
+    subprocess.run(
+        [*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    said = words(kind, f"https://127.0.0.1:{raw(HEAD, tls=context)}/x")
+    assert said.startswith("the certificate of 127.0.0.1 is not trusted: self")
+    assert "verify" in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("answer", "reset", "said"),
+    [
+        (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", False, CUT_OFF),
+        (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", True, CUT_OFF),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n<urlset>", False, CUT_OFF),
+        (b"", False, "127.0.0.1 closed the connection without an answer"),
+        (b"", True, "127.0.0.1 closed the connection without an answer"),
+        (b"220 ready for mail\r\n", False, "127.0.0.1:{port} does not speak HTTP"),
+    ],
+    ids=["short", "reset in the body", "short chunk", "closed", "reset", "not HTTP"],
+)
+def test_what_comes_is_no_use(kind, raw, answer, reset, said):
+    port = raw(answer, reset=reset)
+    assert words(kind, f"http://127.0.0.1:{port}/x") == said.format(port=port)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_comes_in_time(kind, raw):
+    port = raw(b"", hold=True)
+    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
+    assert said == "no answer from 127.0.0.1 within 0.5 seconds"
+    port = raw(HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", hold=True)
+    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
+    assert said == "no more data from 127.0.0.1 within 0.5 seconds"
+
+
+@pytest.mark.parametrize("kind", ["requests", "aiohttp"])
+def test_a_proxy_that_fails_is_named_and_not_the_website(kind):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        proxy = f"127.0.0.1:{free.getsockname()[1]}"
+        said = words(kind, "https://example.org/x", proxy=f"http://{proxy}")
+    assert said == f"the proxy cannot be used: connection refused by {proxy}"
+    said = words(kind, "http://example.org/x", proxy="http://tea.invalid:3128")
+    assert said.startswith("the proxy cannot be used: no such host: tea.invalid")
+
+
+def test_the_innermost_cause_is_told_however_it_is_wrapped():
+    unreachable = OSError(errno.ENETUNREACH, "Network is unreachable")
+    inner = urllib3.exceptions.NewConnectionError(None, f"Failed to establish: {unreachable}")
+    inner.__cause__ = unreachable
+    pool = urllib3.exceptions.MaxRetryError(None, "/x", inner)
+    for error in (unreachable, inner, pool, requests.ConnectionError(pool)):
+        assert reason_of(error, "http://h/x") == "cannot connect to h:80: network is unreachable"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (requests.ConnectTimeout(), "no connection to h:443 within 9.05 seconds"),
+        (aiohttp.ConnectionTimeoutError(), "no connection to h:443 within 9.05 seconds"),
+        (requests.ReadTimeout(), "no answer from h within 60 seconds"),
+        (requests.exceptions.InvalidURL("what?"), "it is not a valid URL"),
+        (ValueError("some words", 1, object()), "some words"),
+        (ValueError(("a", "tuple")), "ValueError"),
+        (ValueError(), "ValueError"),
+        (ValueError("two\nlines"), "two lines"),
+    ],
+)
+def test_the_words_for_an_error(error, said):
+    assert reason_of(error, "https://h/x", (9.05, 60.0)) == said
+
+
+def test_an_error_that_wraps_itself_ends():
+    one, other = ValueError(), KeyError()
+    one.__context__, other.__cause__ = other, one
+    assert reason_of(one, "http://h/") == "ValueError"
