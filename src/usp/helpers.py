@@ -69,7 +69,7 @@ RecurseEntryCallbackType: TypeAlias = "Callable[[ChildSitemap], bool]"
 
 _MAX_DATE_LENGTH = 100
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
-_HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s]*", re.IGNORECASE)
+_HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
 
 
 def is_http_url(url: str) -> bool:
@@ -135,7 +135,7 @@ _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
-_HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]+[A-Za-z]{3,9}\.?,?[ -/]+'?\d{2})(?!\d)")
+_HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)")
 _NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
 _NO_YEAR_DAY = dt.datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
 

@@ -19,7 +19,7 @@ PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
 
 _CACHED = 8192  # dates repeat, within a sitemap most of all
 
-_ZONE = re.compile(r"\s*(?:[Zz]|UTC|GMT|(?<=\d)[+-]\d{1,2}:?\d{2})\Z")
+_ZONE = re.compile(r"(?<!\s)\s*+(?:[Zz]|UTC|GMT|(?<=\d)[+-]\d{1,2}:?\d{2})\Z")
 _TIME = re.compile(r"\d:\d{1,2}(:\d{1,2}([.,]\d)?)?")
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}[-/.]\d{1,2}|[A-Za-z]{3,9}\.?,?\s+\d{4}")

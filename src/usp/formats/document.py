@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from usp.formats.decode import Decoder
@@ -51,6 +52,12 @@ def _is_clear(start: str) -> bool:
     )
 
 
+@lru_cache(maxsize=16)
+def _end_of(root: str) -> re.Pattern[str]:
+    """Return the pattern of the end tag of a root element, with or without a prefix."""
+    return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}\s*+>", re.IGNORECASE)
+
+
 class Role(Enum):
     """What a document was asked for as."""
 
@@ -92,7 +99,9 @@ class DocumentParser:
         )
         self._glance = glance
         self._fast = fast
-        self._head = ""
+        self._head: list[str] = []
+        self._missing = 0  # how much more is needed until another look at the head is worth it
+        self._look = _LOOK
         self._xml: XMLSitemapParser | None = None
         self._tail = ""
         self._has_more = False  # whether there is more behind the root than the tail
@@ -130,10 +139,16 @@ class DocumentParser:
 
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.parser is None and self._xml is None:
-            self._head += text
-            if not self._tell(final=final):
+            self._head.append(text)
+            self._missing -= len(text)
+            if self._missing > 0 and not final:
                 return ()
-            text, self._head = self._head, ""
+            text = "".join(self._head)
+            self._head = [text]
+            if not self._tell(text, final=final):
+                self._missing = len(text) // 2  # linear time, in however small pieces it comes
+                return ()
+            self._head.clear()
         if self.parser is None and self._xml is not None:
             start, text = text, self._xml.look(text, final=final)
             self.parser, self.refusal = self._xml.concrete, self._xml.refusal
@@ -150,32 +165,29 @@ class DocumentParser:
         """Note a page sitemap whose root is not closed: it breaks off."""
         concrete = self._xml.concrete if self._xml else None
         if concrete and not concrete.root_closed:
-            ending = rf"</(?:[\w.-]+:)?{re.escape(concrete.root_name)}\s*>"
             # A long comment, or blanks, may hide where the end is: reading the pages will tell.
             seen = "</" in self._tail or not self._has_more
-            if seen and not re.search(ending, self._tail, re.IGNORECASE):
+            if seen and not _end_of(concrete.root_name).search(self._tail):
                 self.problems.end("the document breaks off before its end")
 
     # What is it? ----------------------------------------------------------------------------------
 
-    def _tell(self, *, final: bool) -> bool:
+    def _tell(self, head: str, *, final: bool) -> bool:
         """Decide what the document is; False if more of it is needed."""
         if self._role is Role.HOMEPAGE:
             self.parser = HomepageLinksParser(self.url, self.problems)
             return True
-        head = self._head
         start = head.lstrip(_BLANKS)
         if len(head) - len(start) > _MAX_BLANK:
             self.refusal = "it begins with more than a million blanks"
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
             return self._tell_markup(start, final=final)
-        look = _LOOK
-        if len(start) >= look and not _is_clear(start[:look]):
-            look = _LOOK_LONG
-        if not final and len(start) < look:
+        if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
+            self._look = _LOOK_LONG
+        if not final and len(start) < self._look:
             return False
-        self._tell_text(start[:look])
+        self._tell_text(start[: self._look])
         return True
 
     def _tell_markup(self, start: str, *, final: bool) -> bool:

@@ -21,50 +21,58 @@ class Lines:
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
-        self._rest = ""
+        self._parts: list[str] = []  # of the line that is not complete
+        self._length = 0  # of that line, however much of it is kept
+        self._cr = False  # whether a CR waits: it may be half of a CRLF
         self._number = 0
-        self._too_long = False
 
     @property
     def idle(self) -> bool:
         """Whether the next character begins a line."""
-        return not self._rest and not self._too_long
+        return not self._length and not self._cr
 
     def skip(self, count: int) -> None:
         """Count lines that somebody else has read."""
         self._number += count
 
     def feed(self, text: str) -> Iterator[tuple[int, str]]:
-        """Give the lines that are complete so far, without their ends."""
-        if self._rest.endswith("\r") or text.endswith("\r"):
-            # A CR may be half of a CRLF: it waits for what follows.
-            text, self._rest = self._rest + text, ""
-            held = "\r" if text.endswith("\r") else ""
-            text = text[: len(text) - len(held)]
-        else:
-            text, held = self._rest + text, ""
-        *lines, self._rest = _LINE_END.split(text)
+        """Yield the lines that are complete so far, without their ends."""
+        if not text:
+            return
+        if self._cr:
+            text = "\r" + text
+        self._cr = text.endswith("\r")
+        begun, *lines = _LINE_END.split(text[:-1] if self._cr else text)
+        self._hold(begun)
         for line in lines:
-            yield from self._line(line)
-        self._rest += held
-        if len(self._rest) - len(held) > MAX_LINE:
-            self._too_long = True
-            self._rest = self._rest[-1:] if held else ""
+            yield from self._complete()
+            self._hold(line)
 
     def close(self) -> Iterator[tuple[int, str]]:
-        """Give the last line, unless the document breaks off in it."""
-        line = self._rest.removesuffix("\r")
-        self._rest = ""
-        if line and self._problems.unfinished is not None:
+        """Yield the last line, unless the document breaks off in it."""
+        self._cr = False
+        if not self._length:
+            return
+        if self._problems.unfinished is not None and self._length <= MAX_LINE:
+            line = "".join(self._parts)
             self._problems.add("the document breaks off in a line", self._number + 1, line, lost=1)
             return
-        if line or self._too_long:
-            yield from self._line(line)
+        yield from self._complete()
 
-    def _line(self, line: str) -> Iterator[tuple[int, str]]:
+    def _hold(self, text: str) -> None:
+        """Keep a part of a line; no more of a line is kept than may mean something."""
+        self._length += len(text)
+        if self._length > MAX_LINE:
+            self._parts.clear()
+        elif text:
+            self._parts.append(text)
+
+    def _complete(self) -> Iterator[tuple[int, str]]:
+        line, too_long = "".join(self._parts), self._length > MAX_LINE
+        self._parts.clear()
+        self._length = 0
         self._number += 1
-        if self._too_long or len(line) > MAX_LINE:
-            self._too_long = False
+        if too_long:
             self._problems.add("a line is too long and was passed over", self._number)
-            return
-        yield self._number, line
+        else:
+            yield self._number, line

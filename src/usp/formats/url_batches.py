@@ -12,7 +12,7 @@ from usp.formats import values
 from usp.formats.extensions import FIELDS, MODULES
 from usp.formats.parser import PageBatch, PageEntry
 from usp.formats.xml.entries import Field
-from usp.formats.xml.fast import ATTRIBUTES
+from usp.formats.xml.fast import ATTRIBUTES, VALUE
 from usp.formats.xml.meaning import Sort
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.parser import MAX_FIELDS
@@ -134,7 +134,7 @@ class EntryReader:
         self._lock = threading.Lock()
         prefix = re.escape(tags.prefix)
         self._own = re.compile(
-            rf"<{prefix}(lastmod|changefreq|priority){ATTRIBUTES}>\s*+([^<&\x00-\x1f]*+)\s*+"
+            rf"<{prefix}(lastmod|changefreq|priority){ATTRIBUTES}>\s*+{VALUE}\s*+"
             rf"</{prefix}(?:\1)\s*+>"
         )
         self._unprefixed = not tags.prefix

@@ -42,6 +42,9 @@ URL = r"https?://[A-Za-z0-9][^<]*+"
 ATTRIBUTES = r"""(?:\s++(?!xmlns|xml:base)[\w:.-]++=(?:"[^"<>&]*+"|'[^'<>&]*+'))*+\s*+"""
 """Attributes that change nothing about the meaning of a tag."""
 
+VALUE = r"([^<&\x00-\x1f]{0,100}+)"
+"""The text of a field of the protocol. Values are remembered, so a longer text is read elsewhere."""
+
 _COMMENT = r"<!--(?:[^-]|-(?!-))*+-->"
 _CDATA = r"<!\[CDATA\[(?:[^\]]|\](?!\]>))*+\]\]>"
 
@@ -110,7 +113,7 @@ def _first_entry(name: str, prefix: str) -> re.Pattern[str]:
     p = re.escape(prefix)
     return re.compile(
         rf"<{p}{name}({ATTRIBUTES})>\s*+<{p}loc({ATTRIBUTES})>[^<]*+</{p}loc(\s*+)>"
-        rf"(?:[^<]++|<(?!/{p}{name}))*+</{p}{name}(\s*+)>"
+        rf"(?:[^<]++|<(?!/?{p}{name}))*+</{p}{name}(\s*+)>"
     )
 
 
@@ -136,7 +139,7 @@ _NAME = re.compile(r"<(?:[^<>/:]++:)?+([a-z]++)>")
 def _shape(tag: Tags, names: tuple[str, ...]) -> Shape:
     p = re.escape(tag.prefix)
     fields = "".join(rf"<{p}{name}>[^<]*+</{p}{name}>\s*+" for name in names)
-    texts = "".join(rf"<{p}{name}>\s*+([^<&\x00-\x1f]*+)\s*+</{p}{name}>\s*+" for name in names)
+    texts = "".join(rf"<{p}{name}>\s*+{VALUE}\s*+</{p}{name}>\s*+" for name in names)
     locs, end = tag.locs.pattern, re.escape(tag.end)
     return Shape(
         names=names,

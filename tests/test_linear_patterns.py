@@ -1,0 +1,247 @@
+"""No regular expression of the package takes more than linear time, whatever text it is given.
+
+Nothing interrupts a pattern that is at work: no limit of time, no Ctrl-C. So each one is tried on
+strings made to hurt it, in the ways in which the package calls it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import usp
+from adversary import GROWTH, cook, growth, recipes
+from usp.formats import document, index, url_batches
+from usp.formats.urlset import PagesXMLSitemapParser
+from usp.formats.xml import fast
+from usp.selection import patterns as selection_patterns
+
+ROOT = Path(usp.__file__).parent
+
+CALLS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
+    "match": re.Pattern.match,
+    "fullmatch": re.Pattern.fullmatch,
+    "search": re.Pattern.search,
+    "findall": re.Pattern.findall,
+    "finditer": lambda pattern, text: sum(1 for _ in pattern.finditer(text)),
+    "split": re.Pattern.split,
+    "sub": lambda pattern, text: pattern.sub(text[:0], text),
+    "subn": lambda pattern, text: pattern.subn(text[:0], text),
+}
+
+
+class Case(NamedTuple):
+    """A pattern of the package, and how it is called there."""
+
+    name: str
+    pattern: re.Pattern[Any]
+    calls: tuple[str, ...]
+
+
+# Patterns that are made when they are needed -----------------------------------------------------
+
+_TAGS = (
+    fast.tags("url", "", ("x:",)),
+    fast.tags("url", "x:", (), fast.Style(' a="b"', " ", " ", " ")),
+)
+
+
+def _reader() -> url_batches.EntryReader:
+    parser = PagesXMLSitemapParser("https://example.org/")
+    parser.start("urlset", "", False)
+    return url_batches.EntryReader(parser, PagesXMLSitemapParser.Page, _TAGS[0])
+
+
+MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
+    "usp.formats.xml.fast.tags": lambda: {
+        f"{name}[{at}]": getattr(tags, name)
+        for at, tags in enumerate(_TAGS)
+        for name in ("locs", "entry", "simple")
+    },
+    "usp.formats.xml.fast._first_entry": lambda: {"_first_entry": fast._first_entry("url", "x:")},
+    "usp.formats.xml.fast._shape": lambda: {
+        f"{name}[{at}]": getattr(fast._shape(_TAGS[0], fields), name)
+        for at, fields in enumerate([(), ("lastmod", "changefreq", "priority")])
+        for name in ("locs", "rows")
+    },
+    "usp.formats.index._entry": lambda: {"_entry": index._entry(fast.tags("sitemap", "x:"))},
+    "usp.formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
+    "usp.formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
+    "usp.selection.patterns._compiled": lambda: {  # those that begin with re: are the caller's own
+        f"_compiled[{glob}]": selection_patterns._compiled("include", glob)
+        for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
+    },
+    "usp.selection.patterns.of_host": lambda: {
+        "of_host": selection_patterns.of_host("https://www.example.org/")
+    },
+}
+
+USED = {  # where a call is not written as ``NAME.call(…)``
+    "_first_entry": {"search"},
+    "_entry": {"findall"},
+    "_end_of": {"search"},
+    "_compiled": {"search"},
+    "of_host": {"match"},
+}
+
+
+# All patterns of the package ---------------------------------------------------------------------
+
+
+def modules() -> Iterator[str]:
+    """Yield the names of all modules."""
+    yield "usp"
+    for found in pkgutil.walk_packages(usp.__path__, "usp."):
+        if not found.name.endswith("__main__"):
+            yield found.name
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of all modules, by name."""
+    out = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        out[name] = ast.parse(path.read_text("utf-8"))
+    return out
+
+
+@cache
+def calls(module: str | None) -> dict[str, set[str]]:
+    """Return which methods of patterns are called on which names, in one module or in any."""
+    found: dict[str, set[str]] = {}
+    for name, tree in trees().items():
+        if module not in (None, name):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr in CALLS:
+                value = node.value
+                owner = getattr(value, "attr", None) or getattr(value, "id", None)
+                found.setdefault(owner or "", set()).add(node.attr)
+    return found
+
+
+def held(value: object, name: str, depth: int = 3) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """Yield the patterns in a value: itself, in a collection, or in a class."""
+    if isinstance(value, re.Pattern):
+        yield name, value
+    elif depth and isinstance(value, dict):
+        for key, item in value.items():
+            yield from held(item, f"{name}[{key}]", depth - 1)
+    elif depth and isinstance(value, (list, tuple, set, frozenset)):
+        for at, item in enumerate(value):
+            yield from held(item, f"{name}[{at}]", depth - 1)
+    elif depth and isinstance(value, type) and value.__module__.startswith("usp"):
+        for key, item in vars(value).items():
+            yield from held(item, f"{name}.{key}", depth - 1)
+
+
+def _case(module: str, name: str, pattern: re.Pattern[Any]) -> Case:
+    short = re.sub(r"\[.*", "", name.rpartition(".")[2])
+    used = USED.get(short) or calls(module).get(short, set())
+    if not used or not short.startswith("_"):
+        used = used | calls(None).get(short, set())
+    return Case(f"{module}.{name}", pattern, tuple(sorted(used or {"search"})))
+
+
+@cache
+def cases() -> list[Case]:
+    """Return every pattern of the package once."""
+    found: dict[int, Case] = {}
+    for module in modules():
+        for name, value in vars(importlib.import_module(module)).items():
+            for full, pattern in held(value, name):
+                found.setdefault(id(pattern), _case(module, full, pattern))
+    for maker, make in MADE.items():
+        module = next(
+            m for m in sorted(trees(), key=len, reverse=True) if maker.startswith(f"{m}.")
+        )
+        for name, pattern in make().items():
+            found.setdefault(id(pattern), _case(module, name, pattern))
+    return sorted(found.values(), key=lambda case: case.name)
+
+
+def test_the_patterns_are_found():
+    names = {case.name for case in cases()}
+    assert {"usp.helpers._HTTP_URL", "usp.formats.decode._CHARSET"} <= names
+    assert len(names) >= 60
+    assert next(c for c in cases() if c.name == "usp.helpers._HTTP_URL").calls == ("fullmatch",)
+
+
+def test_every_pattern_that_is_made_when_needed_is_tried_too():
+    made = set()
+    for module, tree in trees().items():
+        for function, parents in _functions(tree):
+            if any(_calls_re(node) for node in ast.walk(function)):
+                made.add(".".join([module, *parents, function.name]))
+    assert made == set(MADE)
+
+
+def _functions(
+    tree: ast.AST, parents: tuple[str, ...] = ()
+) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, tuple[str, ...]]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, parents
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, (*parents, node.name))
+        else:
+            yield from _functions(node, parents)
+
+
+def _calls_re(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in {"compile", *CALLS}
+    )
+
+
+# Growth ------------------------------------------------------------------------------------------
+
+
+def grows(case: Case, call: str, recipe: tuple[str, str, str, bool]) -> float:
+    prefix, pump, suffix, again = recipe
+
+    def text(length: int) -> Any:
+        cooked = cook(prefix, pump, suffix, again=again, length=length)
+        is_text = isinstance(case.pattern.pattern, str)
+        return cooked if is_text else cooked.encode("latin-1", "replace")
+
+    return growth(lambda given: CALLS[call](case.pattern, given), text)
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_four_times_the_text_takes_about_four_times_as_long(case):
+    for call in case.calls:
+        for recipe in recipes(case.pattern):
+            times = grows(case, call, recipe)
+            assert times < GROWTH, (call, case.pattern.pattern, recipe)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "call"),
+    [
+        (r"https?://[^\s/?#]+[^\s]*", "fullmatch"),
+        (r"""charset\s*=\s*["']?\s*([a-z]+)""", "search"),
+        (r"\s+$", "search"),
+        (r"(?:[^-]|-(?!-))*-->", "findall"),
+        (r"<!--.*?-->", "findall"),
+        (r"(a|a)*b", "match"),
+    ],
+)
+def test_a_pattern_that_is_not_linear_is_found(pattern, call):
+    """The test above can fail."""
+    case = Case("an example", re.compile(pattern), (call,))
+    assert any(grows(case, call, recipe) > GROWTH for recipe in recipes(case.pattern))
