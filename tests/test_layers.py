@@ -30,6 +30,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "beside",
         "shortage",
         "advice",
+        "urls",
         "web_client.abstract_client",
         "",
     ],

@@ -19,6 +19,7 @@ from usp.exceptions import SitemapException
 from usp.formats.document import Role
 from usp.limits import DEFAULT
 from usp.tree import website_search
+from usp.urls import without_login
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -93,7 +94,7 @@ async def sitemap_tree_for_sitemap(
     )
     async with _crawl(url, web_client, plan) as (crawl, driver):
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
-        place = crawl.want(url, role=role)
+        place = crawl.want(without_login(url), role=role)
         await driver.run()
     return node_for(place, plan.limits)
 
@@ -169,9 +170,9 @@ async def _crawl(
 ) -> AsyncIterator[tuple[Crawl, LoopDriver]]:
     """Give a crawl and its driver; what was made for this crawl is closed in the end."""
     given = _own_client() if web_client is None else web_client
-    client = given.for_crawl(start_url, plan.limits)
+    client = given.for_crawl(without_login(start_url), plan.limits)
     client.set_max_response_data_length(plan.most_bytes)
-    crawl = plan.crawl(client)
+    crawl = plan.crawl(client, start_url)
     try:
         async with LoopDriver(crawl, client, plan.store(), plan.on_event) as driver:
             yield crawl, driver

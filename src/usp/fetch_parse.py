@@ -59,6 +59,7 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.store import Exchange, Store
+from usp.urls import without_login
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
@@ -163,7 +164,8 @@ class SitemapFetcher:
         refusal = refuse(url, recursion_level, parents, limits)
         if refusal:
             raise SitemapException(refusal)
-        self._url = url
+        self._start = url
+        self._url = without_login(url)
         self._level = recursion_level
         self._client = web_client
         self._parents = parents
@@ -190,7 +192,7 @@ class SitemapFetcher:
             )
             return lambda: node_for(place, self._plan.limits)
 
-        return crawl_with(seed, self._url, self._client, self._plan)
+        return crawl_with(seed, self._start, self._client, self._plan)
 
 
 def crawl_with(
@@ -204,7 +206,7 @@ def crawl_with(
     ``seed`` says what is wanted and gives what makes the result of it.
     """
     with client_for(web_client, start_url, plan) as client:
-        crawl = plan.crawl(client)
+        crawl = plan.crawl(client, start_url)
         result = seed(crawl)
         with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
             try:
@@ -223,7 +225,7 @@ def client_for(
 ) -> Iterator[AbstractWebClient]:
     """Give what fetches for one crawl: a client of ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
-    client = given.for_crawl(start_url, plan.limits)
+    client = given.for_crawl(without_login(start_url), plan.limits)
     client.set_max_response_data_length(plan.most_bytes)
     try:
         yield client

@@ -38,6 +38,9 @@ class Limits:
     redirects: int | None = 20
     """Redirects on the way to one document."""
 
+    url_length: int | None = 8 * 1024
+    """Characters of one URL: of a sitemap or page, and of what a redirect leads to."""
+
     spool_bytes: int | None = 20 * _GIB
     """Bytes of documents that are kept in the temporary file of one tree."""
 

@@ -83,7 +83,7 @@ def _pages(
     plan: Plan,
 ) -> Generator[SitemapPage, None, None]:
     with client_for(web_client, start_url, plan) as client:
-        crawl = plan.crawl(client)
+        crawl = plan.crawl(client, start_url)
         website = search(crawl)
         stream = PageStream(crawl, website.holds)
         with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:

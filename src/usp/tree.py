@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from usp.crawl.addresses import refuse_address
 from usp.crawl.choice import Choice
 from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
 from usp.crawl.plan import Plan
@@ -28,6 +29,7 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
+from usp.urls import without_login
 from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
@@ -133,12 +135,13 @@ def website_search(
     use_html_links: bool = False,
 ) -> Callable[[Crawl], Website]:
     """Give what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
-    if not isinstance(homepage_url, str) or not is_http_url(homepage_url.strip()):
-        raise SitemapException(f"URL {homepage_url} is not a HTTP(s) URL.")
-    homepage_url = homepage_url.strip()
+    refusal = refuse_address(str(homepage_url))
+    if refusal:
+        raise SitemapException(refusal)
+    start = without_login(homepage_url.strip())
     return partial(
         Website,
-        homepage_url=_homepage(homepage_url, normalize=normalize_homepage_url),
+        homepage_url=_homepage(start, normalize=normalize_homepage_url),
         use_robots=use_robots,
         use_html_links=use_html_links,
         known_paths=in_order(

@@ -88,27 +88,24 @@ def test_the_secrets_of_a_session_go_home_only(kind, session, expected, site):
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_what_is_not_secret_in_a_session_goes_to_everybody(kind, site):
-    session = {"headers": {"X-Open": "1", "User-Agent": "mine/1", **SECRETS}}
-    fetch(kind, site.url("/"), site.url("alt:/there"), start=site.base, session=session)
-    for request in site.requests:
-        assert (request.headers["X-Open"], request.headers["User-Agent"]) == ("1", "mine/1")
-
-
-@pytest.mark.parametrize("kind", ["requests", "requests, own session"])
-def test_cookies_of_servers_stay_with_their_host(kind, site):
-    urls = [site.url(path) for path in ("/set", "alt:/set", "/", "alt:/there")]
-    session = {"cookies": {"mine": "secret"}} if "own" in kind else {}
+def test_of_a_sessions_headers_only_harmless_ones_go_to_everybody(kind, site):
+    keys = {"X-Api-Key": "1", "X-Whatever": "2", "X-Amz-Security-Token": "3", "Referer": "4"}
+    session = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **keys, **SECRETS}}
+    urls = [site.url(path) for path in ("/", "alt:/there", "/away")]
     fetch(kind, *urls, start=site.base, session=session)
-    mine = ["mine=secret"] if session else []
-    assert sorted(told(site, "/")["Cookie"].split("; ")) == sorted([*mine, "own=base"])
-    assert told(site, "alt:/there") == {"Cookie": "own=alt"}
+    for request in site.requests:
+        sent = request.headers
+        assert (sent["Accept-Language"], sent["User-Agent"]) == ("de", "mine/1")
+        home = not request.path.startswith("alt:")
+        assert {name: sent.get(name) for name in keys} == (keys if home else dict.fromkeys(keys))
 
 
-def test_aiohttp_keeps_no_cookies_of_hosts_that_are_addresses(site):
+def test_cookies_in_the_session_of_a_user_stay_with_their_host(site):
     urls = [site.url(path) for path in ("/set", "alt:/set", "/", "alt:/there")]
-    fetch("aiohttp", *urls, start=site.base)
-    assert (told(site, "/"), told(site, "alt:/there")) == ({}, {})
+    session = {"cookies": {"mine": "secret"}}
+    fetch("requests, own session", *urls, start=site.base, session=session)
+    assert sorted(told(site, "/")["Cookie"].split("; ")) == ["mine=secret", "own=base"]
+    assert told(site, "alt:/there") == {"Cookie": "own=alt"}
 
 
 def test_the_parameters_of_a_session_are_not_added_to_redirects_and_strangers(site):

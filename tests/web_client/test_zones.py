@@ -62,7 +62,7 @@ def test_addresses_in_brackets_are_read_and_names_are_none():
 def test_the_host_of_a_url_is_the_one_that_will_be_connected_to():
     assert host_in("http://me:word@h.example:8080/x") == "h.example"
     assert host_in("http://[::1]:80/") == "::1"
-    assert host_in("http://evil.example\\@home.example/") == "evil.example"
+    assert host_in("http://evil.example\\@home.example/") == ""
     assert host_in("http://[broken/") == ""
 
 

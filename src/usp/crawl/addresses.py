@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
-from usp.helpers import is_http_url
 from usp.limits import DEFAULT, Limits
+from usp.urls import BadUrl, read_url, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAULT) -> str | None:
     """Say why a sitemap is not even asked for, if it is not."""
-    if not is_http_url(url.replace(" ", "%20")):
-        return f"URL {url} is not a HTTP(s) URL."
+    refusal = refuse_address(url)
+    if refusal:
+        return refusal
     if recurs(url, parents):
         return f"Recursion detected in URL {url} with parent URLs {listed(parents)}."
     if limits.depth is not None and level > limits.depth:
@@ -29,6 +30,17 @@ def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAUL
 def recurs(url: str, parents: Iterable[str]) -> bool:
     """Return whether a sitemap is one of those that it stands below."""
     return urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}
+
+
+def refuse_address(url: str) -> str | None:
+    """Return why a URL cannot be asked for, if it cannot."""
+    try:
+        read_url(url)
+    except BadUrl as error:
+        return (
+            f"URL {shown(url)} is not a HTTP(s) URL{f': it {error.why}' if error.is_http else ''}."
+        )
+    return None
 
 
 def listed(urls: Iterable[str]) -> str:
@@ -45,19 +57,16 @@ def unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
 
 
 def origin_of(url: str) -> str:
-    """Give what answers or does not: scheme, host and port."""
+    """Return what answers or does not: scheme, host and port."""
     try:
-        parts = urlsplit(url)
-    except ValueError:
+        return read_url(url).origin
+    except BadUrl:
         return url
-    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def host_of(url: str) -> str:
-    """Give what is asked too much or not: the host, whether by http or by https."""
-    origin = origin_of(url)
-    scheme, _, host = origin.partition("://")
-    return host.removesuffix(_USUAL_PORTS.get(scheme, ":"))
-
-
-_USUAL_PORTS = {"http": ":80", "https": ":443"}
+    """Return host and port, the unit of the concurrency limit, whether by http or by https."""
+    try:
+        return read_url(url).site
+    except BadUrl:
+        return url

@@ -13,7 +13,15 @@ import random
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp.crawl.addresses import host_of, listed, origin_of, recurs, refuse, unique
+from usp.crawl.addresses import (
+    host_of,
+    listed,
+    origin_of,
+    recurs,
+    refuse,
+    refuse_address,
+    unique,
+)
 from usp.crawl.events import (
     Event,
     PagesReady,
@@ -51,6 +59,7 @@ from usp.formats.document import Role
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+from usp.urls import read_url
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -59,6 +68,7 @@ if TYPE_CHECKING:
 
     from usp.crawl.choice import Choice
     from usp.formats.parser import ChildEntry
+    from usp.urls import HttpUrl, Login
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +84,7 @@ class Crawl:
     comes before the known paths; both are asked in the order of the tree.
 
     With ``crawl_delay`` a pause that robots.txt asks for is kept. ``chance`` gives random numbers from
-    0 to 1, for the pauses between tries.
+    0 to 1, for the pauses between tries. A login in the address of the ``start`` is used for its host.
     """
 
     def __init__(
@@ -85,12 +95,14 @@ class Crawl:
         limits: Limits = DEFAULT,
         crawl_delay: bool = False,
         chance: Callable[[], float] = random.random,
+        start: HttpUrl | None = None,
     ) -> None:
         self.limits = limits
         self._choice = choice
         self._per_host = per_host
         self._crawl_delay = crawl_delay
         self._chance = chance
+        self._start = start
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
         self._waiting: list[Place] = []  # known paths that may turn out to be excluded
@@ -214,8 +226,15 @@ class Crawl:
             doc.attempt += 1
             doc.active = True
             self._events.append(SitemapStarted(doc.url, doc.attempt))
-            orders.append(Fetch(doc.url, doc.role, doc.attempt))
+            orders.append(Fetch(doc.url, doc.role, doc.attempt, self._login_for(doc.url)))
         return orders
+
+    def _login_for(self, url: str) -> Login | None:
+        """Return the login of the start's address, if the URL is one of its host."""
+        start = self._start
+        if start is None or start.login is None or not start.may_share(read_url(url)):
+            return None
+        return start.login
 
     def wake_at(self, *, room: bool = True) -> float | None:
         """Give the time at which there is something to do even if nothing comes.
@@ -375,6 +394,8 @@ class Crawl:
         for at, child in enumerate(unique(result.look.children)):
             if not _below(self._declared, self.limits.sitemaps):
                 return
+            if refuse_address(child.loc):
+                continue
             position = (*doc.position, at)
             self._document(child.loc, Role.SITEMAP, position, doc.level + 1, parent_url=parent_url)
 

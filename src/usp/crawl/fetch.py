@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from usp.crawl.pages import UniquePages, parser_for
@@ -16,6 +16,7 @@ from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.shortage import shortage_of
 from usp.store import Exchange, SpoolFull
+from usp.urls import with_login, without_login
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractIndexSitemap
     from usp.store import Document, Store, Writer
+    from usp.urls import Login
     from usp.web_client.abstract_client import AbstractWebClient
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,16 @@ class Fetch:
     url: str
     role: Role = Role.SITEMAP
     attempt: int = 1
+    login: Login | None = field(default=None, repr=False)
+
+    @property
+    def address(self) -> str:
+        """What a client is asked for: the URL with the login for it, which nobody else is told."""
+        return self.url if self.login is None else with_login(self.url, self.login)
+
+    def without_secrets(self, message: str) -> str:
+        """Return what a client says, without the login."""
+        return message if self.login is None else self.login.hidden_in(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +210,18 @@ class Reception:
         content_encoding = response.header("Content-Encoding")
         self._exchange = Exchange(
             url=order.url,
-            final_url=response.url(),
+            final_url=without_login(response.url()),
             status=response.status_code(),
             headers=_newer(response, "headers", ResponseFacts.headers),
-            redirects=_newer(response, "redirects", ResponseFacts.redirects),
+            redirects=tuple(
+                map(without_login, _newer(response, "redirects", ResponseFacts.redirects))
+            ),
             attempts=order.attempt,
             content_type=content_type,
             content_encoding=content_encoding,
         )
         parser = parser_for(
-            response.url(),
+            self._exchange.final_url,
             content_type,
             content_encoding,
             role=order.role,
@@ -318,6 +332,27 @@ def mistake(error: BaseException) -> Failed:
     return Failed(failure)
 
 
+def log_mistake(order: Fetch, error: BaseException) -> Failed:
+    """Log what a client has raised; without the traceback if that may hold a password."""
+    text = order.without_secrets(f"{type(error).__name__}: {error}")
+    trace = error if order.login is None else None
+    log.error("The web client failed on %s: %s", order.url, text, exc_info=trace)
+    return Failed(WebClientErrorResponse(text, retryable=False))
+
+
+def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
+    """Return the error of a client, without the login that it was given."""
+    message = error.message()
+    safe = order.without_secrets(message)
+    if safe == message:
+        return error
+    copy = WebClientErrorResponse(safe, error.retryable())
+    vars(copy).update(
+        {name: value for name, value in vars(error).items() if not name.startswith("_")}
+    )
+    return copy
+
+
 def fetch_document(
     order: Fetch,
     client: AbstractWebClient,
@@ -333,14 +368,13 @@ def fetch_document(
     """
     started = time.monotonic()
     try:
-        response = client.get(order.url)
+        response = client.get(order.address)
     except NoWebClientException:
         return not_fetched()
-    except Exception as error:
-        log.exception("The web client failed on %s", order.url)
-        return mistake(error)
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        return log_mistake(order, error)
     if isinstance(response, WebClientErrorResponse):
-        return Failed(response)
+        return Failed(told(order, response))
     if not isinstance(response, AbstractWebClientSuccessResponse):
         return no_response()
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from contextlib import suppress
@@ -15,9 +14,10 @@ from usp.crawl.fetch import (
     Failed,
     Reception,
     fetch_document,
-    mistake,
+    log_mistake,
     no_response,
     not_fetched,
+    told,
 )
 from usp.crawl.threads import TOTAL_FACTOR, Patience
 from usp.web_client.abstract_client import (
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from usp.crawl.fetch import Fetch, Received
     from usp.store import Store
     from usp.web_client.abstract_client import AbstractAsyncWebClient
-
-
-log = logging.getLogger(__name__)
 
 
 class LoopDriver:
@@ -131,8 +128,7 @@ class LoopDriver:
         except BaseException as error:
             if self._stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
-            log.exception("The web client failed on %s", order.url)
-            result = mistake(error)
+            result = log_mistake(order, error)
         self._put(order, result)
 
     async def _fetch_in_thread(self, order: Fetch, client: AbstractWebClient) -> Received | Failed:
@@ -149,11 +145,11 @@ class LoopDriver:
         """Fetch a document, store it and look at it; every failure is returned."""
         started = time.monotonic()
         try:
-            response = await client.get(order.url)
+            response = await client.get(order.address)
         except NoWebClientException:
             return not_fetched()
         if isinstance(response, WebClientErrorResponse):
-            return Failed(response)
+            return Failed(told(order, response))
         if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
             return no_response()
 

@@ -9,6 +9,7 @@ from usp.crawl.choice import Choice
 from usp.crawl.crawl import Crawl
 from usp.limits import DEFAULT, Limits
 from usp.store import Store
+from usp.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +36,14 @@ class Plan:
             for failure in website.tree().failures():
                 self.on_failure(failure)
 
-    def crawl(self, client: object) -> Crawl:
-        """Begin a crawl with a client."""
+    def crawl(self, client: object, start_url: str) -> Crawl:
+        """Begin a crawl with a client; a login in ``start_url`` is used for its host."""
         return Crawl(
             choice=self.choice,
             per_host=getattr(client, "max_concurrent_requests", 1),
             limits=self.limits,
             crawl_delay=self.crawl_delay,
+            start=read_url(start_url),
         )
 
     def store(self) -> Store:

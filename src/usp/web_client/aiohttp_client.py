@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
-from requests.utils import requote_uri
-from urllib3.util import parse_url
 
 from usp.limits import Limits
 from usp.shortage import shortage_of
+from usp.urls import BadUrl, HttpUrl, read_url, without_login
 from usp.web_client import aiohttp_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -24,17 +23,17 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 from usp.web_client.blocks import turns_robots_away
+from usp.web_client.cookies import HopCookies
 from usp.web_client.failures import reason_of
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     deadline_of,
-    host_of,
     retry_after,
 )
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
-from usp.web_client.zones import Gate, Refused, Zones, host_in
+from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:
     import ssl
@@ -55,8 +54,10 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         *,
         deadline: tuple[float, str] | None = None,
         patience: float | None = None,
+        url: str | None = None,
     ) -> None:
         self._response = response
+        self._url = without_login(str(response.url)) if url is None else url
         self._limit = limit
         self._history = history
         self._deadline = deadline
@@ -80,7 +81,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     def url(self) -> str:
         """Give the address after redirects."""
-        return str(self._response.url)
+        return self._url
 
     async def body(self) -> AsyncIterator[bytes]:
         """Give the body as it comes; stops at the limit."""
@@ -179,38 +180,56 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             await self._session.close()
             self._session = None
 
-    def _headers(self, url: str, session: aiohttp.ClientSession) -> dict[str, str]:
+    def _headers(
+        self, target: HttpUrl, session: aiohttp.ClientSession, cookies: HopCookies
+    ) -> dict[str, str]:
+        """Return the headers of one request."""
         named = not self._own_session and "User-Agent" in getattr(session, "headers", ())
-        headers = self._identity.headers(url, names_itself=named)
-        if self._auth is not None and self._identity.is_home(url):
+        headers = self._identity.headers(target, names_itself=named)
+        if self._auth is not None and self._identity.is_home(target):
             headers["Authorization"] = self._auth.encode()
+        elif target.login is not None and getattr(session, "auth", None) is None:
+            headers["Authorization"] = target.login.header()
+        cookie = cookies.header(target)
+        if cookie is not None:
+            own = headers.get("Cookie")
+            headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return headers
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
-        self._gate.begin(url)
+        try:
+            start = read_url(url)
+            self._gate.begin(url)
+            return await self._follow(start)
+        except BadUrl as error:
+            return WebClientErrorResponse(str(error), retryable=False)
+
+    async def _follow(self, start: HttpUrl) -> AbstractWebClientResponse:
+        """Fetch a URL, and what it redirects to: each host is told only what it may know."""
         deadline = deadline_of(self._limits, self._began)
         history: list[str] = []
-        address = url
+        target = start
+        cookies = HopCookies()
         while True:
-            # Redirects are followed here: each host is told only what it may know.
             try:
-                response = await self._ask(address, deadline)
+                response = await self._ask(target, cookies, deadline)
             except Refused as error:
                 return WebClientErrorResponse(str(error), retryable=False)
             except _ERRORS as error:
-                asked = host_of(address) == host_of(url)
-                reason = reason_of(error, address, (self._timeout.connect, self._timeout.sock_read))
+                asked = target.site == start.site
+                patience = (self._timeout.connect, self._timeout.sock_read)
+                reason = reason_of(error, target.text(), patience)
                 return _connection_error(error, reason, asked=asked, deadline=deadline)
             location = _location(response)
             if location is None:
                 break
             response.release()
-            history.append(address)
+            history.append(target.text())
             if self._limits.redirects is not None and len(history) > self._limits.redirects:
                 return WebClientErrorResponse(self._limits.reached("redirects"), retryable=False)
             try:
-                address = follow(str(_as_requests_writes_it(address)), location)
+                target = follow(target, location, self._limits)
             except BadRedirect as error:
                 return WebClientErrorResponse(str(error), retryable=False)
         if 200 <= response.status < 300:  # noqa: PLR2004
@@ -220,6 +239,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
                 tuple(history),
                 deadline=deadline,
                 patience=self._timeout.sock_read,
+                url=target.text(),
             )
         response.close()
         failure = WebClientErrorResponse(
@@ -231,17 +251,19 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         failure.blocked = turns_robots_away(response.status, response.headers)
         return failure
 
-    async def _ask(self, url: str, deadline: tuple[float, str] | None) -> aiohttp.ClientResponse:
+    async def _ask(
+        self, target: HttpUrl, cookies: HopCookies, deadline: tuple[float, str] | None
+    ) -> aiohttp.ClientResponse:
         """Ask for one URL, without following where it leads."""
-        session = self._session_for(url)
+        session, url = self._session_for(target), target.text()
         proxied = self._proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
         )
         addresses: list[str] = []
         if proxied:
-            self._gate.admit_name(host_in(url))
+            self._gate.admit_name(target.host)
         elif not self._own_session:
-            addresses = await aiohttp_sessions.look_up(session, url, self._gate)
+            addresses = await aiohttp_sessions.look_up(session, target, self._gate)
         timeout = self._timeout
         if deadline is not None:
             left = max(deadline[0] - time.monotonic(), 0.001)
@@ -249,32 +271,33 @@ class AiohttpWebClient(AbstractAsyncWebClient):
                 total=left, connect=timeout.connect, sock_read=timeout.sock_read
             )
         response: aiohttp.ClientResponse = await session.get(
-            _as_requests_writes_it(url),
-            headers=self._headers(url, session),
+            yarl.URL(url, encoded=True),
+            headers=self._headers(target, session, cookies),
             proxy=self._proxy,
             timeout=timeout,
             allow_redirects=False,
         )
+        aiohttp_sessions.check_head(response)
         if not proxied and not self._own_session:
-            aiohttp_sessions.check_peer(response, url, self._gate, addresses)
+            aiohttp_sessions.check_peer(response, target.host, self._gate, addresses)
+        answers = aiohttp_sessions.set_cookies(response)
+        if session is self._session and not self._own_session:
+            aiohttp_sessions.bound_cookies(session, target, answers)
+        else:
+            cookies.take(target, answers)
         return response
 
-    def _session_for(self, url: str) -> Any:
-        """Give the session that asks for a URL: a stranger is asked by one without secrets."""
+    def _session_for(self, target: HttpUrl) -> Any:
+        """Return the session that asks for a URL: a stranger is asked by one without secrets."""
         if self._session is None:
             # Made here, because it belongs to the loop that is running now.
             gate = self._gate if self._proxy is None else None
             self._session = aiohttp_sessions.own_session(gate, self._verify)
-        if self._own_session or self._identity.is_home(url):
+        if self._own_session or self._identity.is_home(target):
             return self._session
         if self._guest is None:
             self._guest = aiohttp_sessions.guest_session(self._session)
         return self._guest or self._session
-
-
-def _as_requests_writes_it(url: str) -> yarl.URL:
-    """Give a URL as the synchronous client asks for it: the same sitemap has the same address."""
-    return yarl.URL(parse_url(requote_uri(url)).url, encoded=True)
 
 
 def _location(response: aiohttp.ClientResponse) -> bytes | None:

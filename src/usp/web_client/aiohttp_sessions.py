@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import aiohttp.abc
 import requests.utils
+import yarl
 
 from usp.shortage import scarce
-from usp.web_client.identity import SECRET_HEADERS
-from usp.web_client.zones import Refused, host_in, literal_of
+from usp.web_client.cookies import name_of, within_bounds
+from usp.web_client.identity import is_harmless
+from usp.web_client.sessions import HEAD_BYTES
+from usp.web_client.zones import Refused, literal_of
 
 if TYPE_CHECKING:
     import ssl
 
+    from usp.urls import HttpUrl
     from usp.web_client.zones import Gate
 
 
@@ -29,7 +34,23 @@ def own_session(gate: Gate | None, verify: bool | ssl.SSLContext) -> aiohttp.Cli
     else:
         # What was looked up is not kept: the gate may have learned something since.
         connector = _Connector(gate, limit=0, ssl=verify, use_dns_cache=False)
-    return aiohttp.ClientSession(connector=connector, auto_decompress=False)
+    return aiohttp.ClientSession(
+        connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+    )
+
+
+def check_head(response: Any) -> None:
+    """Raise if the headers of an answer are too long to be kept."""
+    headers = getattr(response, "raw_headers", None) or ()
+    if sum(len(name) + len(value) + 4 for name, value in headers) > HEAD_BYTES:
+        response.close()
+        raise aiohttp.ClientPayloadError(f"more than {HEAD_BYTES:,} bytes of headers")
+
+
+def set_cookies(response: Any) -> list[str]:
+    """Return the cookies that an answer sets, each as it is written."""
+    getall = getattr(response.headers, "getall", None)
+    return list(getall("Set-Cookie", ())) if getall is not None else []
 
 
 class _Resolver(aiohttp.abc.AbstractResolver):
@@ -110,60 +131,81 @@ def is_proxied(session: Any, url: str) -> bool:
     return bool(requests.utils.select_proxy(url, proxies))
 
 
-async def look_up(session: Any, url: str, gate: Gate) -> list[str]:
-    """Give where a session may connect to; nobody knows which of several addresses it takes."""
-    host = host_in(url)
-    literal = literal_of(host)
+async def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
+    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+    if not isinstance(session, aiohttp.ClientSession):
+        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
+        return []
+    literal = literal_of(url.host)
     addresses: list[str] = []
     if literal is not None:
         addresses = [str(literal)]
-    elif host and isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
+    elif isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
         loop = asyncio.get_running_loop()
         # If there is no such host, the session will say so, if it looks it up at all.
         with contextlib.suppress(OSError, UnicodeError):
-            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            found = await loop.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
             addresses = [str(info[4][0]) for info in found]
     for address in addresses:
-        gate.admit(host, address)
+        gate.admit(url.host, address)
     return addresses
 
 
-def check_peer(response: Any, url: str, gate: Gate, addresses: list[str]) -> None:
+def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
     """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
     connection = getattr(response, "connection", None)
     peer = _peer(getattr(connection, "transport", None)) or next(iter(addresses), None)
     if peer is None:
         return
     try:
-        gate.connected(host_in(url), peer)
+        gate.connected(host, peer)
     except Refused:
         response.close()
         raise
 
 
-def guest_session(session: Any) -> aiohttp.ClientSession | None:
-    """Give a session beside a user's that has its connections, but knows nothing secret.
+def bound_cookies(session: Any, url: HttpUrl, answers: list[str]) -> None:
+    """Leave in a session's jar as many cookies of an answer as it may keep."""
+    jar = getattr(session, "cookie_jar", None)
+    if not answers or not isinstance(jar, aiohttp.abc.AbstractCookieJar):
+        return
+    new = {name_of(text) for text in answers}
+    kept = [(m.key, m.value, m["domain"]) for m in jar if m.key not in new]
+    taken = within_bounds(kept, url.host, answers)
+    if taken == answers:
+        return
+    hosts = url.host.split(".")
+    domains = {".".join(hosts[at:]) for at in range(len(hosts))}  # that it may have named
+    jar.clear(lambda morsel: morsel.key in new and morsel["domain"] in domains)
+    for text in taken:
+        with contextlib.suppress(CookieError):
+            jar.update_cookies(SimpleCookie(text), yarl.URL(url.text(), encoded=True))
 
-    None if the user's knows nothing secret either, or is no session of ``aiohttp``.
+
+def guest_session(session: Any) -> aiohttp.ClientSession | None:
+    """Return a session beside a user's that has its connections, but knows nothing secret.
+
+    None if the user's knows nothing secret either, or is not a session of ``aiohttp``.
     """
     if not isinstance(session, aiohttp.ClientSession):
         return None
-    open_headers = {
-        name: value for name, value in session.headers.items() if name.lower() not in SECRET_HEADERS
-    }
+    harmless = {name: value for name, value in session.headers.items() if is_harmless(name)}
     secret = (
         getattr(session, "auth", None) is not None
-        or len(open_headers) < len(session.headers)
+        or len(harmless) < len(session.headers)
         or any(not morsel["domain"] for morsel in session.cookie_jar)
         or bool(getattr(session, "_middlewares", ()))
     )
     if not secret:
         return None
+    options = {name: getattr(session, f"_default_{name}", None) for name in ("proxy", "proxy_auth")}
     return aiohttp.ClientSession(
         connector=session.connector,
         connector_owner=False,
-        headers=open_headers,
+        headers=harmless,
+        cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=session.auto_decompress,
         trust_env=session.trust_env,
         trace_configs=session.trace_configs,
+        **{name: value for name, value in options.items() if value is not None},
     )

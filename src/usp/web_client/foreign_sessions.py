@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Mapping
+from http.client import HTTPMessage
 from typing import TYPE_CHECKING, Any
 
 import requests
@@ -16,38 +17,65 @@ import requests.adapters
 import requests.auth
 import requests.cookies
 import requests.utils
-from urllib3.util import parse_url
 
-from usp.web_client.identity import SECRET_HEADERS
-from usp.web_client.zones import host_in, literal_of
+from usp.web_client.cookies import within_bounds
+from usp.web_client.identity import is_secret
+from usp.web_client.zones import literal_of
 
 if TYPE_CHECKING:
+    from usp.urls import HttpUrl, Login
     from usp.web_client.zones import Gate
 
 
 class Stranger(requests.auth.AuthBase):
     """Takes from a request what is not meant for its host: the last thing that is done to it."""
 
+    def __init__(self, headers: dict[str, str]) -> None:
+        self._headers = headers  # of the client, chosen for this host
+
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Give the request without secrets."""
-        for name in [name for name in request.headers if name.lower() in SECRET_HEADERS]:
+        """Return the request without the session's secrets."""
+        for name in [name for name in request.headers if is_secret(name)]:
             del request.headers[name]
         theirs = requests.cookies.RequestsCookieJar()
         for cookie in getattr(request, "_cookies", None) or ():
             if cookie.domain:
                 theirs.set_cookie(cookie)
         request.prepare_cookies(theirs)
-        user, password = requests.utils.get_auth_from_url(request.url or "")
-        if user or password:  # which the website has written into the address itself
-            requests.auth.HTTPBasicAuth(user, password)(request)
+        request.headers.update(self._headers)
         return request
 
 
-def options(session: requests.Session, *, home: bool, first: bool, ours: bool) -> dict[str, Any]:
-    """Give the arguments that keep a session's secrets home, and a redirect's body unread."""
+class LoggedIn(requests.auth.AuthBase):
+    """Uses the login of an address; unlike that of a session, it is of no other use."""
+
+    def __init__(self, login: Login) -> None:
+        self._login = login
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Return the request with the login."""
+        request.headers["Authorization"] = self._login.header()
+        return request
+
+
+def options(
+    session: requests.Session,
+    url: HttpUrl,
+    headers: dict[str, str],
+    *,
+    home: bool,
+    first: bool,
+    ours: bool,
+) -> dict[str, Any]:
+    """Return the arguments that keep a session's secrets home, and a redirect's body unread.
+
+    ``headers`` are those of the client, which have been chosen for this host.
+    """
     options: dict[str, Any] = {}
     if not home:
-        options["auth"] = Stranger()
+        options["auth"] = Stranger(headers)
+    elif url.login is not None and session.auth is None:
+        options["auth"] = LoggedIn(url.login)
     if session.params and (not home or not first):
         # An address that somebody else has written is asked for as it is.
         names = session.params if isinstance(session.params, Mapping) else {}
@@ -55,8 +83,25 @@ def options(session: requests.Session, *, home: bool, first: bool, ours: bool) -
     if not ours:
         theirs = session.hooks.get("response") or []
         theirs = [theirs] if callable(theirs) else list(theirs)
-        options["hooks"] = {"response": [*theirs, _leave_body]}
+
+        def bound(response: requests.Response, **_: object) -> None:
+            _bound_cookies(session, response, url.host)
+
+        options["hooks"] = {"response": [*theirs, bound, _leave_body]}
     return options
+
+
+def _bound_cookies(session: requests.Session, response: requests.Response, host: str) -> None:
+    """Leave a session as many cookies to keep as it may; it reads them after its hooks."""
+    message = getattr(getattr(response.raw, "_original_response", None), "msg", None)
+    answers = message.get_all("Set-Cookie") if isinstance(message, HTTPMessage) else None
+    if message is None or not answers:
+        return
+    kept = ((cookie.name, cookie.value or "", cookie.domain) for cookie in session.cookies)
+    taken = within_bounds(kept, host, answers)
+    del message["Set-Cookie"]
+    for text in taken:
+        message["Set-Cookie"] = text
 
 
 def _leave_body(response: requests.Response, **_: object) -> None:
@@ -67,35 +112,34 @@ def _leave_body(response: requests.Response, **_: object) -> None:
 
 
 def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
-    """Tell whether a session asks a proxy for a URL."""
+    """Return whether a session asks a proxy for a URL."""
     if not isinstance(session, requests.Session):
         return bool(proxies)
-    url = parse_url(url.lstrip()).url  # as it will be asked for
     settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
     return bool(requests.utils.select_proxy(url, settings["proxies"]))
 
 
-def look_up(session: Any, url: str, gate: Gate) -> list[str]:
-    """Give where a session may connect to; nobody knows which of several addresses it takes."""
-    host = host_in(url)
-    literal = literal_of(host)
+def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
+    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+    if not isinstance(session, requests.Session):
+        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
+        return []
+    literal = literal_of(url.host)
     addresses: list[str] = []
     if literal is not None:
         addresses = [str(literal)]
-    elif host and _has_sockets(session, url):
+    elif _has_sockets(session, url.text()):
         # If there is no such host, the session will say so, if it looks it up at all.
         with contextlib.suppress(OSError, UnicodeError):
-            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
             addresses = [str(info[4][0]) for info in found]
     for address in addresses:
-        gate.admit(host, address)
+        gate.admit(url.host, address)
     return addresses
 
 
-def _has_sockets(session: Any, url: str) -> bool:
+def _has_sockets(session: requests.Session, url: str) -> bool:
     """Tell whether a session connects to anything, as far as can be seen."""
-    if not isinstance(session, requests.Session):
-        return False
     try:
         adapter = session.get_adapter(url)
     except requests.exceptions.InvalidSchema:
@@ -103,13 +147,13 @@ def _has_sockets(session: Any, url: str) -> bool:
     return isinstance(adapter, requests.adapters.HTTPAdapter)
 
 
-def check_peer(response: Any, url: str, gate: Gate, addresses: list[str]) -> None:
+def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
     """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
     peer = _peer(response) or next(iter(addresses), None)
     if peer is None:
         return
     try:
-        gate.connected(host_in(url), peer)
+        gate.connected(host, peer)
     except BaseException:
         response.close()
         raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import email.utils
 import time
 from typing import TYPE_CHECKING
 
-from urllib3.util import parse_url
-
 import usp
 from usp.shortage import scarce
+from usp.urls import BadUrl, HttpUrl, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,15 +22,22 @@ DEFAULT_TIMEOUT = (9.05, 60.0)
 DEFAULT_CONCURRENCY = 8
 """How many requests to one host are under way at a time, unless told otherwise."""
 
-SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-"""Headers that are for one host only, whoever has set them."""
-
 _FOR_EVERYBODY = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
 )
+_OF_THE_CONNECTION = frozenset({"connection", "host"})
 
-_ENCODINGS = "gzip, deflate"  # what is unpacked by content later; others are not asked for
-_PORTS = {"http": 80, "https": 443}
+_ENCODINGS = "gzip, deflate"  # what is decompressed by content later; others are not asked for
+
+
+def is_harmless(header: str) -> bool:
+    """Return whether a header may go to every host: one that is not known may be a key."""
+    return header.lower() in _FOR_EVERYBODY
+
+
+def is_secret(header: str) -> bool:
+    """Return whether a header of a request that is ready to be sent is for the first host only."""
+    return not is_harmless(header) and header.lower() not in _OF_THE_CONNECTION
 
 
 class Identity:
@@ -43,25 +50,26 @@ class Identity:
     def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
         self._user_agent = user_agent
         self._headers = dict(headers or {})
-        self._home: str | None = None
+        self._home: HttpUrl | None = None
 
     def at(self, start_url: str) -> Identity:
-        """Give the same identity for a crawl that begins at ``start_url``."""
+        """Return the same identity for a crawl that begins at ``start_url``."""
         identity = Identity(self._user_agent, self._headers)
         identity.is_home(start_url)
         return identity
 
-    def is_home(self, url: str) -> bool:
-        """Tell whether a URL is of the host that may know secrets."""
-        host = host_of(url)
-        if not host:
+    def is_home(self, url: HttpUrl | str) -> bool:
+        """Return whether a URL is of the host that may know secrets."""
+        try:
+            target = read_url(url) if isinstance(url, str) else url
+        except BadUrl:
             return False
         if self._home is None:
-            self._home = url
-        return host == host_of(self._home) and not is_downgrade(self._home, url)
+            self._home = dataclasses.replace(target, rest="/", login=None)
+        return self._home.may_share(target)
 
-    def headers(self, url: str, *, names_itself: bool = False) -> dict[str, str]:
-        """Give the headers of a request; a session that names itself needs no user agent."""
+    def headers(self, url: HttpUrl | str, *, names_itself: bool = False) -> dict[str, str]:
+        """Return the headers of a request; a session that names itself needs no user agent."""
         headers = {"Accept-Encoding": _ENCODINGS}
         if self._user_agent is not None or not names_itself:
             headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
@@ -69,28 +77,17 @@ class Identity:
             headers["Connection"] = "close"
         home = self.is_home(url)
         headers.update(
-            (name, value)
-            for name, value in self._headers.items()
-            if home or name.lower() in _FOR_EVERYBODY  # any other may be a key
+            (name, value) for name, value in self._headers.items() if home or is_harmless(name)
         )
         return headers
 
 
 def host_of(url: str) -> str | None:
-    """Give the host of a URL, and its port unless it is the usual one; None if it is no URL."""
+    """Return the host of a URL, and its port unless it is the usual one; None if it is refused."""
     try:
-        parts = parse_url(url.lstrip())  # as requests does: both must read the same host
-    except ValueError:
+        return read_url(url).site
+    except BadUrl:
         return None
-    host = (parts.host or "").lower().rstrip(".")
-    usual = parts.port is None or parts.port == _PORTS.get(parts.scheme or "")
-    return host if usual else f"{host}:{parts.port}"
-
-
-def is_downgrade(url: str, other: str) -> bool:
-    """Tell whether ``url`` is asked for by HTTPS and the other one is not."""
-    first, second = (text.lstrip()[:6].lower() == "https:" for text in (url, other))
-    return first and not second
 
 
 def retry_after(header: str | None) -> float | None:

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
-from urllib.parse import urljoin, urlparse
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
-from requests.utils import requote_uri
+from usp.limits import DEFAULT, Limits
+from usp.urls import BadUrl, read_url, shown
 
-from usp.helpers import is_http_url
-from usp.web_client.identity import host_of, is_downgrade
+if TYPE_CHECKING:
+    from usp.urls import HttpUrl
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 """The statuses that lead elsewhere, if the answer says where."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other names here do
     """A redirect that leads nowhere."""
 
 
-def follow(url: str, location: bytes | str) -> str:
-    """Give the address that ``url`` redirects to, written as ``requests`` writes it.
+def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> HttpUrl:
+    """Return the URL that a redirect leads to; raises :class:`BadRedirect`.
 
-    A fragment stays, and so does a password in the address, where the host is the same.
+    A fragment stays, and so does a login where the host is the same.
     """
     text = location if isinstance(location, str) else _text(location)
+    longest = limits.url_length
+    if longest is not None and len(text) > longest:
+        raise BadRedirect(f"redirected too far: {limits.reached('url_length')}")
+    # Python leaves tabs and line ends out when it takes a URL apart: others do not.
+    if _CONTROL.search(text):
+        raise BadRedirect(f"redirected to {shown(text)!r}, which has a control character in it")
     try:
-        target = _join(url, text)
+        there = _join(here, text)
+    except BadUrl as error:
+        raise BadRedirect(f"redirected to {error}") from None
     except ValueError:
-        target = text
-    if not is_http_url(target):
-        raise BadRedirect(f"redirected to {text}, which is no HTTP URL")
-    return target
+        raise BadRedirect(f"redirected to {shown(text)!r}, which is not an HTTP URL") from None
+    if longest is not None and len(there.text()) > longest:
+        raise BadRedirect(f"redirected too far: {limits.reached('url_length')}")
+    if there.login is None and here.login is not None and here.may_share(there):
+        return dataclasses.replace(there, login=here.login)
+    return there
 
 
 def _text(location: bytes) -> str:
@@ -39,23 +55,16 @@ def _text(location: bytes) -> str:
         return location.decode("latin-1")
 
 
-def _join(url: str, location: str) -> str:
-    here = urlparse(url)
+def _join(here: HttpUrl, location: str) -> HttpUrl:
+    """Join a location as ``requests`` does."""
     if location.startswith("//"):
         location = f"{here.scheme}:{location}"
-    there = urlparse(location)
-    if not there.fragment:
-        there = there._replace(fragment=here.fragment)
-    target = requote_uri(there.geturl())
-    if not there.netloc:
-        return urljoin(url, target)
-    user, at, _ = here.netloc.rpartition("@")
-    if (
-        at
-        and "@" not in there.netloc
-        and host_of(target) == host_of(url)
-        and not is_downgrade(url, target)
-    ):
-        parts = urlparse(target)
-        return parts._replace(netloc=f"{user}@{parts.netloc}").geturl()
-    return target
+    base = here.text()
+    parts = urlsplit(location)
+    there = read_url(location if parts.netloc else urljoin(base, location))
+    _, mark, fragment = base.partition("#")
+    return (
+        there
+        if parts.fragment or not mark
+        else dataclasses.replace(there, rest=f"{there.rest.partition('#')[0]}#{fragment}")
+    )

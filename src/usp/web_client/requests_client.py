@@ -5,19 +5,23 @@ from __future__ import annotations
 import copy
 import functools
 import logging
+import re
 import time
 from http import HTTPStatus
 from http.client import HTTPException
 from importlib import metadata
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import requests
 import urllib3.exceptions
 import urllib3.response
+from urllib3 import HTTPHeaderDict
 
 from usp.limits import Limits
 from usp.names import elsewhere
 from usp.shortage import shortage_of
+from usp.urls import BadUrl, HttpUrl, read_url, without_login
 from usp.web_client import foreign_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -29,18 +33,18 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 from usp.web_client.blocks import turns_robots_away
+from usp.web_client.cookies import HopCookies
 from usp.web_client.failures import reason_of
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     deadline_of,
-    host_of,
     retry_after,
 )
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
 from usp.web_client.sessions import DEADLINE, Session
-from usp.web_client.zones import Gate, Refused, Zones, host_in
+from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,6 +56,7 @@ log = logging.getLogger(__name__)
 _CHUNK = 128 * 1024
 _SIP = 64  # bytes of a body that old versions unpack whole, however much that is
 _UNPACKS_IN_PIECES = {"urllib3": (2, 6), "brotli": (1, 2), "brotlicffi": (1, 2)}
+_OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _KEPT_PACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _BODY_ERRORS = (
@@ -98,11 +103,11 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Give the addresses that led here."""
-        return tuple(response.url for response in self._response.history)
+        return tuple(without_login(response.url) for response in self._response.history)
 
     def url(self) -> str:
-        """Give the address after redirects."""
-        return self._response.url
+        """Return the address after redirects."""
+        return without_login(self._response.url)
 
     def raw_data(self) -> bytes:
         """Give the body, HTTP's compression removed, up to the limit; the same each time."""
@@ -276,18 +281,34 @@ class RequestsWebClient(AbstractWebClient):
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         self._waiter.wait()
-        self._gate.begin(url)
         deadline = deadline_of(self._limits, self._began)
-        address = url
+        try:
+            if not self._own_session and _OTHER_SCHEME.match(url):
+                return self._answer(self._send(url, {}, deadline), deadline)
+            start = read_url(url)
+            self._gate.begin(url)
+            return self._follow(start, deadline)
+        except BadUrl as error:
+            return RequestsWebClientErrorResponse(str(error), retryable=False)
+        except _BODY_ERRORS as error:
+            return self._failure(error, url, deadline, asked=True)
+
+    def _follow(
+        self, start: HttpUrl, deadline: tuple[float, str] | None
+    ) -> AbstractWebClientResponse:
+        """Fetch a URL, and what it redirects to: each host is told only what it may know."""
+        target = start
+        cookies = HopCookies()
         hops: list[requests.Response] = []
         while True:
-            # Redirects are followed here: each host is told only what it may know.
             try:
-                response = self._ask(address, hops, deadline)
+                response = self._ask(target, cookies, deadline, first=not hops)
             except Refused as error:
                 return RequestsWebClientErrorResponse(str(error), retryable=False)
             except (*_BODY_ERRORS, TimeoutError) as error:
-                return self._failure(error, url, address, deadline)
+                # A redirect may have led to another host: nothing is said about the one asked then.
+                asked = target.site == start.site
+                return self._failure(error, target.text(), deadline, asked=asked)
             location = _location(response)
             if location is None:
                 break
@@ -297,11 +318,17 @@ class RequestsWebClient(AbstractWebClient):
                 message = self._limits.reached("redirects")
                 return RequestsWebClientErrorResponse(message, retryable=False)
             try:
-                address = follow(response.url, location)
+                target = follow(target, location, self._limits)
             except BadRedirect as error:
                 return RequestsWebClientErrorResponse(str(error), retryable=False)
         if hops:
             response.history = [*hops, *response.history]
+        return self._answer(response, deadline)
+
+    def _answer(
+        self, response: requests.Response, deadline: tuple[float, str] | None
+    ) -> AbstractWebClientResponse:
+        """Return what the last answer means."""
         if 200 <= response.status_code < 300:  # noqa: PLR2004
             return RequestsWebClientSuccessResponse(
                 response, self._limit, deadline=deadline, timeout=self._timeout
@@ -316,29 +343,52 @@ class RequestsWebClient(AbstractWebClient):
         )
 
     def _ask(
-        self, url: str, hops: list[requests.Response], deadline: tuple[float, str] | None
+        self,
+        target: HttpUrl,
+        cookies: HopCookies,
+        deadline: tuple[float, str] | None,
+        *,
+        first: bool,
     ) -> requests.Response:
         """Ask for one URL, without following where it leads."""
-        session, home = self._session, self._identity.is_home(url)
+        session, home = self._session, self._identity.is_home(target)
+        url = target.text()
         proxied = foreign_sessions.is_proxied(session, url, self._proxies, self._verify)
         addresses: list[str] = []
         if proxied:
-            self._gate.admit_name(host_in(url))
+            self._gate.admit_name(target.host)
         elif not self._guarded:
-            addresses = foreign_sessions.look_up(session, url, self._gate)
+            addresses = foreign_sessions.look_up(session, target, self._gate)
+        headers = self._headers(target, cookies)
         options: dict[str, Any] = {}
         if isinstance(session, requests.Session):
             options = foreign_sessions.options(
-                session, home=home, first=not hops, ours=self._guarded
+                session, target, headers, home=home, first=first, ours=self._guarded
             )
-        options.setdefault("auth", self._auth if home else None)
+        if self._auth is not None and home:
+            options["auth"] = self._auth
+        response = self._send(url, headers, deadline, options)
+        if not proxied and not self._guarded:
+            foreign_sessions.check_peer(response, target.host, self._gate, addresses)
+        if self._own_session:
+            cookies.take(target, _set_cookies(response))
+        return response
+
+    def _send(
+        self,
+        url: str,
+        headers: dict[str, str],
+        deadline: tuple[float, str] | None,
+        options: Mapping[str, Any] = MappingProxyType({}),
+    ) -> requests.Response:
+        """Send a request by the session."""
         token = DEADLINE.set(deadline[0] if deadline else None)
         try:
-            response = session.get(
+            return self._session.get(
                 url,
                 timeout=_shortened(self._timeout, deadline),
                 stream=True,
-                headers=self._identity.headers(url, names_itself=self._session_names_itself()),
+                headers=headers,
                 proxies=dict(self._proxies),  # requests adds those of the environment
                 verify=self._verify,
                 allow_redirects=False,
@@ -346,22 +396,29 @@ class RequestsWebClient(AbstractWebClient):
             )
         finally:
             DEADLINE.reset(token)
-        if not proxied and not self._guarded:
-            foreign_sessions.check_peer(response, url, self._gate, addresses)
-        return response
+
+    def _headers(self, target: HttpUrl, cookies: HopCookies) -> dict[str, str]:
+        """Return the headers of one request."""
+        named = self._session_names_itself()
+        headers = self._identity.headers(target, names_itself=named)
+        if target.login is not None:
+            headers["Authorization"] = target.login.header()
+        cookie = cookies.header(target)
+        if cookie is not None:
+            own = headers.get("Cookie")
+            headers["Cookie"] = f"{own}; {cookie}" if own else cookie
+        return headers
 
     def _failure(
-        self, error: Exception, url: str, address: str, deadline: tuple[float, str] | None
+        self, error: Exception, url: str, deadline: tuple[float, str] | None, *, asked: bool
     ) -> RequestsWebClientErrorResponse:
-        # A redirect may have led to another host: then nothing is said about the one that was asked.
-        asked = host_of(address) == host_of(url)
+        """Return what an exception means; ``asked`` is whether it is about the host that was asked."""
         if deadline is not None and time.monotonic() >= deadline[0]:
             return RequestsWebClientErrorResponse(deadline[1], retryable=False, silent=asked)
+        reason = reason_of(error, url, self._timeout)
         if isinstance(error, requests.RequestException):
-            return _connection_error(error, reason_of(error, address, self._timeout), asked=asked)
-        return RequestsWebClientErrorResponse(
-            reason_of(error, address, self._timeout), retryable=False
-        )
+            return _connection_error(error, reason, asked=asked)
+        return RequestsWebClientErrorResponse(reason, retryable=False)
 
     def _session_names_itself(self) -> bool:
         agent = self._session.headers.get("User-Agent")
@@ -386,6 +443,12 @@ def _location(response: requests.Response) -> bytes | str | None:
         return location.encode("latin-1") if location else None  # as it came
     except UnicodeEncodeError:
         return location
+
+
+def _set_cookies(response: requests.Response) -> list[str]:
+    """Return the cookies that an answer sets, each as it is written."""
+    headers = getattr(response.raw, "headers", None)
+    return headers.getlist("Set-Cookie") if isinstance(headers, HTTPHeaderDict) else []
 
 
 def _shortened(timeout: Any, deadline: tuple[float, str] | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import http
 import http.client
 import io
 import socket
@@ -16,6 +17,7 @@ import requests.adapters
 import urllib3.exceptions
 from urllib3.util import connection as urllib3_connection
 
+from usp.web_client.cookies import NoNewCookies
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ if TYPE_CHECKING:
 DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
 """When the answer to the request that is being sent must be complete, by ``time.monotonic``."""
 
-_HEAD_BYTES = 256 * 1024  # of status line, headers, and whatever comes before the real answer
+HEAD_BYTES = 32 * 1024
+"""Bytes of the status line and the headers of an answer."""
+
+_MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the real one
+_LONGEST_LINE = 65537
 _MAX_SETTINGS = 1000
 _COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
 
@@ -36,6 +42,7 @@ class Session(requests.Session):
         super().__init__()
         self._concurrency = concurrency
         self._settings: dict[tuple[object, ...], Any] = {}
+        self.cookies.set_policy(NoNewCookies())
         self._adapter = _Adapter(gate, concurrency)
         self.mount("http://", self._adapter)
         self.mount("https://", self._adapter)
@@ -127,13 +134,44 @@ class _Answer(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
         self.fp.close()
-        self._reader = _Reader(sock)
-        self.fp = io.BufferedReader(self._reader)
+        self._head = _Head(_Reader(sock))
+        self.fp = self._head
 
     def begin(self) -> None:
         """Read the head."""
         super().begin()
-        self._reader.room = None
+        self._head.room = None
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Read the status of the real answer; ``http.client`` knows of 100 Continue only."""
+        for _ in range(_MOST_INTERIM):
+            self._head.room = HEAD_BYTES
+            answer: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            if not is_interim(answer[1]):
+                return answer
+            while self._head.readline(_LONGEST_LINE).strip():
+                pass
+        raise http.client.HTTPException(f"more than {_MOST_INTERIM} interim answers")
+
+
+def is_interim(status: int) -> bool:
+    """Return whether the answer with this status is still to come."""
+    return 100 <= status < 200 and status != http.HTTPStatus.SWITCHING_PROTOCOLS  # noqa: PLR2004
+
+
+class _Head(io.BufferedReader):
+    """Reads lines, as long as they are not too many bytes: ``room`` is for so many more."""
+
+    room: int | None = HEAD_BYTES
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Return a line."""
+        line = super().readline(size)
+        if self.room is not None:
+            self.room -= len(line)
+            if self.room < 0:
+                raise http.client.HTTPException(f"more than {HEAD_BYTES:,} bytes of headers")
+        return line
 
 
 class _Reader(io.RawIOBase):
@@ -144,7 +182,6 @@ class _Reader(io.RawIOBase):
         self._raw: Any = sock.makefile("rb", buffering=0)
         self._patience = sock.gettimeout()
         self._deadline = DEADLINE.get()
-        self.room: int | None = _HEAD_BYTES
 
     def readable(self) -> bool:
         """Give True."""
@@ -155,10 +192,6 @@ class _Reader(io.RawIOBase):
         if self._deadline is not None:
             self._sock.settimeout(_until(self._deadline, self._patience))
         count: int | None = self._raw.readinto(buffer)
-        if self.room is not None:
-            self.room -= count or 0
-            if self.room < 0:
-                raise http.client.HTTPException(f"more than {_HEAD_BYTES} bytes before the body")
         return count
 
     def close(self) -> None:

@@ -6,12 +6,10 @@ import enum
 import functools
 import ipaddress
 import re
-import socket
 import threading
-import unicodedata
 from dataclasses import dataclass
 
-from urllib3.util import parse_url
+from usp.urls import BadUrl, read_host, read_url
 
 from usp.advice import allow_network
 
@@ -76,12 +74,11 @@ def _read(entry: str) -> _IPNetwork | str:
 
 
 def _name(host: str) -> str:
-    """Give a host's name as names are compared."""
-    host = host.strip("[]").rstrip(".").lower()
+    """Return a host's name as names are compared."""
     try:
-        return host if host.isascii() else host.encode("idna").decode()
-    except UnicodeError:
-        return host
+        return read_host(host)
+    except BadUrl:
+        return host.strip("[]").rstrip(".").lower()
 
 
 # Addresses ------------------------------------------------------------------------------------------
@@ -92,6 +89,7 @@ _TABLE = {
     Zone.LINK_LOCAL: "169.254.0.0/16 fe80::/10",
     Zone.SPECIAL: (
         "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15"
+        " 168.63.129.16/32"  # Azure's own services, as seen from its machines
         " 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32 3fff::/20"
     ),
     Zone.PUBLIC: "0.0.0.0/0 2000::/3",  # no other IPv6 addresses are given to anybody
@@ -131,24 +129,16 @@ def _inside(address: IPAddress) -> IPAddress:
     return address
 
 
-_DOTS = str.maketrans("。．｡", "...")  # noqa: RUF001 - what browsers and resolvers take for a dot
-_NUMBERS = re.compile(r"[0-9][0-9a-fx]*(\.[0-9][0-9a-fx]*){0,3}")
-
-
 def literal_of(host: str) -> IPAddress | None:
-    """Give the address that a host is written as, in any way that resolvers understand, or None."""
-    text = unicodedata.normalize("NFKC", host.translate(_DOTS)).strip("[]").lower().rstrip(".")
+    """Return the address that a host is written as, in any way that resolvers understand, or None."""
+    text = host.strip("[]")
     try:
         return ipaddress.ip_address(text)
     except ValueError:
         pass
-    if not _NUMBERS.fullmatch(text):
-        return None
     try:
-        return ipaddress.IPv4Address(
-            socket.inet_aton(text)
-        )  # 127.1, 0x7f000001, 2130706433, 0177.1
-    except OSError:
+        return ipaddress.ip_address(read_host(text))
+    except ValueError:
         return None
 
 
@@ -176,10 +166,10 @@ def zone_of_name(host: str) -> Zone:
 
 
 def host_in(url: str) -> str:
-    """Give the host of a URL as clients read it; an empty one if there is none."""
+    """Return the host of a URL, as it is asked for; an empty one if the URL is refused."""
     try:
-        return (parse_url(url.lstrip()).host or "").strip("[]")
-    except ValueError:
+        return read_url(url).host
+    except BadUrl:
         return ""
 
 

@@ -1,0 +1,292 @@
+"""The one parse of a URL: the same value is judged, asked for and logged.
+
+Libraries disagree about odd addresses: what one takes for a login is the host of another. So an HTTP
+URL is read here, once, and written again in a form in which nothing is left to interpretation. What
+cannot be written so is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote_to_bytes
+
+import idna
+from urllib3.util import parse_url
+
+PORTS = {"http": 80, "https": 443}
+"""The port that is meant if none is written."""
+
+_URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NOT_IN_AUTHORITY = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]")
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::([0-9]*))?")
+_NAMED = re.compile(r"([^:\[\]]+)(?::([0-9]*))?")
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_BLANKS = " \t\r\n\f\v"
+
+_LONGEST_NAME = 253
+_LONGEST_PORT = 5
+_HIGHEST_PORT = 65535
+_NOT_HTTP = "is not an HTTP URL"
+_ODD = "has a backslash, blank or control character in its host"
+_SHORTEST_SECRET = 4  # characters of a password that is told from a word
+_SHOWN = 200  # characters of a URL in a message
+_MOST_CACHED = 300  # characters of an authority
+_ADDRESS_PARTS = 4
+_SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_LOGIN = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
+
+
+class BadUrl(ValueError):  # noqa: N818 - says what it is
+    """A URL that cannot be asked for; the message says why, without its password."""
+
+    def __init__(self, why: str, url: str | None = None) -> None:
+        super().__init__(why if url is None else f"{shown(url)!r} {why}")
+        self.why = why
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an HTTP URL at all."""
+        return self.why != _NOT_HTTP
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The user name and password in an address, decoded."""
+
+    user: bytes = field(repr=False)
+    password: bytes = field(repr=False)
+
+    def header(self) -> str:
+        """Return the value of the ``Authorization`` header."""
+        return "Basic " + base64.b64encode(self.user + b":" + self.password).decode("ascii")
+
+    def hidden_in(self, message: str) -> str:
+        """Return a text without the login, however it is written there."""
+        alone = {quote(self.password, safe=""), self.password.decode("utf-8", "replace")}
+        for secret in (
+            self.written(),
+            self.header().partition(" ")[2],
+            *(word for word in alone if len(word) >= _SHORTEST_SECRET),
+        ):
+            message = message.replace(secret, "***")
+        return message
+
+    def written(self) -> str:
+        """Return the login as it stands in an address, before the ``@``."""
+        return f"{quote(self.user, safe='')}:{quote(self.password, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpUrl:
+    """An HTTP URL, taken apart.
+
+    ``host`` is a name in lower-case ASCII or an address in its usual form, without brackets;
+    ``port`` is the one that is connected to. The login is kept apart: no text of this value has it.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    authority: str
+    rest: str
+    login: Login | None = field(default=None, repr=False)
+
+    @property
+    def site(self) -> str:
+        """The host, and its port unless that is the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """The scheme, the host and the port: what answers or does not."""
+        return f"{self.scheme}://{self.site}"
+
+    def may_share(self, other: HttpUrl) -> bool:
+        """Return whether a secret for this URL may be told to the other one.
+
+        It must be the same host and port, and HTTPS if this one is.
+        """
+        return self.site == other.site and not (self.scheme == "https" and other.scheme == "http")
+
+    def text(self) -> str:
+        """Return the URL as it is asked for: all libraries read and write it in this way."""
+        url = f"{self.scheme}://{self.authority}{self.rest}"
+        url = _escaped(
+            _escaped(url)
+        )  # %2e%2e is .. after the first time, and gone after the second
+        parts = parse_url(url)
+        if (parts.host or "").strip("[]") != self.host or (
+            parts.port or PORTS[self.scheme]
+        ) != self.port:
+            raise BadUrl("can be read in more than one way", url)
+        return url
+
+
+def read_host(text: str) -> str:
+    """Parse a host that stands alone, with or without brackets; raises :class:`BadUrl`."""
+    text = text.strip("[]")
+    return _address6(text) if ":" in text else _name(text)
+
+
+def read_url(text: str) -> HttpUrl:
+    """Parse an HTTP URL; raises :class:`BadUrl` if there is any doubt about its host."""
+    match = _URL.fullmatch(text.strip(_BLANKS))
+    if match is None:
+        raise BadUrl(_NOT_HTTP, text)
+    scheme, authority, rest = match.groups()
+    scheme = scheme.lower()
+    login = None
+    if "@" in authority:
+        userinfo, _, authority = authority.rpartition("@")
+        if _NOT_IN_AUTHORITY.search(userinfo):
+            raise BadUrl(_ODD, text)
+        login = _login(userinfo)
+    if _CONTROL.search(rest):
+        raise BadUrl("has a control character in it", text)
+    try:
+        host, port, authority = _authority(authority)
+    except BadUrl as error:
+        raise BadUrl(error.why, text) from None
+    if not rest.startswith("/"):
+        rest = f"/{rest}"
+    return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
+
+
+def _login(userinfo: str) -> Login | None:
+    user, _, password = userinfo.partition(":")
+    login = Login(unquote_to_bytes(user), unquote_to_bytes(password))
+    return login if login.user or login.password else None
+
+
+def _authority(text: str) -> tuple[str, int | None, str]:
+    return (_known_authority if len(text) <= _MOST_CACHED else _read_authority)(text)
+
+
+def _read_authority(text: str) -> tuple[str, int | None, str]:
+    """Return host, port and both as they are written; the end of a message is raised."""
+    if _NOT_IN_AUTHORITY.search(text):
+        raise BadUrl(_ODD)
+    match = (_BRACKETED if text.startswith("[") else _NAMED).fullmatch(text)
+    if match is None:
+        raise BadUrl("has no host" if not text.strip(":") else "has an invalid host or port")
+    host = _address6(match[1]) if text.startswith("[") else _name(match[1])
+    written = f"[{host}]" if ":" in host else host
+    if not match[2]:
+        return host, None, written
+    digits = match[2].lstrip("0") or "0"
+    if len(digits) > _LONGEST_PORT or int(digits) > _HIGHEST_PORT:
+        raise BadUrl("has a port above 65535")
+    return host, int(digits), f"{written}:{digits}"
+
+
+_known_authority = functools.lru_cache(maxsize=4096)(_read_authority)
+
+
+def _address6(text: str) -> str:
+    try:
+        return str(ipaddress.IPv6Address(text))
+    except ValueError:
+        raise BadUrl("has a host that is not an IPv6 address") from None
+
+
+def _name(text: str) -> str:
+    """Return a host as it is looked up: IDNA applied, an IPv4 address in its usual form.
+
+    A dot at the end is left out.
+    """
+    name = text.lower()
+    if not name.isascii():
+        if len(name) > _LONGEST_NAME:
+            raise BadUrl("has a host that is too long")
+        try:
+            name = idna.encode(name, uts46=True).decode("ascii").lower()
+        except UnicodeError:
+            raise BadUrl("has a host that is not a valid international name") from None
+    name = name.removesuffix(".")
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise BadUrl("has a host that is not a valid name")
+    labels = name.split(".")
+    return _address4(labels) if _NUMBER.fullmatch(labels[-1]) else name
+
+
+def _address4(labels: list[str]) -> str:
+    """Read ``127.0.0.1`` and the short, octal and hexadecimal forms that resolvers know."""
+    numbers = [_number(label) for label in labels]
+    *first, last = numbers
+    room = 1 << 8 * (_ADDRESS_PARTS - len(first)) if len(first) < _ADDRESS_PARTS else 0
+    if min(numbers) < 0 or any(number > 0xFF for number in first) or last >= room:  # noqa: PLR2004
+        raise BadUrl("has a host that is not an IPv4 address")
+    value = last + sum(number << (24 - 8 * at) for at, number in enumerate(first))
+    return str(ipaddress.IPv4Address(value))
+
+
+def _number(label: str) -> int:
+    """Return the number in a part of an address; a negative one if there is none."""
+    octal = label.startswith("0") and label.isdigit()
+    try:
+        return int(label, 8 if octal else 0) if _NUMBER.fullmatch(label) else -1
+    except ValueError:
+        return -1
+
+
+def _escaped(url: str) -> str:
+    """Write path, query and fragment as ``requests`` does: escaped where that is needed."""
+    parts = parse_url(url)
+    written = parts._replace(query=parts.query or None, fragment=parts.fragment or None).url
+    return quote(_ESCAPE.sub(_unreserved, written), safe=_SAFE)
+
+
+def _unreserved(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 16))
+    return character if character in _UNRESERVED else escape[0]
+
+
+# Texts with a login in them ------------------------------------------------------------------------
+
+
+def without_login(url: str) -> str:
+    """Return a URL without user name and password, and otherwise as it is written."""
+    match = _LOGIN.match(url) if "@" in url else None
+    return match[1] + url[match.end() :] if match else url
+
+
+def with_login(url: str, login: Login) -> str:
+    """Return a URL that has none with a user name and password."""
+    head, slashes, tail = url.partition("//")
+    return f"{head}{slashes}{login.written()}@{tail}"
+
+
+def shown(url: object) -> str:
+    """Return a URL for a message: without anything that may be a password, and not too long.
+
+    Where it cannot be told what the login is, everything up to the last ``@`` may be.
+    """
+    text = str(url)
+    if "@" in text and not _has_plain_login(text):
+        head, slashes, _ = text.partition("//")
+        text = f"{head if slashes else ''}{slashes}***@{text.rpartition('@')[2]}"
+    else:
+        text = without_login(text)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _has_plain_login(text: str) -> bool:
+    """Return whether it can be told what the login of a URL is, or that it has none."""
+    match = _URL.fullmatch(text.strip(_BLANKS))
+    if match is None:
+        return False
+    userinfo, _, authority = match[2].rpartition("@")
+    try:
+        _authority(authority)
+    except BadUrl:
+        return False
+    return not _NOT_IN_AUTHORITY.search(userinfo)
