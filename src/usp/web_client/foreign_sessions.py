@@ -20,6 +20,7 @@ import requests.utils
 
 from usp.web_client.cookies import within_bounds
 from usp.web_client.identity import is_secret
+from usp.web_client.sessions import HEAD_BYTES
 from usp.web_client.zones import literal_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,15 @@ def _has_sockets(session: requests.Session, url: str) -> bool:
     except requests.exceptions.InvalidSchema:
         return False
     return isinstance(adapter, requests.adapters.HTTPAdapter)
+
+
+def check_head(response: Any) -> None:
+    """Raise if the headers of an answer are too long to be kept; a session of ours reads no such."""
+    headers = getattr(response, "headers", None)
+    pairs = headers.items() if isinstance(headers, Mapping) else ()
+    if sum(len(str(name)) + len(str(value)) + 4 for name, value in pairs) > HEAD_BYTES:
+        response.close()
+        raise requests.exceptions.InvalidHeader(f"more than {HEAD_BYTES:,} bytes of headers")
 
 
 def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:

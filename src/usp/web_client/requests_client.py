@@ -368,6 +368,8 @@ class RequestsWebClient(AbstractWebClient):
         if self._auth is not None and home:
             options["auth"] = self._auth
         response = self._send(url, headers, deadline, options)
+        if not self._guarded:
+            foreign_sessions.check_head(response)
         if not proxied and not self._guarded:
             foreign_sessions.check_peer(response, target.host, self._gate, addresses)
         if self._own_session:

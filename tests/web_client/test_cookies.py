@@ -1,0 +1,195 @@
+"""Cookies: kept on the way to one document, for the host that set them, within curl's bounds."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+import pytest
+import requests
+from both import KINDS, fetch
+
+from usp.urls import read_url
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.cookies import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer
+
+OURS = ["requests", "aiohttp"]
+
+
+def taken(url: str, *answers: str, then: str | None = None) -> str | None:
+    cookies = HopCookies()
+    cookies.take(read_url(url), answers)
+    return cookies.header(read_url(then or url))
+
+
+# What goes back ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "then", "expected"),
+    [
+        ("a=b", "http://h.example/x/y", "a=b"),
+        ("a=b; Path=/; HttpOnly; SameSite=Lax", "http://h.example/", "a=b"),
+        ("a=b=c", "http://h.example/x/", "a=b=c"),
+        ('a="b c"', "http://h.example/x/", 'a="b c"'),
+        ("a=", "http://h.example/x/", "a="),
+        ("a=b; Path=/x", "http://h.example/xyz", None),
+        ("a=b; Path=/x/", "http://h.example/x/", "a=b"),
+        ("a=b", "http://h.example/", None),
+        ("a=b; Path=/", "http://h.example:8080/", None),
+        ("a=b; Path=/", "https://h.example/", "a=b"),
+        ("a=b; Path=/", "http://www.h.example/", None),
+        ("a=b; Path=/; Domain=h.example", "http://h.example/", "a=b"),
+        ("a=b; Path=/; Domain=.example", "http://other.example/", None),
+        ("a=b; Path=/; Domain=.example", "http://h.example/", "a=b"),
+        ("a=b; Path=/; Domain=evil.example", "http://h.example/", None),
+        ("a=b; Path=/; Secure", "http://h.example/", None),
+        ("a=b; Path=/; Max-Age=0", "http://h.example/", None),
+        ("a=b; Path=/; Max-Age=-1", "http://h.example/", None),
+        (
+            "a=b; Path=/; Max-Age=60; Expires=Thu, 01-Jan-1970 00:00:00 GMT",
+            "http://h.example/",
+            "a=b",
+        ),
+        ("a=b; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "http://h.example/", None),
+        ("a=b; Path=/; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "http://h.example/", "a=b"),
+        ("a=b; Path=/; Expires=whenever", "http://h.example/", "a=b"),
+        ("nonsense", "http://h.example/x/", None),
+        ("=b", "http://h.example/x/", None),
+        ("a=b\r\nX: y", "http://h.example/x/", None),
+        ("a=\u00fc", "http://h.example/x/", None),
+    ],
+)
+def test_a_cookie_goes_back_to_its_host_and_path(answer, then, expected):
+    assert taken("http://h.example/x/y", answer, then=then) == expected
+
+
+def test_a_cookie_is_replaced_and_taken_back():
+    url = "http://h.example/"
+    assert taken(url, "a=1", "b=2", "a=3") == "b=2; a=3"
+    assert taken(url, "a=1", "b=2", "a=; Max-Age=0") == "b=2"
+
+
+def test_the_bounds_are_those_of_curl():
+    url = "http://h.example/"
+    header = taken(url, *(f"c{at}=x" for at in range(MOST_COOKIES + 10)))
+    assert header.count("=") == MOST_COOKIES
+    assert len(taken(url, *(f"c{at}=" + "x" * 1000 for at in range(MOST_COOKIES)))) <= MOST_BYTES
+    assert taken(url, "a=" + "x" * 5000) is None
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])  # the usual jar of aiohttp has no cookies of addresses
+def test_a_site_that_redirects_until_its_cookie_comes_back_is_read(kind, serve):
+    site = serve({})
+
+    class Wall(dict):
+        """Answers the path once the cookie has come back."""
+
+        def get(self, path, default=None):
+            cookie = site.requests[-1].headers.get("Cookie", "")
+            if "pass=1" in cookie:
+                return "inside"
+            headers = {"Set-Cookie": "pass=1; Path=/; Domain=127.0.0.1"}
+            return Answer(redirect=path, headers=headers)
+
+    site.answers = Wall()
+    assert fetch(kind, site.url("/"), start=site.base) == [b"inside"]
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_nothing_is_kept_for_the_next_document(kind, serve):
+    site = serve({"/": Answer("x", headers={"Set-Cookie": "a=b; Path=/"}), "/next": "y"})
+    assert fetch(kind, site.url("/"), site.url("/next"), start=site.base) == [b"x", b"y"]
+    assert "Cookie" not in site.requests[-1].headers
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_the_cookie_of_one_host_is_not_told_to_the_next(kind, serve):
+    headers = {"Set-Cookie": "a=b; Path=/; Domain=0.0.1"}
+    site = serve({"/": Answer(redirect="{alt}/x", headers=headers), "alt:/x": "x"})
+    assert fetch(kind, site.url("/"), start=site.base) == [b"x"]
+    assert "Cookie" not in site.requests[-1].headers
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_a_cookie_of_the_user_stays_beside_those_of_the_way(kind, serve):
+    site = serve({"/": Answer(redirect="/x", headers={"Set-Cookie": "a=b"}), "/x": "x"})
+    fetch(kind, site.url("/"), start=site.base, headers={"Cookie": "mine=1"})
+    assert site.requests[-1].headers["Cookie"] == "mine=1; a=b"
+
+
+# Floods -----------------------------------------------------------------------------------------------
+
+
+def flood(number: int) -> Answer:
+    """Give an answer with cookies of which no other has the names."""
+
+    class Many(dict):
+        def items(self):
+            return [("Set-Cookie", f"n{number}c{at}=x; Path=/") for at in range(80)]
+
+    return Answer("x", headers=Many())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flood_of_cookies_does_not_grow_the_requests(kind, serve):
+    paths = [f"/{number}" for number in range(60)]
+    site = serve({path: flood(number) for number, path in enumerate(paths)})
+    assert fetch(kind, *map(site.url, paths), start=site.base) == [b"x"] * len(paths)
+    assert max(len(request.headers.get("Cookie", "")) for request in site.requests) <= MOST_BYTES
+
+
+def test_the_jar_of_a_users_session_does_not_grow_without_end(serve):
+    paths = [f"/{number}" for number in range(60)]
+    site = serve({path: flood(number) for number, path in enumerate(paths)})
+    with requests.Session() as session:
+        session.cookies.set("mine", "1")
+        client = RequestsWebClient(session=session)
+        for path in paths:
+            client.get(site.url(path)).close()
+        assert session.cookies["mine"] == "1"
+        assert 50 <= len(session.cookies) <= MOST_BYTES / len("n1c1=x")
+        assert len(session.cookies) < 1000
+
+
+def test_the_jar_of_a_users_session_of_aiohttp_does_not_grow_either(serve):
+    paths = [f"/{number}" for number in range(20)]
+    site = serve({path: flood(number) for number, path in enumerate(paths)})
+    site.answers["/wide"] = Answer("x", headers={"Set-Cookie": "wide=1; Domain=0.0.1; Path=/"})
+
+    async def ask():
+        jar = aiohttp.CookieJar(unsafe=True)
+        jar.update_cookies({"mine": "1"})
+        async with aiohttp.ClientSession(auto_decompress=False, cookie_jar=jar) as session:
+            client = AiohttpWebClient(session=session)
+            for path in ["/wide", *paths]:
+                response = await client.get(site.url(path))
+                await response.close()
+            await client.close()
+            return {(morsel.key, morsel["domain"]) for morsel in jar}
+
+    kept = asyncio.run(ask())
+    assert ("mine", "") in kept
+    assert 50 <= len(kept) < 1000
+    assert {domain for _, domain in kept} == {"", "127.0.0.1"}
+    assert len(site.requests[-1].headers["Cookie"]) <= MOST_BYTES
+
+
+def test_a_cookie_for_a_domain_of_many_owners_stays_with_its_host(serve):
+    site = serve({"/": Answer("x", headers={"Set-Cookie": "a=b; Path=/; Domain=127.0.0.1"})})
+    with requests.Session() as session:
+        RequestsWebClient(session=session).get(site.url("/")).close()
+        (cookie,) = session.cookies
+        assert (cookie.domain, cookie.domain_specified) == ("127.0.0.1", False)
+
+
+def test_what_a_jar_may_take_is_bounded():
+    answers = [f"c{at}=x; Domain=example; Path=/" for at in range(70)]
+    accepted = within_bounds([], "h.example", answers)
+    assert accepted == [f"c{at}=x; Path=/" for at in range(50)]
+    assert within_bounds([("big", "x" * 8200, "h.example")], "h.example", answers) == []
+    assert within_bounds([("big", "x" * 8200, "other.example")], "h.example", answers) == accepted
+    full = [(f"n{at}", "x", f"h{at}.example") for at in range(1000)]
+    assert within_bounds(full, "h.example", answers) == []
