@@ -334,10 +334,10 @@ def mistake(error: BaseException) -> Failed:
 
 def log_mistake(order: Fetch, error: BaseException) -> Failed:
     """Log what a client has raised; without the traceback if that may hold a password."""
-    text = order.without_secrets(f"{type(error).__name__}: {error}")
+    failure = told(order, mistake(error).error)
     trace = error if order.login is None else None
-    log.error("The web client failed on %s: %s", order.url, text, exc_info=trace)
-    return Failed(WebClientErrorResponse(text, retryable=False))
+    log.error("The web client failed on %s: %s", order.url, failure.message(), exc_info=trace)
+    return Failed(failure)
 
 
 def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
