@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,12 @@ import pytest
 from usp.crawl import crawl as crawl_module
 from usp.crawl.retry import RetryPolicy
 from website import Site
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C, and let child processes hear it, where the run itself was started without."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -46,11 +46,13 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
 COMMAND = "from usp.cli.commands.crawl import command; command()"
 
 
-def start(root: Path, sites: Path, engine: str, *more: str) -> subprocess.Popen[bytes]:
+def start(
+    root: Path, sites: Path, engine: str, *more: str, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     """Start ``usp crawl`` in a process of its own."""
     options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
     command = [sys.executable, "-c", COMMAND, str(sites), "-o", str(root), *options]
-    return subprocess.Popen(command, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, stderr=stderr)
 
 
 def crawl(root: Path, urls: list[str], engine: str, *more: str) -> str:

@@ -168,7 +168,7 @@ def test_a_part_that_somebody_took_away_is_named(dataset):
 
 def test_a_commit_that_cannot_be_read_is_named(dataset):
     (dataset.root / "_commits" / "00001-x-00000.json").write_text("{")
-    with pytest.raises(DatasetError, match="its sites are crawled again"):
+    with pytest.raises(DatasetError, match="delete it to have its sites crawled again"):
         dataset.commits()
 
 
@@ -202,7 +202,12 @@ def test_one_run_at_a_time_writes_to_a_dataset(dataset, monkeypatch):
 
 
 def test_a_commit_is_what_it_was_after_it_was_written():
-    commit = Commit("n", ("pages/x",), {"http://a/": "empty"}, ("m",))
+    commit = Commit(
+        "00001-w-00001",
+        ("pages/part-00001-w-00001.parquet",),
+        {"http://a/": "empty"},
+        ("00001-w-00000",),
+    )
     assert Commit.from_json(commit.to_json()) == commit
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -38,6 +40,12 @@ def below(pid: int) -> dict[int, str]:
         found |= more
     del found[pid]
     return found
+
+
+def is_alive(pid: int, line: str) -> bool:
+    """Tell whether a process is still the one that it was; one that has only ended counts as gone."""
+    known = parents().get(pid)
+    return known is not None and known[1] == line
 
 
 def wait_for(condition, seconds=60.0):
@@ -97,26 +105,34 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
     assert f"{COUNT - done:,} sites in" in told.decode() or "were there before" in told.decode()
     check_truth(root, slow_fleet.sites)
     assert not list((root / "_staging").iterdir())
-    wait_for(
-        lambda: not [pid for pid in children if is_worker(engine, parents().get(pid, (0, ""))[1])]
-    )
+    # Nobody whom the killed driver had started is left: no worker, and no daemon of Ray.
+    wait_for(lambda: not [p for p, line in children.items() if line and is_alive(p, line)])
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fleet, tmp_path):
     root, sites = tmp_path / "dataset", tmp_path / "sites.txt"
     sites.write_text("\n".join(slow_fleet.urls))
-    driver = start(root, sites, "local", "--in-flight", "4", "--commit-seconds", "1000")
-    try:
-        wait_for(lambda: list(root.glob("_staging/*.parquet")) or len(below(driver.pid)) >= 3)
-        time.sleep(3.0)  # sites are finished, and none is committed
-        assert committed(root) == 0
-        children = below(driver.pid)
-        driver.send_signal(signal.SIGINT)
-        driver.communicate(timeout=30)
-    finally:
-        driver.kill()
-        driver.communicate()
-    assert driver.returncode == 1
+    ours, theirs = os.openpty()
+    quick = ("--in-flight", "4", "--commit-seconds", "1000")
+    with (
+        start(root, sites, "local", *quick, stderr=theirs) as driver,
+        os.fdopen(ours, "rb", 0) as screen,
+    ):
+        os.close(theirs)
+        try:
+            shown = b""
+            while not re.search(rb"(?<!\d)(?:[3-9]|[1-9]\d) of \d+ sites", shown):
+                shown += screen.read(1000)
+            assert committed(root) == 0  # sites are finished, and none is committed
+            children = below(driver.pid)
+            driver.send_signal(signal.SIGINT)
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while screen.read(1000):
+                    pass
+            driver.wait(timeout=60)
+        finally:
+            driver.kill()
+    assert driver.returncode in {1, 130}
     assert 0 < len(Dataset(root).sites()) < COUNT
     assert not [pid for pid in children if is_worker("local", parents().get(pid, (0, ""))[1])]

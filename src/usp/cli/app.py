@@ -82,6 +82,8 @@ def cli(ctx: click.Context) -> None:
     """  # noqa: D301 - click knows the backspace
     found = config.find(Path.cwd())
     if found is not None:
+        for line in config.worth_telling(*found, Path.cwd()):
+            tell.notice(line)
         ctx.default_map = config.defaults(*found, COMMANDS)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

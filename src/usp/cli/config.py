@@ -6,6 +6,7 @@ a table with the name of a command is for that one.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +17,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle"})
+"""Options that send data elsewhere, or let somebody else read it."""
+
+
 def find(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Give the nearest file that has options, in a folder or above it, and what it says."""
+    """Return the nearest file that has options, in a folder or above it, and what it says.
+
+    A file in a folder above counts only if it belongs to the user: anybody can leave one in ``/tmp``.
+    """
     for place in (folder, *folder.parents):
         for name in ("usp.toml", "pyproject.toml"):
             path = place / name
-            if path.is_file():
+            if path.is_file() and (place == folder or _is_ours(path)):
                 options = _read(path)
                 if options is not None:
                     return path, options
     return None
+
+
+def _is_ours(path: Path) -> bool:
+    return not hasattr(os, "geteuid") or path.stat().st_uid == os.geteuid()
+
+
+def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return what a file in a folder above says about where data goes, for the user to know."""
+    if path.parent == folder:
+        return []
+    tables = [options, *(value for value in options.values() if isinstance(value, dict))]
+    return [
+        f"{path} sets {name} = {table[key]!r}"
+        for table in tables
+        for key in table
+        if (name := key.replace("_", "-")) in _TOLD
+    ]
 
 
 def _read(path: Path) -> dict[str, Any] | None:

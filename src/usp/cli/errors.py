@@ -74,11 +74,14 @@ class Teller:
         if not count or self.quiet:
             return
         pages = "1 page" if count == 1 else f"{count:,} pages"
-        message = f"{pages} without a date kept; --dated leaves them out"
+        self.notice(f"{pages} without a date kept; --dated leaves them out", undated=count)
+
+    def notice(self, message: str, **facts: object) -> None:
+        """Tell something that a user should know; nothing is wrong."""
         if self.as_json:
-            self._write({"notice": message, "undated": count})
+            self._write({"notice": message, **facts})
         else:
-            click.echo(f"usp: {message}", err=True)
+            click.echo(printable(f"usp: {message}"), err=True)
 
     @staticmethod
     def _write(told: dict[str, object]) -> None:

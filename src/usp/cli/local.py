@@ -44,12 +44,16 @@ class _Folder:
         self._path = path
         self._limits = limits
         self._store = Store()  # one for all: a store of many large files is one temporary file
-        self._order = sorted(file for file in path.rglob("*") if file.is_file())
+        self._order = sorted(file for file in path.rglob("*") if self._is_inside(file))
         self._files: defaultdict[str, list[Path]] = defaultdict(list)
         for file in self._order:
             self._files[file.name].append(file)
         self._nodes: dict[Path, AbstractSitemap] = {}
         self._begun: set[Path] = set()
+
+    def _is_inside(self, file: Path) -> bool:
+        """Tell whether a file is in the folder itself: a link in it may lead anywhere."""
+        return file.is_file() and file.resolve().is_relative_to(self._path.resolve())
 
     def _read(self, file: Path) -> AbstractSitemap:
         return sitemap_from_file(file, limits=self._limits, store=self._store)

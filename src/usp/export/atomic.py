@@ -6,13 +6,14 @@ import contextlib
 import gzip
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NewFile", "new_file", "packing", "replacing"]
+__all__ = ["NewFile", "new_file", "packing", "replacing", "sync_folder"]
 
 _MODE = 0o666  # less what the user's umask takes away, as for any new file
 
@@ -50,6 +51,14 @@ class NewFile:
                 f"there is no folder {str(self.path.parent)!r}; make it first"
             ) from error
         self.stream: IO[bytes] = os.fdopen(descriptor, "wb")
+        self._keep_mode(descriptor)
+
+    def _keep_mode(self, descriptor: int) -> None:
+        """Let nobody read the new file who could not read the one that it replaces."""
+        with contextlib.suppress(OSError, AttributeError):  # there is none, or it is Windows
+            before = self.path.stat()
+            os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+            os.chown(descriptor, before.st_uid, before.st_gid)
 
     def take_place(self, path: Path | None = None) -> None:
         """Put the file where it belongs, or at another ``path``, once its bytes are on the disk."""
@@ -58,7 +67,7 @@ class NewFile:
         self.stream.close()
         target = path or self.path
         self._temporary.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
 
     def remove(self) -> None:
         """Leave nothing behind, unless the file has taken its place."""
@@ -88,7 +97,7 @@ def packing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[byte
         yield packed  # type: ignore[misc]
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Let the new name survive a power cut, where folders can be synced."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -18,14 +18,15 @@ the same site, the later one counts (see :mod:`usp.fleet.tidy`).
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import re
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from usp.export.atomic import replacing, sync_folder
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Commit", "Dataset", "DatasetError"]
 
 FORMAT = 1
+
+# Files are moved and deleted by the names that a commit gives: they must not lead anywhere else.
+_NAME = re.compile(r"\d{5,9}-[0-9a-z]{1,40}-\d{5,9}", re.ASCII)
+_PART = re.compile(rf"part-{_NAME.pattern}\.parquet", re.ASCII)
 
 
 class DatasetError(Exception):
@@ -67,11 +72,19 @@ class Commit:
 
     @staticmethod
     def from_json(text: str) -> Commit:
-        """Read a commit."""
+        """Read a commit; raises ``ValueError`` if it names anything outside of the dataset's tables."""
         given: dict[str, Any] = json.loads(text)
-        return Commit(
-            given["name"], tuple(given["files"]), given["sites"], tuple(given["supersedes"])
+        commit = Commit(
+            given["name"], tuple(given["files"]), dict(given["sites"]), tuple(given["supersedes"])
         )
+        for name in (commit.name, *commit.supersedes):
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is not the name of a commit")
+        for name in commit.files:
+            table, _, part = name.partition("/")
+            if table not in TABLES or not _PART.fullmatch(part):
+                raise ValueError(f"{name!r} is not a file of a table")
+        return commit
 
 
 def commit_name(run: int, writer: str, number: int) -> str:
@@ -119,9 +132,9 @@ class Dataset:
         for path in sorted(self._commits.glob("*.json")):
             try:
                 yield Commit.from_json(path.read_text(encoding="utf-8"))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise DatasetError(
-                    f"{path} cannot be read ({error}); if it is deleted, its sites are crawled again"
+                    f"{path} is damaged ({error}); delete it to have its sites crawled again"
                 ) from error
 
     def sites(self) -> dict[str, str]:
@@ -218,16 +231,5 @@ class Dataset:
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``_summary.json``."""
-        temporary = self._staging / "_summary.json"
-        temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(self.root / "_summary.json")
-
-
-def sync_folder(folder: Path) -> None:
-    """Let new names survive a power cut, where folders can be synced."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with replacing(self.root / "_summary.json") as file:
+            file.write((json.dumps(summary, indent=1) + "\n").encode())

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.extras import need
 from usp.fleet.groups import parcels
+from usp.fleet.ray_reaper import reaping
 from usp.fleet.tables import rows_of, schema_of
 from usp.fleet.worker import KILLER, crawl_into, write_failed
 from usp.fleet.writer import GROUP_SECONDS
@@ -57,14 +59,15 @@ class RayEngine:
         """Crawl; gives ``("done", rows)`` as groups of sites are committed."""
         ray, data = need("ray"), need("ray.data")
         mine = not ray.is_initialized()
-        if mine:
-            _connect(ray, self._address, self._workers)
-        try:
-            data.DataContext.get_current().enable_progress_bars = False
-            yield from self._stream(data, ray, groups)
-        finally:
+        with reaping() if mine and self._address is None else nullcontext():
             if mine:
-                ray.shutdown()
+                _connect(ray, self._address, self._workers)
+            try:
+                data.DataContext.get_current().enable_progress_bars = False
+                yield from self._stream(data, ray, groups)
+            finally:
+                if mine:
+                    ray.shutdown()
 
     def _stream(
         self, data: Any, ray: Any, groups: list[tuple[str, list[str]]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp.fleet.dataset import Dataset
+from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.extras import need
 from usp.fleet.tables import TABLES
 
@@ -58,7 +58,22 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
     """
     dataset = Dataset(root)
     dataset.check()
-    with need("duckdb").connect() as database:
+    duckdb = need("duckdb")
+    try:
+        return _sum_up(duckdb, dataset, most)
+    except duckdb.Error as error:
+        raise DatasetError(
+            f"{dataset.root} cannot be read: {_first_line(error)}; delete the commit in"
+            f" {dataset.root / '_commits'} that names a damaged file to have its sites crawled again"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
+    with duckdb.connect() as database:
         database.execute("set timezone = 'UTC'")
         database.execute(_PLAIN_REASON)
         _open(database, dataset)
