@@ -160,9 +160,14 @@ def _(base):
     return ok(doctype + body(base).replace(b"/b9", b"/&x;"))
 
 
-@case("a DOCTYPE", failure="")
+@case("a DOCTYPE without declarations", found=ALL, problem="a DOCTYPE stands before the document")
 def _(base):
-    return ok(b"<!DOCTYPE urlset>" + body(base))
+    return ok(b"<!DOCTYPE urlset SYSTEM '/urlset.dtd'>" + body(base))
+
+
+@case("a DOCTYPE with declarations", failure="")
+def _(base):
+    return ok(b"<!DOCTYPE urlset [<!ELEMENT urlset ANY>]>" + body(base))
 
 
 @case("elements nested a hundred thousand deep", found=ALL)

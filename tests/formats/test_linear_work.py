@@ -19,7 +19,10 @@ class Nothing:
     def end(self, name):
         pass
 
-    text = cdata = declaration = end
+    def declaration(self, kind, subset):
+        pass
+
+    text = cdata = end
 
 
 class Searched(str):

@@ -68,13 +68,28 @@ def test_a_urlset_without_the_sitemap_namespace_is_read_with_a_warning(caplog):
 
 
 @pytest.mark.parametrize(
-    "declaration", ["<!DOCTYPE urlset>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
+    "declaration", ["<!DOCTYPE urlset []>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
 )
-def test_a_document_type_is_refused_and_logged(caplog, declaration):
+def test_a_document_type_with_declarations_is_refused_and_logged(caplog, declaration):
     reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
     assert reading.kind is None
     assert reading.pages == ()
     assert "Sitemap contained unexpected non-standard XML DOCTYPE" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "<!DOCTYPE urlset>",
+        '<!doctype rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN"\n "http://a/rss.dtd">',
+        "<?xml version='1.0'?> <!DOCTYPE x SYSTEM 'x.dtd' >",
+    ],
+)
+def test_a_document_type_without_declarations_is_passed_over_with_a_problem(caplog, declaration):
+    reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
+    assert reading.urls == [f"{E}/1"]
+    assert reading.messages == ["1: a DOCTYPE stands before the document and was ignored"]
+    assert caplog.text == ""
 
 
 def test_a_feed_that_says_so_little_is_still_a_feed():

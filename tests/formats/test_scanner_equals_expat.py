@@ -64,7 +64,7 @@ class ScannerEvents(Events):
         self.flush()
         self.add_text(decode_cdata(text, self.refuse))
 
-    def declaration(self, kind):
+    def declaration(self, kind, subset):
         raise AssertionError(kind)
 
     def refuse(self, message, excerpt=None, **_):

@@ -177,8 +177,17 @@ def test_what_is_no_sitemap_is_invalid_with_a_reason_that_says_why(serve, body):
     assert (node.pages, node.sub_sitemaps) == ([], [])
 
 
-def test_a_doctype_is_refused_and_the_log_says_so(serve, caplog):
-    doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "http://127.0.0.1:9/x.dtd">'
+def test_a_dtd_that_is_only_named_is_not_loaded(serve):
+    doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "{base}/x.dtd">'
+    site = serve({"/a.xml": doctype + "<urlset><url><loc>{base}/p</loc></url></urlset>"})
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert [page.url for page in node.all_pages()] == [site.url("/p")]
+    assert "DOCTYPE" in str(node.problems[0])
+    assert set(site.hits) == {"/a.xml"}
+
+
+def test_a_doctype_with_declarations_is_refused_and_the_log_says_so(serve, caplog):
+    doctype = '<?xml version="1.0"?><!DOCTYPE urlset SYSTEM "{base}/x.dtd" [<!ELEMENT a ANY>]>'
     site = serve({"/a.xml": doctype + "<urlset><url><loc>{base}/p</loc></url></urlset>"})
     assert isinstance(sitemap_tree_for_sitemap(site.url("/a.xml")), InvalidSitemap)
     assert "Sitemap contained unexpected non-standard XML DOCTYPE" in caplog.text

@@ -137,11 +137,18 @@ class XMLSitemapParser(AbstractSitemapParser):
         del text
         self._note_stray()
 
-    def declaration(self, kind: str) -> None:
-        """Refuse a document type: sitemaps have none, and attacks begin with one."""
-        if kind in ("DOCTYPE", "ENTITY"):
+    def declaration(self, kind: str, subset: bool) -> None:
+        """Refuse declarations: sitemaps need none, and attacks begin with them.
+
+        A document type without any only names a DTD, which is never loaded: it is skipped.
+        """
+        if kind == "DOCTYPE" and not subset:
+            self._before.add(
+                "a DOCTYPE stands before the document and was ignored", self._scanner.line
+            )
+        else:
             log.error("Sitemap contained unexpected non-standard XML DOCTYPE: %s", self.url)
-            self.refuse(f"it has a {kind} declaration")
+            self.refuse(f"it has declarations of its own ({kind})")
 
     def _note_stray(self, lines: int = 0) -> None:
         if not self._stray:

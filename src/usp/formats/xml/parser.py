@@ -241,8 +241,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
                 self._decoded.append(decode_cdata(text[: self._room], self.note))
             self._spend(len(text))
 
-    def declaration(self, kind: str) -> None:
+    def declaration(self, kind: str, subset: bool) -> None:
         """Pass over a declaration that stands inside the document."""
+        del subset
         self.note(f"a {kind} stands inside the document")
 
     # Beginnings -----------------------------------------------------------------------------------

@@ -93,8 +93,11 @@ class Handler(Protocol):
         """Take many proper tags at once."""
         ...
 
-    def declaration(self, kind: str) -> None:
-        """Tell of a DOCTYPE or of another declaration of a DTD, in capitals."""
+    def declaration(self, kind: str, subset: bool) -> None:
+        """Tell of a DOCTYPE or of another declaration of a DTD, in capitals.
+
+        ``subset`` if it may have declarations of its own inside.
+        """
         ...
 
 
@@ -320,7 +323,7 @@ class Scanner:
         else:
             if not final and len(self._buffer) - at < MAX_TAG:
                 return False
-        self.handler.declaration(kind)
+        self.handler.declaration(kind, "[" in self._buffer[at:position])
         self._at = position + 1
         return True
 
