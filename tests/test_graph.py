@@ -11,6 +11,7 @@ import pytest
 from usp import graph
 from usp.demo import demo_site
 from usp.exceptions import SitemapException
+from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
@@ -22,6 +23,7 @@ from usp.objects.sitemap import (
 from usp.tree import sitemap_tree_for_homepage
 
 H = "https://example.org/"
+PAGES = [SitemapPage(f"{H}{n}") for n in range(2)]
 TREE = IndexWebsiteSitemap(
     H,
     [
@@ -30,7 +32,7 @@ TREE = IndexWebsiteSitemap(
             [
                 IndexXMLSitemap(
                     f"{H}index.xml",
-                    [PagesXMLSitemap(f"{H}a.xml", []), InvalidSitemap(f"{H}b.xml", "gone")],
+                    [PagesXMLSitemap(f"{H}a.xml", PAGES), InvalidSitemap(f"{H}b.xml", "gone")],
                 )
             ],
         ),
@@ -41,17 +43,17 @@ HOSTILE = 'https://example.org/"]; evil [label="\\N{x}\x1b[31m\u202e<script>&amp
 
 
 def test_dot_has_square_boxes_for_indexes_and_rounded_ones_for_pages():
-    assert graph.dot(TREE).splitlines()[4:-1] == [
-        '  n0 [label="example.org", shape=box];',
-        '  n1 [label="robots.txt", shape=box];',
+    assert graph.dot(TREE).splitlines()[5:-1] == [
+        '  n0 [label="example.org\\n2 pages", shape=box];',
+        '  n1 [label="robots.txt\\n2 pages", shape=box];',
         "  n0 -> n1;",
-        '  n2 [label="index.xml", shape=box];',
+        '  n2 [label="index.xml\\n2 pages", shape=box];',
         "  n1 -> n2;",
-        '  n3 [label="a.xml", shape=box, style=rounded];',
+        '  n3 [label="a.xml\\n2 pages", shape=box, style=rounded];',
         "  n2 -> n3;",
-        '  n4 [label="b.xml", shape=box, style=dashed, color="#b00020", fontcolor="#b00020"];',
+        '  n4 [label="b.xml\\nfailed", shape=box, style=dashed, color="#b00020", fontcolor="#b00020"];',
         "  n2 -> n4;",
-        '  n5 [label="urls.txt?lang=de", shape=box, style=rounded];',
+        '  n5 [label="urls.txt?lang=de\\n0 pages", shape=box, style=rounded];',
         "  n0 -> n5;",
     ]
 
@@ -59,34 +61,76 @@ def test_dot_has_square_boxes_for_indexes_and_rounded_ones_for_pages():
 def test_mermaid_says_the_same():
     assert graph.mermaid(TREE) == (
         "flowchart LR\n"
-        '  n0["example.org"]\n'
-        '  n1["robots.txt"]\n'
+        '  n0["example.org<br>2 pages"]\n'
+        '  n1["robots.txt<br>2 pages"]\n'
         "  n0 --> n1\n"
-        '  n2["index.xml"]\n'
+        '  n2["index.xml<br>2 pages"]\n'
         "  n1 --> n2\n"
-        '  n3("a.xml")\n'
+        '  n3("a.xml<br>2 pages")\n'
         "  n2 --> n3\n"
-        '  n4["b.xml"]\n'
+        '  n4["b.xml<br>failed"]\n'
         "  n2 --> n4\n"
-        '  n5("urls.txt#63;lang#61;de")\n'
+        '  n5("urls.txt#63;lang#61;de<br>0 pages")\n'
         "  n0 --> n5\n"
         "  classDef failed stroke:#b00020,color:#b00020,stroke-dasharray:4\n"
         "  class n4 failed\n"
     )
 
 
-def test_of_many_siblings_the_first_are_drawn_and_the_rest_is_one_box():
-    tree = IndexXMLSitemap(
-        f"{H}index.xml", [PagesXMLSitemap(f"{H}{n}.xml", []) for n in range(1_030)]
-    )
+def many(count: int) -> IndexXMLSitemap:
+    """An index of so many sitemaps, the last of which failed."""
+    below = [PagesXMLSitemap(f"{H}{n}.xml", PAGES[: n % 2 + 1]) for n in range(count - 1)]
+    return IndexXMLSitemap(f"{H}index.xml", [*below, InvalidSitemap(f"{H}gone.xml", "gone")])
+
+
+def test_of_many_siblings_the_first_are_drawn_and_after_them_the_rest_as_one_box():
+    tree = many(1_030)
     drawn = graph.dot(tree, most_siblings=3)
     assert re.findall(r'label="([^"]*)"', drawn) == [
-        "example.org/index.xml",
-        "… 1,027 more",
-        "0.xml",
-        "1.xml",
-        "2.xml",
+        f"example.org/index.xml\\n{tree.page_count():,} pages",
+        "0.xml\\n1 page",
+        "1.xml\\n2 pages",
+        "2.xml\\n1 page",
+        f"… 1,027 more\\n{tree.page_count() - 4:,} pages, 1 failed",
     ]
+    lines = graph.mermaid(tree, most_siblings=3).splitlines()
+    boxes = [line for line in lines if '"' in line]
+    assert "… 1,027 more" in boxes[-1]
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_in_the_picture_the_rest_stands_below_its_siblings_and_above_what_comes_next():
+    tree = IndexWebsiteSitemap(
+        H, [many(36), IndexXMLSitemap(f"{H}next.xml", [PagesTextSitemap(f"{H}after.txt", PAGES)])]
+    )
+    places = {}
+    for group in ET.fromstring(graph.svg(tree)).iter("{http://www.w3.org/2000/svg}g"):
+        texts = group.findall("{http://www.w3.org/2000/svg}text")
+        if group.get("class") == "node":
+            places[texts[0].text] = float(texts[0].get("y"))
+    order = [*(f"{n}.xml" for n in range(20)), "… 16 more", "after.txt"]
+    assert [places[name] for name in order] == sorted(places[name] for name in order)
+
+
+def test_every_document_is_read_once_for_its_count():
+    class Source:
+        reads = 0
+
+        def __iter__(self):
+            raise AssertionError
+
+        def count(self):
+            Source.reads += 1
+            return 7
+
+        def problems(self):
+            raise AssertionError
+
+    deep = PagesXMLSitemap(f"{H}a.xml", Source())
+    for level in range(5):
+        deep = IndexXMLSitemap(f"{H}{level}.xml", [deep])
+    assert graph.dot(deep).count("7 pages") == 6
+    assert Source.reads == 1
 
 
 @pytest.mark.parametrize("draw", [graph.dot, graph.mermaid])

@@ -1,5 +1,7 @@
 """The sitemap tree as a diagram: square boxes for indexes, rounded ones for page sitemaps.
 
+Each box says how many pages there are: in the sitemap, or in all sitemaps below.
+
 Graphviz DOT and Mermaid are text; SVG is drawn by Graphviz, where that is installed.
 """
 
@@ -8,9 +10,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from usp.display import counted, grouped
 from usp.exceptions import SitemapException
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dot", "mermaid", "svg"]
 
 MOST_SIBLINGS = 20
-"""Of more sitemaps below one, only the first are drawn, and the rest as one box."""
+"""Of more sitemaps below one, only the first are drawn, and the rest as one box after them."""
 
 _MAX_LABEL = 60
 _TIME = 120.0  # seconds for Graphviz
@@ -34,15 +38,16 @@ class _Box:
 
     name: str
     above: str | None
-    label: str
+    label: tuple[str, ...]  # lines
     kind: str  # index, pages, failed, more
 
 
 def dot(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
-    """Give the tree as a graph in Graphviz' language."""
+    """Return the tree as a graph in Graphviz' language."""
     lines = [
         "digraph sitemaps {",
         "  rankdir=LR;",
+        "  ordering=out;",  # what is below a sitemap stands in the order of declaration
         '  node [fontname="Helvetica", fontsize=11, margin="0.15,0.08"];',
         '  edge [arrowsize=0.6, color="#777777"];',
     ]
@@ -62,9 +67,10 @@ _DOT = {
 
 
 def mermaid(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
-    """Give the tree as a Mermaid flowchart."""
+    """Return the tree as a Mermaid flowchart."""
     lines = ["flowchart LR"]
     failed = []
+    more = []
     for box in _boxes(tree, most_siblings):
         opening, closing = _MERMAID[box.kind]
         lines.append(f'  {box.name}{opening}"{_entities(box.label)}"{closing}')
@@ -72,6 +78,11 @@ def mermaid(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str
             lines.append(f"  {box.above} --> {box.name}")
         if box.kind == "failed":
             failed.append(box.name)
+        elif box.kind == "more":
+            more.append(box.name)
+    if more:
+        lines.append("  classDef more stroke:none,fill:none")
+        lines.append(f"  class {','.join(more)} more")
     if failed:
         lines.append("  classDef failed stroke:#b00020,color:#b00020,stroke-dasharray:4")
         lines.append(f"  class {','.join(failed)} failed")
@@ -108,19 +119,46 @@ def svg(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
 
 
 def _boxes(tree: AbstractSitemap, most: int) -> Iterator[_Box]:
-    """Give the boxes from the top down; each comes after the one above it."""
-    count = 0
-    waiting: list[tuple[AbstractSitemap, str | None]] = [(tree, None)]
+    """Yield the boxes from the top down; each comes after the one above it, and after its siblings."""
+    pages = _page_counts(tree)
+    number = count()
+    waiting: list[tuple[AbstractSitemap | _Box, str | None]] = [(tree, None)]
     while waiting:
         node, above = waiting.pop()
-        name = f"n{count}"
-        count += 1
-        yield _Box(name, above, _label(node, top=above is None), _kind(node))
+        if isinstance(node, _Box):
+            yield node
+            continue
+        name = f"n{next(number)}"
+        label = (_label(node, top=above is None), _contents(node, pages[id(node)]))
+        yield _Box(name, above, label, _kind(node))
         children = node.sub_sitemaps
+        rest = children[most:]
+        if rest:
+            held = counted(sum(pages[id(child)] for child in rest), "page")
+            failed = sum(isinstance(child, InvalidSitemap) for child in rest)
+            lost = f", {grouped(failed)} failed" if failed else ""
+            more = (f"… {grouped(len(rest))} more", f"{held}{lost}")
+            waiting.append((_Box(f"{name}more", name, more, "more"), name))
         waiting.extend((child, name) for child in reversed(children[:most]))
-        if len(children) > most:
-            label = f"… {len(children) - most:,} more"
-            yield _Box(f"{name}more", name, label, "more")
+
+
+def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
+    """Return how many pages each sitemap has with all below it; every document is read once."""
+    order = [tree, *tree.all_sitemaps()]
+    counts: dict[int, int] = {}
+    for node in reversed(order):  # what is below comes first
+        below = node.sub_sitemaps
+        if id(node) not in counts:
+            counts[id(node)] = sum(counts[id(c)] for c in below) if below else node.page_count()
+    return counts
+
+
+def _contents(node: AbstractSitemap, pages: int) -> str:
+    """Return what a box says below its name."""
+    if isinstance(node, InvalidSitemap):
+        return "failed" if node.failure else "not followed"
+    held = counted(pages, "page")
+    return f"{held}, incomplete" if node.failure else held
 
 
 def _kind(node: AbstractSitemap) -> str:
@@ -130,7 +168,7 @@ def _kind(node: AbstractSitemap) -> str:
 
 
 def _label(node: AbstractSitemap, *, top: bool) -> str:
-    """Give the path of a sitemap, of the website its host."""
+    """Return the path of a sitemap, of the website its host."""
     try:
         parts = urlsplit(node.url)
     except ValueError:
@@ -149,12 +187,13 @@ def _short(text: str) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def _quoted(lines: tuple[str, ...]) -> str:
+    return "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
 
 
-def _entities(text: str) -> str:
+def _entities(lines: tuple[str, ...]) -> str:
     """Write what Mermaid would take for its own as numbers."""
-    return "".join(
-        char if char.isalnum() or char in " /.-_…" else f"#{ord(char)};" for char in text
+    return "<br>".join(
+        "".join(char if char.isalnum() or char in " /.-_…," else f"#{ord(char)};" for char in line)
+        for line in lines
     )

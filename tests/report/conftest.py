@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +41,7 @@ class Look:
 
     def tiles(self) -> dict[str, str]:
         return {
-            tile.query_selector("dt").inner_text(): tile.query_selector("dd").inner_text()
+            tile.query_selector("dt").text_content(): tile.query_selector("dd").inner_text()
             for tile in self.tab.query_selector_all(".tile")
         }
 
@@ -73,25 +72,3 @@ def look(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Look]]:
     for result in looks:
         assert result.said == []
         assert [url for url in result.asked if not url.startswith("data:")][1:] == []
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe-core, which checks a page for people who use it in other ways."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    try:
-        done = subprocess.run(
-            [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "axe-core@4"],
-            capture_output=True,
-            timeout=90,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip("npm could not fetch axe-core in time")
-    source = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if done.returncode or not source.exists():
-        pytest.skip("npm could not fetch axe-core")
-    return source.read_text(encoding="utf-8")

@@ -21,8 +21,8 @@ def test_the_report_is_written_and_its_path_printed(run, tmp_path):
     assert ended.stdout == "report.html\n"
     assert ended.exit_code == 0
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<dd>21</dd>" in text
-    assert "documents were asked for" in text
+    assert ">21</a></dd>" in text
+    assert "documents were fetched" in text
 
 
 def test_the_report_may_go_elsewhere_and_replaces_what_is_there(run, tmp_path):
@@ -43,4 +43,6 @@ def test_a_file_that_cannot_be_written_is_an_error(run):
 def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):
     ended = run("http://127.0.0.1:9/sitemap.xml")
     assert ended.exit_code == 1
-    assert "What is missing" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "1 sitemap is missing or incomplete" in (tmp_path / "report.html").read_text(
+        encoding="utf-8"
+    )

@@ -18,7 +18,7 @@ from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, write_report, write_whole
 from usp.report.summary import summarise
-from usp.report.text import shown_text, shown_url
+from usp.report.text import Addresses, shown_text, shown_url
 from usp.report.treedata import packed_tree
 
 LIMIT = 2_000_000
@@ -105,7 +105,7 @@ def test_a_million_pages_fit_into_two_megabytes():
     tree = IndexXMLSitemap(f"{SITE}/i.xml", nodes)
     text = html(tree)
     assert tree.page_count() == 1_000_000
-    assert "<dd>1,000,000</dd>" in text
+    assert ">1,000,000</a></dd>" in text
     assert "rare ones may be counted too low" in text
     assert len(text.encode()) < LIMIT
 
@@ -119,7 +119,7 @@ def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
     nodes = [PagesXMLSitemap(f"{SITE}/{hash(('a', at)):x}.xml", []) for at in range(3000)]
     nodes.append(InvalidSitemap(f"{SITE}/gone.xml", "gone"))
     rows = summarise(website(IndexXMLSitemap(f"{SITE}/i.xml", nodes))).sitemaps
-    packed = packed_tree(rows, most=8_000)
+    packed = packed_tree(rows, Addresses(SITE), most=8_000)
     tree = unpacked(packed)
     assert len(packed) <= 8_000
     assert tree["url"][-1] == f"{SITE}/gone.xml"
@@ -129,28 +129,25 @@ def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
 
 def test_a_tree_without_any_room_is_its_root():
     rows = summarise(many_sitemaps(2000)).sitemaps
-    assert len(unpacked(packed_tree(rows, most=1))["url"]) == 1
+    assert len(unpacked(packed_tree(rows, Addresses(SITE), most=1))["url"]) == 1
 
 
 def test_without_events_the_page_says_so():
-    assert "Nothing is known: no sitemap was fetched, or nobody listened" in html(website())
+    assert "It is not known how long fetching took." in html(website())
 
 
 def test_an_empty_website_has_a_page_too():
     text = html(website())
-    assert (
-        "Nothing was found of: pages, pages in other languages, news stories, images, videos."
-        in text
-    )
-    assert "Everything that is declared was found." in text
+    assert "No pages, news stories, images, videos or links to other languages were found." in text
+    assert "Nothing is missing, and no problems were found. All sitemaps were looked at." in text
 
 
 def test_duplicates_are_told_with_the_sitemaps_they_stand_in():
     one, two = (sitemap(f"{name}.xml", f"<loc>{SITE}/same</loc>") for name in "ab")
     text = html(website(one, two))
-    assert "1 URLs are declared more than once" in text
+    assert "1 URL is declared more than once, in 1 declaration too many." in text
     assert re.search(
-        r"/same</bdi></td><td><bdi[^>]*>[^<]*/a.xml</bdi><br><bdi[^>]*>[^<]*/b.xml", text
+        r"/same</bdi></td><td[^>]*><bdi[^>]*>[^<]*/a.xml</bdi><br><bdi[^>]*>[^<]*/b.xml", text
     )
 
 
@@ -231,8 +228,8 @@ def test_text_is_shown_on_one_line_and_cut():
 def test_problems_that_were_looked_for_in_some_sitemaps_are_counted_with_that_word(monkeypatch):
     monkeypatch.setattr("usp.report.summary.MAX_OTHER_PAGES", 0)
     text = html(website(sitemap("a.xml", f"<loc>{SITE}/x</loc>")))
-    assert "<dt>problems in 2 of 3 sitemaps</dt>" in text
-    assert "No problems were found. Looked for in 2 of 3 sitemaps." in text
+    assert "<dt>problems in 1 of 2 sitemaps</dt>" in text
+    assert "no problems were found. 1 of 2 sitemaps were looked at for problems." in text
 
 
 def test_sections_show_the_folders_in_them_and_the_sum_of_the_rest():
@@ -249,9 +246,14 @@ def test_several_hosts_have_a_table():
 
 
 def test_events_without_times_give_bars_that_begin_together():
-    url = f"{SITE}/s.xml"
-    events = [SitemapStarted(url, 1), SitemapReceived(url, url, 7, 0.5)]
-    text = html(PagesXMLSitemap(url, []), events)
+    urls = [f"{SITE}/{name}.xml" for name in "ab"]
+    events = [SitemapStarted(url, 1) for url in urls]
+    events += [SitemapReceived(url, url, 7, 0.5) for url in urls]
+    text = html(website(*(PagesXMLSitemap(url, []) for url in urls)), events)
     chart = json.loads(Elements(text).data["charts-data"])["fetches"]
-    assert (chart["begin"], chart["seconds"]) == ([0], [0.5])
-    assert "When is not known" in text
+    assert (chart["begin"], chart["seconds"], chart["texts"]) == (
+        [0, 0],
+        [0.5, 0.5],
+        ["500 ms", "500 ms"],
+    )
+    assert "how long each took, but not when" in text

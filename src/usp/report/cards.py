@@ -1,52 +1,89 @@
-"""The sections of the page: each a card of HTML and, where it has one, the data of its chart."""
+"""The sections of the page about pages: a chart each, or a sentence where a chart would be empty."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp.display import counted, duration, grouped, size
-from usp.report.markup import Markup, card, figure, table, url_cell
+from usp.display import counted
+from usp.report.damage import duplicates_card, sample
+from usp.report.fetching import fetching_card
+from usp.report.markup import Markup, card, figure, sentences, table, url_cell
+from usp.report.months import axis
 from usp.report.text import shown_text, shown_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from usp.report.fetches import Fetch
     from usp.report.figures import Spread, Summary
 
-MAX_MONTHS = 300
-"""Above that many months, dates are counted by year."""
-
 _FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
-_ORDINARY_YEARS = ("1990", "2100")
+_TENTHS = 10
 
 
 class Cards:
-    """Builds the cards of a summary; ``charts`` is the data of their charts, by name."""
+    """Builds the cards of a summary.
+
+    ``charts`` is the data of their charts, by name. A chart needs two values that differ from nothing;
+    what has fewer is told in a sentence of ``facts``.
+    """
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
         self.charts: dict[str, dict[str, Any]] = {}
+        self.facts: list[str] = []
 
     def all(self) -> list[Markup]:
-        """Give the cards that have something to show, and one line about those that have not."""
+        """Return the cards that have something to show, and one of sentences for what has not."""
         totals = self.summary.totals
-        parts: list[tuple[str, int, Callable[[], Markup]]] = [
-            ("pages", totals.pages, self.sections),
-            ("pages", totals.pages, self.dates),
-            ("pages", totals.pages, self.frequencies),
-            ("pages", totals.pages, self.priorities),
-            ("pages in other languages", totals.alternates, self.languages),
-            ("news stories", totals.news, self.news),
-            ("news stories", totals.news, self.publications),
-            ("images", totals.images, self.images),
-            ("videos", totals.videos, self.videos),
+        parts = [
+            (totals.pages, (self.sections, self.dates, self.frequencies, self.priorities)),
+            (totals.alternates, (self.languages,)),
+            (totals.news, (self.news, self.publications)),
+            (totals.images, (self.images,)),
+            (totals.videos, (self.videos,)),
         ]
-        missing = list(dict.fromkeys(name for name, count, _ in parts if not count))
-        cards = [make() for _, count, make in parts if count]
+        cards = [make() for count, makers in parts if count for make in makers]
+        cards += [self.duplicates(), self.fetches()]
+        self._tell_what_is_missing()
+        found = [one for one in cards if one]
+        if self.facts:
+            found.append(card("facts", "In short", sentences(self.facts), wide=True))
+        return found
+
+    def _tell_what_is_missing(self) -> None:
+        totals = self.summary.totals
+        names = {
+            "pages": totals.pages,
+            "news stories": totals.news,
+            "images": totals.images,
+            "videos": totals.videos,
+            "links to other languages": totals.alternates,
+        }
+        missing = [name for name, count in names.items() if not count]
         if missing:
-            cards.append(Markup(f'<p class="none">Nothing was found of: {", ".join(missing)}.</p>'))
-        return cards
+            *most, last = missing
+            listed = f"{', '.join(most)} or {last}" if most else last
+            self.facts.append(f"No {listed} were found.")
+
+    def duplicates(self) -> Markup:
+        """Pages that are declared more than once."""
+        found = self.summary.duplicates
+        if found.urls:
+            return duplicates_card(self.summary)
+        if self.summary.totals.pages:
+            which = "No page" if found.one_in == 1 else f"Of {sample(found.one_in)}, none"
+            self.facts.append(f"{which} stands in more than one sitemap.")
+        return Markup("")
+
+    def fetches(self) -> Markup:
+        """Documents that took longest, and when they came."""
+        if self.summary.fetches is None:
+            self.facts.append("It is not known how long fetching took.")
+            return Markup("")
+        made, chart = fetching_card(self.summary)
+        if chart is not None:
+            self.charts["fetches"] = chart
+        return made
 
     def sections(self) -> Markup:
         """Pages by the folders of the path."""
@@ -71,61 +108,66 @@ class Cards:
         if summary.other_sections:
             data.append({"name": "other sections", "value": summary.other_sections})
             rows.append(("other sections", summary.other_sections))
-        self.charts["sections"] = {"type": "treemap", "data": data}
+        hosts = _table("Pages by host", summary.hosts, "host") if _several(summary.hosts) else ""
         label = "Pages by section of the path"
-        hosts = self._spread("Pages by host", summary.hosts, "host") if _many(summary.hosts) else ""
-        numbers = table(label, ("section", "pages"), rows)
-        return card(
-            "sections",
-            "Sections",
-            figure("sections", label, numbers),
-            hosts,
-            wide=True,
-            note="Pages by the first and second folder of their path. Choose a section to look "
-            f"into it.{_caution(summary.sections_exact)}",
-        )
+        chart: Markup | str = ""
+        note = ""
+        if len(rows) > 1:
+            self.charts["sections"] = {"type": "treemap", "data": data}
+            chart = figure("sections", label, table(label, ("section", "pages"), rows))
+            note = "By the first and second folder of the path. Choose a section to look into it."
+            note += _caution(summary.sections_exact)
+        else:
+            name = summary.sections[0].name
+            where = (
+                f"below {shown_url(name, 80)}" if name != "/" else "in the top folder of the site"
+            )
+            self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
+        if not chart and not hosts:
+            return Markup("")
+        return card("sections", "Sections", chart, hosts, wide=True, note=note)
 
     def dates(self) -> Markup:
         """Pages by the month of their lastmod."""
         summary = self.summary
-        note = f"{_pages(summary.undated)} without a date that can be read."
+        undated = f"{counted(summary.undated, 'page has', 'pages have')} no date that can be read."
+        if not summary.months:
+            self.facts.append("No page has a date of its last change.")
+            return Markup("")
+        if len(summary.months) == 1:
+            ((month, count),) = summary.months
+            fact = f"{_all(count, 'dated page')} of {month}."
+            self.facts.append(f"{fact} {undated}" if summary.undated else fact)
+            return Markup("")
+        note = undated if summary.undated else ""
         return self._months("dates", "Last change of the pages", summary.months, note)
 
     def news(self) -> Markup:
         """News stories by month."""
         summary = self.summary
-        note = (
-            f"{grouped(summary.totals.news)} news stories, {grouped(summary.news_undated)} undated."
-        )
-        return self._months("news", "News over time", summary.news_months, note)
+        stories = counted(summary.totals.news, "news story")
+        if not summary.news_months:
+            self.facts.append(f"{stories}, none with a date that can be read.")
+            return Markup("")
+        undated = f", {summary.news_undated:,} undated" if summary.news_undated else ""
+        if len(summary.news_months) == 1:
+            self.facts.append(f"{stories}, all of {summary.news_months[0][0]}{undated}.")
+            return Markup("")
+        return self._months("news", "News over time", summary.news_months, f"{stories}{undated}.")
 
     def _months(
         self, name: str, title: str, months: Sequence[tuple[str, int]], note: str
     ) -> Markup:
-        by = "month"
-        if len(months) > MAX_MONTHS or (months and _span(months) > MAX_MONTHS):
-            by = "year"
-            years: dict[str, int] = {}
-            for month, count in months:
-                years[_year(month)] = years.get(_year(month), 0) + count
-            months = list(years.items())
-        elif months:
-            known = dict(months)
-            months = [(month, known.get(month, 0)) for month in _every_month(months)]
-        label = f"{title}, by {by}"
+        unit, steps = axis(months)
+        label = f"{title}, by {unit}"
         self.charts[name] = {
             "type": "columns",
-            "labels": [month for month, _ in months],
-            "values": [count for _, count in months],
+            "labels": [step for step, _ in steps],
+            "values": [count for _, count in steps],
         }
-        filled = [row for row in months if row[1]]
-        return card(
-            name,
-            title,
-            figure(name, label, table(label, (by, "number"), filled)),
-            wide=True,
-            note=note,
-        )
+        filled = [step for step in steps if step[1]]
+        numbers = table(label, (unit, "number"), filled)
+        return card(name, title, figure(name, label, numbers), wide=True, note=note)
 
     def frequencies(self) -> Markup:
         """Pages by changefreq."""
@@ -133,12 +175,28 @@ class Cards:
         rows = [(word, counts.get(word, 0)) for word in _FREQUENCIES]
         rows.append(("not given", counts.get("", 0)))
         rows = [row for row in rows if row[1]]
+        if len(rows) == 1:
+            ((word, count),) = rows
+            self.facts.append(
+                f"{_all(count, 'page')} said to change: {word}."
+                if counts.get(word)
+                else "No page has a change frequency."
+            )
+            return Markup("")
         return self._bars("frequencies", "Change frequency", rows, "changefreq")
 
     def priorities(self) -> Markup:
         """Pages by priority."""
-        counts = self.summary.priorities
-        rows = [(f"{tenth / 10:.1f}", counts.get(tenth, 0)) for tenth in range(11)]
+        summary = self.summary
+        rows = [(f"{tenth / 10:.1f}", summary.priorities.get(tenth, 0)) for tenth in range(11)]
+        if sum(1 for _, count in rows if count) == 1:
+            tenth = next(iter(summary.priorities))
+            if summary.only_default_priority:
+                self.facts.append("Every page has priority 0.5, the default.")
+            else:
+                span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
+                self.facts.append(f"{_all(summary.totals.pages, 'page')} of priority {span}.")
+            return Markup("")
         return self._bars(
             "priorities",
             "Priority",
@@ -151,76 +209,41 @@ class Cards:
     def languages(self) -> Markup:
         """Alternates by language."""
         summary = self.summary
-        note = f"{_pages(summary.with_alternates)} with {grouped(summary.totals.alternates)} links."
-        note += _caution(summary.languages.exact)
-        return self._bars("languages", "Languages", _listed(summary.languages), "hreflang", note)
+        links = counted(summary.totals.alternates, "link")
+        where = f"{links} to other languages on {counted(summary.with_alternates, 'page')}"
+        return self._spread("languages", "Languages", summary.languages, "hreflang", where)
 
     def publications(self) -> Markup:
         """News stories by publication."""
-        rows = _listed(self.summary.publications, "without a name")
-        note = _caution(self.summary.publications.exact).strip()
-        return self._bars("publications", "Publications", rows, "publication", note)
+        summary = self.summary
+        stories = counted(summary.totals.news, "news story")
+        publications = summary.publications
+        return self._spread("publications", "Publications", publications, "publication", stories)
 
     def images(self) -> Markup:
         """Images by host."""
         summary = self.summary
-        note = f"{grouped(summary.totals.images)} on {_pages(summary.with_images)}."
-        note += _caution(summary.image_hosts.exact)
-        rows = _listed(summary.image_hosts, "without a host")
-        return self._bars("images", "Images by host", rows, "host", note)
+        what = (
+            f"{counted(summary.totals.images, 'image')} on {counted(summary.with_images, 'page')}"
+        )
+        return self._spread("images", "Images by host", summary.image_hosts, "host", what)
 
     def videos(self) -> Markup:
         """Videos by host."""
         summary = self.summary
-        note = f"{grouped(summary.totals.videos)} on {_pages(summary.with_videos)}."
-        note += _caution(summary.video_hosts.exact)
-        rows = _listed(summary.video_hosts, "without a host")
-        return self._bars("videos", "Videos by host", rows, "host", note)
+        what = (
+            f"{counted(summary.totals.videos, 'video')} on {counted(summary.with_videos, 'page')}"
+        )
+        return self._spread("videos", "Videos by host", summary.video_hosts, "host", what)
 
-    def fetches(self) -> Markup:
-        """Documents that took longest, and when they came."""
-        summary = self.summary
-        if summary.fetches is None:
-            note = "Nothing is known: no sitemap was fetched, or nobody listened meanwhile."
-            return card("fetches", "Fetching", wide=True, note=note)
-        missing = {failure.url for failure in summary.failures}
-        rows = [
-            (
-                url_cell(shown_url(fetch.url)),
-                duration(fetch.seconds),
-                _outcome(fetch, missing),
-                fetch.attempts,
-            )
-            for fetch in summary.fetches
-        ]
-        label = "Fetching, the slowest documents in the order of asking"
-        more = summary.totals.fetches - len(rows)
-        numbers = table(
-            label,
-            ("document", "time", "what came", "attempts"),
-            rows,
-            f"{grouped(more)} more were faster." if more else "",
-        )
-        timed = [fetch for fetch in summary.fetches if fetch.begin is not None]
-        self.charts["fetches"] = {
-            "type": "waterfall",
-            "labels": [shown_url(fetch.url, 60) for fetch in summary.fetches],
-            "begin": [fetch.begin or 0 for fetch in summary.fetches],
-            "seconds": [
-                _lasted(fetch.begin, fetch.end, fetch.seconds) for fetch in summary.fetches
-            ],
-            "color": [
-                "bad" if fetch.url in missing else "idle" if fetch.failed else "bar"
-                for fetch in summary.fetches
-            ],
-        }
-        note = (
-            f"{grouped(summary.totals.fetches)} documents were asked for. Grey is a place where a "
-            "sitemap might have been; red is one that was declared and could not be had."
-        )
-        if not timed:
-            note += " When is not known, only how long each took."
-        return card("fetches", "Fetching", figure("fetches", label, numbers), wide=True, note=note)
+    def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> Markup:
+        """Return the bars of a spread; ``what`` says what was counted."""
+        if not _several(spread) and spread.items:
+            only = shown_text(spread.items[0][0], 60)
+            self.facts.append(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
+            return Markup("")
+        note = f"{what}.{_caution(spread.exact)}"
+        return self._bars(name, title, _listed(spread, f"without a {head}"), head, note)
 
     def _bars(
         self,
@@ -239,8 +262,9 @@ class Cards:
         numbers = table(title, (head, "number"), rows)
         return card(name, title, figure(name, title, numbers), note=note)
 
-    def _spread(self, title: str, spread: Spread, head: str) -> Markup:
-        return table(title, (head, "number"), _listed(spread))
+
+def _table(title: str, spread: Spread, head: str) -> Markup:
+    return table(title, (head, "number"), _listed(spread))
 
 
 def _listed(spread: Spread, empty: str = "none") -> list[tuple[str, int]]:
@@ -248,43 +272,14 @@ def _listed(spread: Spread, empty: str = "none") -> list[tuple[str, int]]:
     return [*rows, ("other", spread.other)] if spread.other else rows
 
 
+def _several(spread: Spread) -> bool:
+    return len(spread.items) + bool(spread.other) > 1
+
+
 def _caution(exact: bool) -> str:
     return "" if exact else " There were too many to count each: rare ones may be counted too low."
 
 
-def _many(spread: Spread) -> bool:
-    return len(spread.items) > 1
-
-
-def _pages(count: int) -> str:
-    return counted(count, "page")
-
-
-def _outcome(fetch: Fetch, missing: set[str]) -> str:
-    if not fetch.failed:
-        return size(fetch.received)
-    return "failed" if fetch.url in missing else "no sitemap there"
-
-
-def _lasted(begin: float | None, end: float | None, seconds: float) -> float:
-    return seconds if begin is None or end is None else max(seconds, end - begin)
-
-
-def _year(month: str) -> str:
-    first, last = _ORDINARY_YEARS
-    if month < first:
-        return f"before {first}"
-    return month[:4] if month < last else f"{last} or later"
-
-
-def _number(month: str) -> int:
-    return int(month[:4]) * 12 + int(month[5:7]) - 1
-
-
-def _span(months: Sequence[tuple[str, int]]) -> int:
-    return _number(months[-1][0]) - _number(months[0][0]) + 1
-
-
-def _every_month(months: Sequence[tuple[str, int]]) -> list[str]:
-    begin = _number(months[0][0])
-    return [f"{at // 12:04}-{at % 12 + 1:02}" for at in range(begin, begin + _span(months))]
+def _all(count: int, noun: str) -> str:
+    """Return how a sentence begins that is true of every one of them."""
+    return f"The only {noun} is" if count == 1 else f"All {counted(count, noun)} are"

@@ -46,6 +46,7 @@ class Content:
         self.sections = Tally()
         self.frequencies: Counter[str] = Counter()
         self.priorities: Counter[int] = Counter()  # by tenths
+        self.only_default_priority = True
         self.languages = Tally()
         self.alternates = 0
         self.with_alternates = 0
@@ -148,15 +149,23 @@ class Content:
         tenth = self._tenths.get(text)
         if tenth is None:
             value = self._read_priority(text) if text else None
-            tenth = _tenth(SITEMAP_PAGE_DEFAULT_PRIORITY if value is None else value)
+            if value is None:
+                value = SITEMAP_PAGE_DEFAULT_PRIORITY
+            self._note_priority(value)
+            tenth = _tenth(value)
             if len(self._tenths) < _MAX_WORDS:
                 self._tenths[text] = tenth
         return tenth
+
+    def _note_priority(self, value: Decimal) -> None:
+        if value != SITEMAP_PAGE_DEFAULT_PRIORITY:
+            self.only_default_priority = False
 
     def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
         """Count pages by their fields, given in columns, in the order of ``PageFields``."""
         priorities, dates, frequencies, news, images, alternates, videos, mobile, _ = columns
         for value, count in Counter(priorities).items():
+            self._note_priority(value)
             self.priorities[_tenth(value)] += count
         for frequency, count in Counter(frequencies).items():
             self.frequencies[frequency.value if frequency else ""] += count

@@ -1,12 +1,21 @@
-"""The cards about what is wrong: duplicates, problems, failures."""
+"""The cards about what is wrong: failures, problems, duplicates."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from usp.display import counted, grouped
-from usp.report.markup import Markup, card, chip, folded, table, url_cell
-from usp.report.text import shown_text, shown_url
+from usp.report.markup import (
+    FIRST_ROWS,
+    Markup,
+    card,
+    chip,
+    folded,
+    long_table,
+    table,
+    url_cell,
+)
+from usp.report.text import Addresses, shown_text
 
 if TYPE_CHECKING:
     from usp.report.figures import Summary
@@ -15,114 +24,71 @@ if TYPE_CHECKING:
 MAX_TABLE = 100
 
 
-def duplicates_card(summary: Summary) -> Markup:
-    """URLs that stand in more than one sitemap."""
-    found = summary.duplicates
-    if not found.urls:
-        note = "No page stands in more than one sitemap."
-        if found.one_in > 1:
-            note = f"Of {_sample(found.one_in)}, none stands in more than one sitemap."
-        return card("duplicates", "Duplicates", wide=True, note=note)
-    rows = summary.sitemaps
-    about = "About " if found.one_in > 1 else ""
-    note = (
-        f"{about}{grouped(found.urls)} URLs are declared more than once, "
-        f"in {grouped(found.extra)} declarations too many."
-    )
-    if found.one_in > 1:
-        note += f" Estimated from {_sample(found.one_in)}."
-    pairs = table(
-        "Sitemaps that share most",
-        ("sitemap", "and", "URLs in both"),
-        [
-            (url_cell(shown_url(rows[one].url)), url_cell(shown_url(rows[two].url)), count)
-            for one, two, count in found.pairs
-        ],
-    )
-    examples = table(
-        "Examples",
-        ("page", "stands in"),
-        [
-            (
-                url_cell(shown_url(url)),
-                Markup("<br>".join(url_cell(shown_url(rows[at].url)) for at in places[:5])),
-            )
-            for url, places in found.examples
-        ],
-    )
-    return card(
-        "duplicates",
-        "Duplicates",
-        pairs if found.pairs else "",
-        examples if found.examples else "",
-        wide=True,
-        note=note,
-    )
+def damage_cards(summary: Summary) -> list[Markup]:
+    """Return what is missing and what is damaged; one sentence if nothing is."""
+    cards = []
+    if summary.totals.failures:
+        cards.append(failures_card(summary))
+    if summary.totals.problems:
+        cards.append(problems_card(summary))
+    if not cards:
+        text = f"Nothing is missing, and no problems were found. {_looked(summary)}"
+        cards.append(Markup(f'<p class="good">{text}</p>'))
+    return cards
 
 
 def failures_card(summary: Summary) -> Markup:
-    """Sitemaps that could not be had."""
+    """Return the sitemaps that are missing or incomplete."""
+    addresses = Addresses(summary.origin)
     total = summary.totals.failures
-    if not total:
-        return card(
-            "failures", "Failures", wide=True, note="Everything that is declared was found."
-        )
-    listed = summary.failures[:MAX_TABLE]
     rows = [
         (
-            url_cell(shown_url(failure.url)),
-            shown_text(failure.reason),
+            url_cell(addresses.url(failure.url)),
+            addresses.text(failure.reason),
             None if failure.status is None else str(failure.status),
             failure.attempts,
         )
-        for failure in listed
+        for failure in summary.failures[:MAX_TABLE]
     ]
+    heads = ("sitemap", "reason", "status", "attempts")
     return card(
         "failures",
         "Failures",
-        table(
-            "What is missing, or not whole",
-            ("sitemap", "reason", "status", "attempts"),
-            rows,
-            _more(total - len(listed)),
-        ),
+        long_table("Missing or incomplete sitemaps", heads, rows, total),
         wide=True,
+        note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
     )
 
 
 def problems_card(summary: Summary) -> Markup:
-    """Damage inside documents."""
+    """Return the damage inside documents, by kind."""
     problems = summary.problems
-    looked = (
-        f"Looked for in {grouped(problems.looked_at)} of {grouped(problems.sitemaps)} sitemaps."
-        if problems.looked_at < problems.sitemaps
-        else "Looked for in all sitemaps."
+    lost = (
+        counted(problems.lost, "entry was", "entries were") if problems.lost else "no entries were"
     )
-    if not problems.count:
-        note = f"No problems were found. {looked}"
-        return card("problems", "Problems", wide=True, note=note)
-    note = (
-        f"{counted(problems.count, 'problem')}, by which {counted(problems.lost, 'entry')} "
-        f"{'was' if problems.lost == 1 else 'were'} lost. {looked}"
-    )
-    kinds = problems.most_frequent()
-    listed = [_kind(kind, summary) for kind in kinds[:MAX_TABLE]]
-    return card(
-        "problems", "Problems", *listed, _more(len(kinds) - MAX_TABLE), wide=True, note=note
-    )
+    note = f"{counted(problems.count, 'problem')}; {lost} lost. {_looked(summary)}"
+    kinds = [_kind(kind, summary) for kind in problems.most_frequent()[:MAX_TABLE]]
+    left = len(problems.kinds) - MAX_TABLE
+    if left > 0:
+        kinds.append(Markup(f'<p class="more">and {counted(left, "more kind")}</p>'))
+    first, rest = kinds[:FIRST_ROWS], kinds[FIRST_ROWS:]
+    if rest:
+        first.append(folded(counted(len(problems.kinds) - FIRST_ROWS, "more kind"), "".join(rest)))
+    return card("problems", "Problems", *first, wide=True, note=note)
 
 
 def _kind(kind: KindRow, summary: Summary) -> Markup:
     """Return one kind of problem: how often it came, and examples to unfold."""
+    addresses = Addresses(summary.origin)
     rows = summary.sitemaps
     examples = table(
-        kind.message,
+        shown_text(kind.message),
         ("sitemap", "line", "text", "entries lost"),
         [
             (
-                url_cell(shown_url(rows[problem.sitemap].url)),
+                url_cell(addresses.url(rows[problem.sitemap].url)),
                 problem.line,
-                None if problem.excerpt is None else shown_text(problem.excerpt),
+                None if problem.excerpt is None else addresses.text(problem.excerpt),
                 problem.lost,
             )
             for problem in kind.examples
@@ -134,11 +100,62 @@ def _kind(kind: KindRow, summary: Summary) -> Markup:
         chip(counted(kind.sitemaps, "sitemap")),
         chip(f"{counted(kind.lost, 'entry')} lost", "bad") if kind.lost else "",
     ]
-    return folded(shown_text(kind.message), examples, *chips)
+    return folded(addresses.text(kind.message), examples, *chips)
 
 
-def _sample(one_in: int) -> str:
+def duplicates_card(summary: Summary) -> Markup:
+    """Return the URLs that are declared more than once."""
+    found = summary.duplicates
+    addresses = Addresses(summary.origin)
+    rows = summary.sitemaps
+    about = "About " if found.one_in > 1 else ""
+    note = (
+        f"{about}{counted(found.urls, 'URL is', 'URLs are')} declared more than once, "
+        f"in {counted(found.extra, 'declaration')} too many."
+    )
+    if found.one_in > 1:
+        note += f" Estimated from {sample(found.one_in)}."
+    pairs = long_table(
+        "Sitemaps that share most",
+        ("sitemap", "and", "URLs in both"),
+        [
+            (url_cell(addresses.url(rows[one].url)), url_cell(addresses.url(rows[two].url)), count)
+            for one, two, count in found.pairs
+        ],
+        len(found.pairs),
+    )
+    examples = long_table(
+        "Examples",
+        ("page", "stands in"),
+        [
+            (
+                url_cell(addresses.url(url)),
+                Markup("<br>".join(url_cell(addresses.url(rows[at].url)) for at in places[:5])),
+            )
+            for url, places in found.examples
+        ],
+        len(found.examples),
+    )
+    return card(
+        "duplicates",
+        "Duplicates",
+        pairs if found.pairs else "",
+        examples if found.examples else "",
+        wide=True,
+        note=note,
+    )
+
+
+def sample(one_in: int) -> str:
+    """Return which share of all URLs was looked at."""
     return f"one in {grouped(one_in)} URLs"
+
+
+def _looked(summary: Summary) -> str:
+    looked, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
+    if looked == sitemaps:
+        return "All sitemaps were looked at."
+    return f"{grouped(looked)} of {counted(sitemaps, 'sitemap')} were looked at for problems."
 
 
 def _more(count: int) -> str:

@@ -81,9 +81,9 @@ class FetchLog:
         return now - self._start
 
     def of_url(self, url: str) -> Fetch | None:
-        """Give what is known of the document that a node was read from."""
+        """Return what is known of the document that a node was read from."""
         return self._fetches.get(self._final.get(url, url))
 
     def all(self) -> list[Fetch]:
-        """Give everything that was asked for, in the order of asking."""
+        """Return everything that was asked for, in the order of asking."""
         return [fetch for fetch in self._fetches.values() if fetch.attempts]

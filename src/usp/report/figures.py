@@ -25,6 +25,8 @@ class SitemapRow:
 
     ``parent`` is its place in that list, -1 for the root. ``pages`` counts everything below. ``first``
     and ``last`` are the days of its pages' lastmod. ``problems`` is None if nobody looked for any.
+    ``state`` is ``failed``, ``incomplete``, ``not followed`` (an index that lists itself, for example)
+    or None, and ``reason`` says why.
     """
 
     url: str
@@ -37,7 +39,8 @@ class SitemapRow:
     last: str | None = None
     problems: int | None = None
     lost: int = 0
-    failure: str | None = None
+    state: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +85,20 @@ class Totals:
     received: int | None
     seconds: float | None
     fetches: int
+    probes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A website in numbers. Texts are as the website wrote them: escape them before they are shown."""
+    """A website in numbers. Texts are as the website wrote them: escape them before they are shown.
+
+    ``origin`` is the scheme and host that most sitemaps have. ``fetches`` are the slowest documents,
+    in the order of asking; ``probes`` are addresses that nobody declared and that had no sitemap.
+    ``only_default_priority`` says whether no page has another priority than the default.
+    """
 
     site: str
+    origin: str
     made: datetime
     totals: Totals
     sitemaps: list[SitemapRow]
@@ -101,6 +111,7 @@ class Summary:
     undated: int
     frequencies: dict[str, int]
     priorities: dict[int, int]
+    only_default_priority: bool
     languages: Spread
     with_alternates: int
     news_months: tuple[tuple[str, int], ...]
@@ -114,7 +125,8 @@ class Summary:
     problems: ProblemList
     failures: list[Failure]
     fetches: list[Fetch] | None
+    probes: list[Fetch]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as dictionaries and lists."""
+        """Return everything as dictionaries and lists."""
         return dataclasses.asdict(self)

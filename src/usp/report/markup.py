@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from usp.display import grouped
+from usp.display import counted, grouped
 from usp.report.text import DASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+FIRST_ROWS = 10
+"""How many rows of a long table are seen at once; the rest can be unfolded."""
+
+_PAIR = 2  # columns: a table as narrow as that needs no stacking on a phone
 
 
 class Markup(str):
@@ -22,7 +28,7 @@ Cell = str | int | None
 
 
 def safe(value: Cell) -> str:
-    """Give a value as HTML: numbers grouped, texts escaped, None as a dash."""
+    """Return a value as HTML: numbers grouped, texts escaped, None as a dash."""
     if value is None:
         return DASH
     if isinstance(value, Markup):
@@ -31,36 +37,58 @@ def safe(value: Cell) -> str:
 
 
 def url_cell(text: str) -> Markup:
-    """Give a URL that is isolated from the direction of the text around it."""
+    """Return a URL that is isolated from the direction of the text around it."""
     return Markup(f'<bdi class="url" dir="ltr">{escape(text)}</bdi>')
 
 
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], more: str = ""
 ) -> Markup:
-    """Give a table; columns of numbers are aligned as such. ``more`` is said below it."""
-    body = [
-        "<tr>"
-        + "".join(
-            f'<td class="number">{safe(cell)}</td>'
-            if isinstance(cell, int)
-            else f"<td>{safe(cell)}</td>"
-            for cell in row
-        )
-        + "</tr>"
-        for row in rows
-    ]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    """Return a table; columns of numbers are aligned as such. ``more`` is said below it.
+
+    Each cell names its column: on a narrow screen the rows of a wide table stand as blocks of named
+    lines. The roles are written out, since a browser forgets those of a table that is laid out so.
+    """
+    body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in rows)
+    head = "".join(f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in heads)
     foot = f'<p class="more">{escape(more)}</p>' if more else ""
+    wide = " wide-table" if len(heads) > _PAIR else ""
     return Markup(
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {escape(caption)}"><table>'
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table></div>{foot}"
+        f'<div class="scroll{wide}" tabindex="0" role="region" aria-label="Table: {escape(caption)}">'
+        f'<table role="table"><caption>{escape(caption)}</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{body}</tbody></table></div>{foot}'
     )
 
 
+def _cells(heads: Sequence[str], row: Sequence[Cell]) -> str:
+    number = ' class="number"'
+    return "".join(
+        f'<td role="cell" data-head="{escape(head)}"{number if isinstance(cell, int) else ""}>'
+        f"{safe(cell)}</td>"
+        for head, cell in zip(heads, row, strict=True)
+    )
+
+
+def long_table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], total: int
+) -> Markup:
+    """Return a table of which the first rows are seen and the others can be unfolded.
+
+    ``total`` is how many rows there are, listed or not.
+    """
+    waiting = iter(rows)
+    first, rest = list(islice(waiting, FIRST_ROWS)), list(waiting)
+    left = total - len(first) - len(rest)
+    more = f"and {grouped(left)} more" if left > 0 else ""
+    if not rest:
+        return table(caption, heads, first, more)
+    shown = table(caption, heads, first)
+    return Markup(shown + folded(counted(len(rest), "more row"), table(caption, heads, rest, more)))
+
+
 def card(name: str, title: str, *inside: str, wide: bool = False, note: str = "") -> Markup:
-    """Give a section of the page."""
+    """Return a section of the page."""
     words = f'<p class="note">{escape(note)}</p>' if note else ""
     return Markup(
         f'<section class="card{" wide" if wide else ""}" id="{name}" '
@@ -70,7 +98,7 @@ def card(name: str, title: str, *inside: str, wide: bool = False, note: str = ""
 
 
 def figure(name: str, label: str, data: Markup) -> Markup:
-    """Give the place of a chart, with its data as a table to unfold."""
+    """Return the place of a chart, with its data as a table to unfold."""
     return Markup(
         f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}">'
         f"</div><details><summary>{escape(label)}: the numbers</summary>{data}</details></figure>"
@@ -85,6 +113,11 @@ def chip(text: str, kind: str = "") -> Markup:
 def folded(title: str, inside: str, *beside: str) -> Markup:
     """Return a title with something to unfold below it; ``beside`` stands next to the title."""
     return Markup(
-        f'<details class="kind"><summary><span>{escape(title)}</span> {" ".join(beside)}</summary>'
+        f'<details class="folded"><summary><span>{escape(title)}</span> {" ".join(beside)}</summary>'
         f"{inside}</details>"
     )
+
+
+def sentences(texts: Iterable[str]) -> Markup:
+    """Return sentences as a list."""
+    return Markup(f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from usp.display import counted, grouped
-from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
-from usp.report.text import shown_text, shown_url
+from usp.display import counted, grouped, size
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.report.state import FAILED, INCOMPLETE, NOT_FOLLOWED, state_of
+from usp.report.text import Addresses, shared_origin, shown_url
 from usp.report.treedata import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from usp.objects.sitemap import AbstractSitemap
 
@@ -23,53 +25,96 @@ MAX_SIBLINGS = 20
 
 MAX_DEPTH = 12
 
+MAX_READ = 2 * 1024 * 1024
+"""Bytes of documents up to which their pages are counted: a larger website is not read to be shown."""
+
+_COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e", NOT_FOLLOWED: "inherit"}
+
 
 def repr_html(node: AbstractSitemap) -> str:
-    """Give a sitemap and those below it as HTML to unfold, without scripts, of bounded size.
+    """Return a sitemap and those below it as HTML to unfold, without scripts, of bounded size.
 
-    No document is read for it: pages are counted where they are a list already.
+    Above it stands how many sitemaps there are, and how many of them failed or are incomplete. Pages
+    are counted where they are a list already, or if all documents together are small.
     """
-    return f'<div style="font-family:monospace;font-size:13px">{_Writer().node(node, 0)}</div>'
+    nodes = [node, *node.all_sitemaps()]
+    writer = _Writer(
+        Addresses(shared_origin(one.url for one in nodes)),
+        count=sum(one.size or 0 for one in nodes) <= MAX_READ,
+    )
+    return (
+        '<div style="font-family:monospace;font-size:13px">'
+        f"<div>{_totals(node, nodes)}</div>{writer.node(node, 0)}</div>"
+    )
+
+
+def _totals(tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]) -> str:
+    parts = [f"<span>{counted(tree.sitemap_count(), 'sitemap')}</span>"]
+    return ", ".join([*parts, *_damage(nodes)])
+
+
+def _damage(nodes: Sequence[AbstractSitemap]) -> Iterator[str]:
+    """Yield how many sitemaps failed, and how many are incomplete, if any."""
+    states = Counter(state_of(node)[0] for node in nodes)
+    for state in (FAILED, INCOMPLETE):
+        if states[state]:
+            yield _colored(f"{grouped(states[state])} {state}", state)
+
+
+def _colored(text: str, state: str) -> str:
+    return f'<span style="color:{_COLORS[state]}">{escape(text)}</span>'
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, addresses: Addresses, *, count: bool) -> None:
+        self._addresses = addresses
+        self._count = count
         self._room = MAX_NODES
 
     def node(self, node: AbstractSitemap, depth: int) -> str:
         self._room -= 1
-        line = " ".join(_words(node))
+        line = " ".join(self._words(node))
         below = node.sub_sitemaps
         if not below:
             return f'<div style="padding-left:1.1em">{line}</div>'
-        shown = below[:MAX_SIBLINGS] if depth < MAX_DEPTH else []
         inside = []
-        for child in shown:
+        for child in below[:MAX_SIBLINGS] if depth < MAX_DEPTH else ():
             if self._room <= 0:
                 break
             inside.append(self.node(child, depth + 1))
-        more = len(below) - len(inside)
-        if more:
-            inside.append(
-                f'<div style="padding-left:1.1em;opacity:.7">… {grouped(more)} more</div>'
-            )
+        rest = below[len(inside) :]
+        if rest:
+            more = ", ".join([f"… {grouped(len(rest))} more", *_damage(rest)])
+            inside.append(f'<div style="padding-left:1.1em;opacity:.8">{more}</div>')
         opened = " open" if depth < 2 else ""  # noqa: PLR2004 - the root and what stands below it
         return (
             f"<details{opened}><summary>{line}</summary>"
             f'<div style="padding-left:1.1em">{"".join(inside)}</div></details>'
         )
 
+    def _words(self, node: AbstractSitemap) -> Iterator[str]:
+        website = isinstance(node, IndexWebsiteSitemap)
+        url = shown_url(node.url, 120) if website else self._addresses.url(node.url, 120)
+        yield f'<bdi dir="ltr">{escape(url)}</bdi>'
+        state, reason = state_of(node)
+        words = list(self._contents(node))
+        if words:
+            yield f'<span style="opacity:.7">{", ".join(words)}</span>'
+        if state is not None:
+            yield _colored(f"{state}: {self._addresses.text(reason or '', 120)}", state)
 
-def _words(node: AbstractSitemap) -> Iterator[str]:
-    yield f'<bdi dir="ltr">{escape(shown_url(node.url, 120))}</bdi>'
-    kind = KINDS.get(type(node).__name__, "sitemap")
-    below = len(node.sub_sitemaps)
-    words = [kind]
-    if below:
-        words.append(counted(below, "sitemap"))
-    if isinstance(node, AbstractPagesSitemap) and isinstance(node._pages, list):  # noqa: SLF001 - counting must not read
-        words.append(counted(len(node._pages), "page"))  # noqa: SLF001
-    yield f'<span style="opacity:.7">{", ".join(words)}</span>'
-    if isinstance(node, InvalidSitemap):
-        reason = escape(shown_text(node.reason, 120))
-        yield f'<span style="color:#c0392b">{reason}</span>'
+    def _contents(self, node: AbstractSitemap) -> Iterator[str]:
+        kind = KINDS.get(type(node).__name__)
+        if kind is not None:
+            yield kind
+        below = len(node.sub_sitemaps)
+        if below and not isinstance(node, IndexWebsiteSitemap):
+            yield counted(below, "sitemap")
+        if isinstance(node, AbstractPagesSitemap) and self._may_count(node):
+            yield counted(node.page_count(), "page")
+        if node.size is not None:
+            yield size(node.size)
+
+    def _may_count(self, node: AbstractPagesSitemap) -> bool:
+        known = isinstance(node._pages, list)  # noqa: SLF001 - counting a list reads nothing
+        return known or (self._count and node.size is not None)

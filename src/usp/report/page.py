@@ -9,10 +9,10 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from usp.display import duration, grouped, size
+from usp.display import counted, duration, grouped, size
 from usp.report.cards import Cards
-from usp.report.damage import duplicates_card, failures_card, problems_card
-from usp.report.text import DASH, shown_url
+from usp.report.damage import damage_cards
+from usp.report.text import DASH, Addresses, shown_url
 from usp.report.treedata import packed_tree
 
 if TYPE_CHECKING:
@@ -22,15 +22,10 @@ _SCRIPTS = ("echarts.min.js", "charts.js", "tree.js")
 
 
 def page(summary: Summary) -> str:
-    """Give the page of a summary."""
+    """Return the page of a summary."""
     cards = Cards(summary)
-    content = [
-        *cards.all(),
-        failures_card(summary),
-        problems_card(summary),
-        duplicates_card(summary),
-        cards.fetches(),
-    ]
+    content = "".join(cards.all())
+    addresses = Addresses(summary.origin)
     style = _asset("report.css")
     scripts = [_asset(name) for name in _SCRIPTS]
     site = shown_url(summary.site, 120)
@@ -39,11 +34,13 @@ def page(summary: Summary) -> str:
         "site": escape(site),
         "when": f"{summary.made:%Y-%m-%d %H:%M} UTC",
         "style": style,
-        "tiles": _tiles(summary),
-        "sitemaps": grouped(summary.totals.sitemaps),
-        "cards": "".join(content),
+        "tiles": _tiles(summary, content),
+        "damage": "".join(damage_cards(summary)),
+        "sitemaps": counted(summary.totals.sitemaps, "sitemap"),
+        "origin": escape(shown_url(summary.origin, 120)),
+        "cards": content,
         "data": embedded_json(cards.charts),
-        "tree": packed_tree(summary.sitemaps),
+        "tree": packed_tree(summary.sitemaps, addresses),
         "scripts": "".join(f"<script>{script}</script>" for script in scripts),
     }
     pieces = _asset("report.html").split("@@")
@@ -53,7 +50,7 @@ def page(summary: Summary) -> str:
 
 
 def embedded_json(value: Any) -> str:
-    """Give JSON that ends no script element: ASCII, and without the characters of HTML."""
+    """Return JSON that ends no script element: ASCII, and without the characters of HTML."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -76,25 +73,36 @@ def _hash(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-def _tiles(summary: Summary) -> str:
+def _tiles(summary: Summary, content: str) -> str:
+    """Return the totals; each leads to its section, where the page has one."""
     totals = summary.totals
     read, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
-    part = "" if read == sitemaps else f" in {grouped(read)} of {grouped(sitemaps)} sitemaps"
-    tiles = [
-        ("sitemaps", grouped(totals.sitemaps)),
-        ("pages", grouped(totals.pages)),
-        ("news stories", grouped(totals.news)),
-        ("images", grouped(totals.images)),
-        ("videos", grouped(totals.videos)),
-        ("alternates", grouped(totals.alternates)),
-        ("failures", grouped(totals.failures)),
-        (f"problems{part}", grouped(totals.problems)),
-        ("received", DASH if totals.received is None else size(totals.received)),
-        ("time", DASH if totals.seconds is None else duration(totals.seconds)),
+    part = "" if read == sitemaps else f" in {grouped(read)} of {counted(sitemaps, 'sitemap')}"
+    nouns = [
+        ("tree", totals.sitemaps, "sitemap"),
+        ("sections", totals.pages, "page"),
+        ("failures", totals.failures, "failure"),
+        ("problems", totals.problems, "problem"),
+        ("news", totals.news, "news story"),
+        ("images", totals.images, "image"),
+        ("videos", totals.videos, "video"),
+        ("languages", totals.alternates, "alternate"),
     ]
-    bad = {"failures": totals.failures, f"problems{part}": totals.problems}
+    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in nouns]
+    tiles = [(name, n, f"{noun}{part}" if name == "problems" else noun) for name, n, noun in tiles]
+    tiles += [
+        ("fetches", DASH if totals.received is None else size(totals.received), "received"),
+        ("fetches", DASH if totals.seconds is None else duration(totals.seconds), "time"),
+    ]
+    there = {"tree"} | {name for name, _, _ in tiles if f'id="{name}"' in content}
+    bad = {"failures": totals.failures, "problems": totals.problems}
+    there |= {name for name, count in bad.items() if count}
     return "".join(
         f'<div class="tile{" bad" if bad.get(name) else ""}{" zero" if value == "0" else ""}">'
-        f"<dt>{name}</dt><dd>{value}</dd></div>"
-        for name, value in tiles
+        f"<dt>{label}</dt><dd>{_link(name, value) if name in there else value}</dd></div>"
+        for name, value, label in tiles
     )
+
+
+def _link(name: str, text: str) -> str:
+    return f'<a href="#{name}">{text}</a>'

@@ -6,18 +6,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from usp.formats import values
-from usp.objects.sitemap import AbstractPagesSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import FetchLog
 from usp.report.figures import Section, SitemapRow, Spread, Summary, Totals
 from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
+from usp.report.state import state_of
 from usp.report.tally import Tally
+from usp.report.text import shared_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from usp.crawl.events import Event
+    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.fetches import Fetch
 
@@ -43,10 +46,9 @@ def summarise(
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()
-    reasons = {failure.url: failure.reason for failure in failures}
     for node, parent in _walk(tree):
         nodes.append(node)
-        rows.append(_row(node, parent, reasons, log))
+        rows.append(_row(node, parent, log))
     content = Content(values.priority, values.change_frequency)
     hashes = UrlHashes()
     odd = _read_pages(nodes, rows, content, hashes)
@@ -55,14 +57,17 @@ def summarise(
     for row in reversed(rows):
         if row.parent >= 0:
             rows[row.parent].pages += row.pages
-    fetches = (log.all() or None) if log else None
+    fetches, probes = _fetches(log, failures)
     sections, other_sections = _sections(content.sections)
     kinds = Tally()
     kinds.add([row.kind for row in rows])
     return Summary(
         site=tree.url,
         made=datetime.now(UTC),
-        totals=_totals(tree.sitemap_count(), content, len(failures), problems.count, fetches),
+        origin=shared_origin(row.url for row in rows),
+        totals=_totals(
+            tree.sitemap_count(), content, len(failures), problems.count, fetches, probes
+        ),
         sitemaps=rows,
         kinds=Spread.of(kinds),
         hosts=Spread.of(content.hosts),
@@ -73,6 +78,7 @@ def summarise(
         undated=content.dates.undated,
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
+        only_default_priority=content.only_default_priority,
         languages=Spread.of(content.languages),
         with_alternates=content.with_alternates,
         news_months=tuple(content.news_dates.months.items()),
@@ -86,6 +92,7 @@ def summarise(
         problems=problems,
         failures=failures[:MAX_FAILURES],
         fetches=None if fetches is None else _slowest(fetches),
+        probes=probes[:MAX_FETCHES],
     )
 
 
@@ -95,8 +102,10 @@ def _totals(
     failures: int,
     problems: int,
     fetches: list[Fetch] | None,
+    probes: list[Fetch],
 ) -> Totals:
-    ends = [fetch.end for fetch in fetches or () if fetch.end is not None]
+    everything = [*(fetches or ()), *probes]
+    ends = [fetch.end for fetch in everything if fetch.end is not None]
     return Totals(
         sitemaps=sitemaps,
         pages=content.pages,
@@ -106,20 +115,37 @@ def _totals(
         alternates=content.alternates,
         failures=failures,
         problems=problems,
-        received=None if fetches is None else sum(fetch.received for fetch in fetches),
+        received=None if fetches is None else sum(fetch.received for fetch in everything),
         seconds=max(ends) if ends else None,
         fetches=len(fetches or ()),
+        probes=len(probes),
     )
 
 
+def _fetches(
+    log: FetchLog | None, failures: Sequence[Failure]
+) -> tuple[list[Fetch] | None, list[Fetch]]:
+    """Return what was fetched, and apart from it what was tried without being declared, in vain.
+
+    The first is None if nobody listened to the crawl.
+    """
+    everything = log.all() if log else []
+    if log is None or not everything:
+        return None, []
+    missing = {id(log.of_url(failure.url)) for failure in failures}
+    probes = [fetch for fetch in everything if fetch.failed and id(fetch) not in missing]
+    apart = set(map(id, probes))
+    return [fetch for fetch in everything if id(fetch) not in apart], probes
+
+
 def _slowest(fetches: list[Fetch]) -> list[Fetch]:
-    """Give those that took longest, in the order of asking."""
+    """Return those that took longest, in the order of asking."""
     places = sorted(range(len(fetches)), key=lambda at: -fetches[at].seconds)[:MAX_FETCHES]
     return [fetches[at] for at in sorted(places)]
 
 
 def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
-    """Give all nodes in the order of the tree, each with the place of its parent."""
+    """Yield all nodes in the order of the tree, each with the place of its parent."""
     place = 0
     waiting = [(tree, -1)]
     while waiting:
@@ -129,10 +155,9 @@ def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
         place += 1
 
 
-def _row(
-    node: AbstractSitemap, parent: int, reasons: Mapping[str, str], log: FetchLog | None
-) -> SitemapRow:
-    row = SitemapRow(node.url, type(node).__name__, parent, failure=reasons.get(node.url))
+def _row(node: AbstractSitemap, parent: int, log: FetchLog | None) -> SitemapRow:
+    row = SitemapRow(node.url, type(node).__name__, parent)
+    row.state, row.reason = state_of(node)
     fetch = log.of_url(node.url) if log else None
     if fetch and not fetch.failed:
         row.received = fetch.received
@@ -146,7 +171,7 @@ def _read_pages(
     content: Content,
     hashes: UrlHashes,
 ) -> set[int]:
-    """Count the pages of all sitemaps; gives the numbers of those that look damaged."""
+    """Count the pages of all sitemaps; return the numbers of those that look damaged."""
     odd: set[int] = set()
     for number, node in enumerate(nodes):
         if not isinstance(node, AbstractPagesSitemap):
@@ -176,13 +201,14 @@ def _read_problems(
     room = {True: MAX_ODD_PAGES, False: MAX_OTHER_PAGES}
     for number, node in enumerate(nodes):
         row = rows[number]
-        problems.sitemaps += 1
+        counts = not isinstance(node, IndexWebsiteSitemap)
+        problems.sitemaps += counts
         if isinstance(node, AbstractPagesSitemap) and not everything:
-            looks_odd = number in odd or row.failure is not None
+            looks_odd = number in odd or row.state is not None
             if room[looks_odd] < row.pages:
                 continue
             room[looks_odd] -= row.pages
-        problems.looked_at += 1
+        problems.looked_at += counts
         row.problems, row.lost = problems.add(number, node.problems)
 
 

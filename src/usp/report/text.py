@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_URL = 300
 MAX_TEXT = 200
@@ -10,7 +15,7 @@ DASH = "\N{EN DASH}"
 
 
 def shown_url(url: str, most: int = MAX_URL) -> str:
-    """Give a URL with everything that has no shape percent-encoded, cut in its middle if long."""
+    """Return a URL with everything that has no shape percent-encoded, cut in its middle if long."""
     if len(url) > 2 * most:
         url = url[:most] + url[-most:]
     if not url.isprintable():
@@ -22,7 +27,7 @@ def shown_url(url: str, most: int = MAX_URL) -> str:
 
 
 def shown_text(text: str, most: int = MAX_TEXT) -> str:
-    """Give text on one line, what has no shape as an escape, cut if long."""
+    """Return text on one line, what has no shape as an escape, cut if long."""
     text = " ".join(text[: 2 * most].split())
     if not text.isprintable():
         text = "".join(c if c.isprintable() else _escape(c) for c in text)
@@ -31,3 +36,34 @@ def shown_text(text: str, most: int = MAX_TEXT) -> str:
 
 def _escape(char: str) -> str:
     return f"\\u{{{ord(char):x}}}"
+
+
+def shared_origin(urls: Iterable[str]) -> str:
+    """Return the scheme and host that most URLs have, of equals the first; empty if none has any."""
+    origins = Counter(filter(None, map(_origin, urls)))
+    return max(origins, key=origins.__getitem__, default="")
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+class Addresses:
+    """Shows URLs, and texts that name them, without the scheme and host that most of them share."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self._start = f"{origin}/" if origin else ""
+
+    def url(self, url: str, most: int = MAX_URL) -> str:
+        """Return a URL from its path on, or in full if it is elsewhere."""
+        start = self._start
+        return shown_url(url[len(start) - 1 :] if start and url.startswith(start) else url, most)
+
+    def text(self, text: str, most: int = MAX_TEXT) -> str:
+        """Return a text in which the URLs begin with their paths."""
+        return shown_text(text.replace(self._start, "/") if self._start else text, most)

@@ -1,4 +1,4 @@
-"""The tree of sitemaps as the page carries it: in columns, packed, and never above a size."""
+"""The tree of sitemaps as the page carries it: in columns, compressed, and never above a size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from usp.display import size
-from usp.report.text import DASH, shown_text, shown_url
+from usp.display import counted, size
+from usp.report.text import DASH, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from usp.report.figures import SitemapRow
+    from usp.report.text import Addresses
 
 MAX_PACKED = 1_000_000
 """How many characters of the page the tree may take. Sitemaps above that are left out and counted,
@@ -28,15 +29,14 @@ KINDS = {
     "PagesTextSitemap": "text",
     "PagesRSSSitemap": "RSS",
     "PagesAtomSitemap": "Atom",
-    "InvalidSitemap": "missing",
 }
 
 
-def packed_tree(rows: Sequence[SitemapRow], most: int = MAX_PACKED) -> str:
-    """Give the rows as JSON, gzipped, in base64: the most that fit into that many characters."""
+def packed_tree(rows: Sequence[SitemapRow], addresses: Addresses, most: int = MAX_PACKED) -> str:
+    """Return the rows as JSON, gzipped, in base64: the most that fit into that many characters."""
     kept = list(range(len(rows)))
     while True:
-        text = json.dumps(_columns(rows, kept), separators=(",", ":"))
+        text = json.dumps(_columns(rows, kept, addresses), separators=(",", ":"))
         packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
         if len(packed) <= most or len(kept) == 1:
             return packed
@@ -48,7 +48,7 @@ def _fewer(rows: Sequence[SitemapRow], count: int) -> list[int]:
     indexes = {row.parent for row in rows}
     ranked = sorted(
         range(len(rows)),
-        key=lambda at: 0 if rows[at].failure or rows[at].problems else 1 if at in indexes else 2,
+        key=lambda at: 0 if rows[at].state or rows[at].problems else 1 if at in indexes else 2,
     )
     kept = {0}
     for at in ranked[:count]:
@@ -64,17 +64,26 @@ def _fewer(rows: Sequence[SitemapRow], count: int) -> list[int]:
     return sorted(complete)
 
 
-def _columns(rows: Sequence[SitemapRow], kept: Sequence[int]) -> dict[str, Any]:
+def _columns(
+    rows: Sequence[SitemapRow], kept: Sequence[int], addresses: Addresses
+) -> dict[str, Any]:
     chosen = [rows[at] for at in kept]
     place = {at: new for new, at in enumerate(kept)}
     below = Counter(row.parent for row in rows)
+    website = rows[0].kind == "IndexWebsiteSitemap"
+    if website:
+        below[0] = len(rows) - 1  # a website has all of them, not those that stand directly below
     left_out = _left_out(rows, place)
-    reasons = {row.failure: 0 for row in chosen if row.failure}
+    reasons = {row.reason: 0 for row in chosen if row.reason}
     for number, reason in enumerate(reasons):
         reasons[reason] = number + 1
+    states = ["", *dict.fromkeys(row.state for row in chosen if row.state)]
     return {
         "kinds": list(KINDS.values()),
-        "reasons": [shown_text(reason) for reason in reasons],
+        "states": states,
+        "reasons": [addresses.text(reason) for reason in reasons],
+        "website": website,
+        "origin": addresses.origin,
         "parent": [place.get(row.parent, -1) for row in chosen],
         "url": [shown_url(row.url) for row in chosen],
         "kind": [list(KINDS).index(row.kind) if row.kind in KINDS else -1 for row in chosen],
@@ -82,9 +91,10 @@ def _columns(rows: Sequence[SitemapRow], kept: Sequence[int]) -> dict[str, Any]:
         "size": [DASH if row.received is None else size(row.received) for row in chosen],
         "first": [row.first or "" for row in chosen],
         "last": [row.last or "" for row in chosen],
-        "problems": [row.problems or 0 for row in chosen],
-        "failure": [reasons[row.failure] if row.failure else 0 for row in chosen],
-        "below": [below[at] for at in kept],
+        "problems": [counted(row.problems, "problem") if row.problems else "" for row in chosen],
+        "state": [states.index(row.state or "") for row in chosen],
+        "reason": [reasons[row.reason] if row.reason else 0 for row in chosen],
+        "below": [counted(below[at], "sitemap") if below[at] else "" for at in kept],
         "leftOut": [left_out[at] for at in kept],
     }
 

@@ -7,11 +7,12 @@
   const drawn = [];
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const button = document.getElementById("theme");
+  const state = document.getElementById("theme-state");
   const color = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  const seconds = (value) =>
-    value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`;
+  // Of an axis, whose steps nobody knows before; everything else comes as text.
+  const seconds = (value) => `${number.format(value)} s`;
   const short = (value) =>
     value >= 1e6 ? `${number.format(value / 1e6)}M` : value >= 1e4 ? `${number.format(value / 1e3)}k` : number.format(value);
 
@@ -75,7 +76,7 @@
     }),
     waterfall: (chart) => ({
       grid: { left: 8, right: 64, top: 4, bottom: 4, containLabel: true },
-      tooltip: tooltip((all) => `${all[0].name}\nafter ${seconds(chart.begin[all[0].dataIndex])}, took ${seconds(chart.seconds[all[0].dataIndex])}`, "axis"),
+      tooltip: tooltip((all) => `${all[0].name}: ${chart.texts[all[0].dataIndex]}`, "axis"),
       xAxis: valueAxis(seconds),
       yAxis: nameAxis(chart.labels, { width: Math.min(360, innerWidth * 0.4), overflow: "truncate", interval: 0, fontSize: 11 }),
       series: [
@@ -88,7 +89,7 @@
           })),
           label: {
             show: true, position: "right", color: color("soft"), fontSize: 11,
-            formatter: (bar) => seconds(bar.value),
+            formatter: (bar) => chart.texts[bar.dataIndex],
           },
         },
       ],
@@ -143,6 +144,7 @@
   function show(theme) {
     root.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
+    state.textContent = theme === "dark" ? "on" : "off";
     draw();
   }
 

@@ -28,8 +28,12 @@
   for (let at = 0; at < count; at++) {
     if (tree.parent[at] >= 0) below[tree.parent[at]].push(at);
   }
-  const home = /^https?:\/\/[^/]*\/|$/.exec(urls[0])[0] || "\n";
+  const home = tree.origin ? `${tree.origin}/` : "\n";
+  const total = count - tree.website + tree.leftOut.reduce((sum, n) => sum + n, 0);
+  const isWebsite = (at) => at === 0 && tree.website;
+  const shown = (at) => (isWebsite(at) || !urls[at].startsWith(home) ? urls[at] : urls[at].slice(home.length - 1));
   const lower = urls.map((url) => url.toLowerCase());
+  const all = matches.textContent;
   let kept = null; // which rows a search leaves: 1 for what is above a match, 2 for a match
   let word = "";
 
@@ -46,7 +50,10 @@
     const url = element("bdi", "url");
     url.dir = "ltr";
     url.title = urls[at];
-    const found = word ? lower[at].indexOf(word) : -1;
+    const path = shown(at);
+    // A word that stands in the part that is not shown brings that part back.
+    const text = word && lower[at].includes(word) && !path.toLowerCase().includes(word) ? urls[at] : path;
+    const found = word ? text.toLowerCase().indexOf(word) : -1;
     let inside = url;
     if (/^https?:\/\//.test(urls[at]) && !urls[at].includes("…")) {
       inside = element("a");
@@ -55,11 +62,10 @@
       url.append(inside);
     }
     if (found < 0) {
-      const origin = at && urls[at].startsWith(home) ? home.length - 1 : 0;
-      inside.append(element("span", "origin", urls[at].slice(0, origin)), urls[at].slice(origin));
+      inside.append(text);
     } else {
       const end = found + word.length;
-      inside.append(urls[at].slice(0, found), element("mark", "", urls[at].slice(found, end)), urls[at].slice(end));
+      inside.append(text.slice(0, found), element("mark", "", text.slice(found, end)), text.slice(end));
     }
     return url;
   }
@@ -79,22 +85,27 @@
       name.append(element("span", "leaf"));
     }
     name.append(address(at));
-    const kind = tree.kinds[tree.kind[at]] ?? "sitemap";
-    name.append(element("span", kind === "missing" ? "chip bad" : "chip", kind));
-    if (tree.below[at]) name.append(element("span", "chip", `${number.format(tree.below[at])} below`));
-    if (tree.problems[at]) {
-      name.append(element("span", "chip warn", `${number.format(tree.problems[at])} problem${tree.problems[at] > 1 ? "s" : ""}`));
-    }
-    if (tree.failure[at] && kind !== "missing") name.append(element("span", "chip bad", "not whole"));
+    const kind = tree.kinds[tree.kind[at]];
+    const state = tree.states[tree.state[at]];
+    const unread = kind === undefined && state;
+    if (!unread) name.append(element("span", "chip", kind ?? "sitemap"));
+    if (tree.below[at]) name.append(element("span", "chip", tree.below[at]));
+    if (tree.problems[at]) name.append(element("span", "chip warn", tree.problems[at]));
+    if (state) name.append(element("span", state === "not followed" ? "chip" : "chip bad", state));
     const [first, last] = [tree.first[at], tree.last[at]];
+    const pages = element("span", "pages", unread ? "–" : number.format(tree.pages[at]));
+    if (!unread) pages.dataset.noun = tree.pages[at] === 1 ? "page" : "pages";
     row.append(
       name,
-      element("span", "pages", kind === "missing" ? "–" : number.format(tree.pages[at])),
+      pages,
       element("span", "size", tree.size[at]),
       element("span", "span", first === last ? first : `${first} – ${last}`),
     );
     li.append(row);
-    if (tree.failure[at]) li.append(element("div", "reason", tree.reasons[tree.failure[at] - 1]));
+    if (tree.reason[at]) {
+      const mild = state === "not followed" ? "reason mild" : "reason";
+      li.append(element("div", mild, tree.reasons[tree.reason[at] - 1]));
+    }
     return li;
   }
 
@@ -152,14 +163,15 @@
     let found = 0;
     for (let at = 0; filtered && at < count; at++) {
       if (word && !lower[at].includes(word)) continue;
-      if (damaged.checked && !tree.problems[at] && !tree.failure[at]) continue;
+      if (isWebsite(at)) continue;
+      if (damaged.checked && !tree.problems[at] && !tree.state[at]) continue;
       found += 1;
       kept[at] = 2;
       for (let up = tree.parent[at]; up >= 0 && !kept[up]; up = tree.parent[up]) kept[up] = 1;
     }
     matches.textContent = filtered
-      ? `${number.format(found)} of ${number.format(count)} found`
-      : `${number.format(count + tree.leftOut.reduce((sum, n) => sum + n, 0))} in the tree`;
+      ? `${number.format(found)} of ${number.format(total)} found`
+      : all;
     place.replaceChildren();
     if (filtered && !found) return;
     place.append(list([0], 0));

@@ -1,0 +1,274 @@
+"""What stands where on the page, what is left out, and that it can be read on a phone."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from report_trees import SITE, sitemap, website
+
+from usp.crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.demo import demo_site
+from usp.objects.page import SitemapPage
+from usp.objects.problem import Failure
+from usp.objects.sitemap import (
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesXMLSitemap,
+)
+from usp.report import FetchLog, html, summarise
+from usp.tree import sitemap_tree_for_homepage
+
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 900}
+
+
+def gone(url: str) -> InvalidSitemap:
+    reason = f"Unable to fetch sitemap from {url}: 404 Not Found"
+    return InvalidSitemap(url, reason, failure=Failure(url, reason, 1, 404))
+
+
+def broken_website():
+    """A site with many failures, and three kinds of problems in two sitemaps."""
+    bad = [
+        f"<loc>{SITE}/{at}</loc><priority>{at + 2}</priority><lastmod>never</lastmod>"
+        for at in range(300)
+    ]
+    return website(
+        sitemap("one.xml", *bad),
+        sitemap("two.xml", *bad[:5], "<priority>0.1</priority>"),
+        *(gone(f"{SITE}/maps/{at}-{'long-' * 12}name.xml") for at in range(30)),
+        gone("https://elsewhere.example/other.xml"),
+    )
+
+
+@pytest.fixture(scope="module")
+def demo():
+    log = FetchLog()
+    with demo_site() as url:
+        tree = sitemap_tree_for_homepage(url, on_event=log)
+    return tree, log
+
+
+def order(tab):
+    """Return the ids of the sections, from the top down."""
+    return tab.eval_on_selector_all("main > section", "all => all.map(one => one.id)")
+
+
+def charts(text):
+    data = text.partition('id="charts-data">')[2].partition("</script>")[0]
+    return json.loads(data)
+
+
+# What is wrong comes first --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
+def test_failures_and_problems_stand_directly_below_the_totals_which_lead_there(look, viewport):
+    tab = look(broken_website(), viewport=viewport).tab
+    assert order(tab)[:3] == ["failures", "problems", "tree"]
+    for name in ("failures", "problems"):
+        tab.evaluate("scrollTo(0, 0)")
+        tab.locator(".tile.bad", has_text=name[:-1]).click()
+        tab.wait_for_function(f"location.hash === '#{name}'")
+        top = tab.locator(f"#{name}").bounding_box()["y"]
+        assert 0 <= top < viewport["height"] / 2
+
+
+def test_a_site_without_damage_says_so_in_a_sentence(look):
+    tab = look(website(sitemap("a.xml", f"<loc>{SITE}/x</loc>"))).tab
+    assert order(tab)[0] == "tree"
+    assert tab.locator(".good").inner_text().startswith("Nothing is missing, and no problems")
+    assert tab.locator(".tile.bad").count() == 0
+
+
+def test_problems_are_put_together_by_kind_with_their_counts(look):
+    tab = look(broken_website()).tab
+    kinds = {
+        kind.locator("summary > span").first.inner_text(): kind.locator(".chip").all_inner_texts()
+        for kind in tab.locator("#problems > details").all()
+    }
+    assert kinds == {
+        "priority is not a number from 0 to 1": ["305 times", "2 sitemaps"],
+        "lastmod cannot be read": ["305 times", "2 sitemaps"],
+        "an entry has no loc": ["1 time", "1 sitemap", "1 entry lost"],
+    }
+    first = tab.locator("#problems > details").first
+    first.locator("summary").click()
+    assert first.locator("tbody tr").count() == 10
+    assert "and 295 more" in first.inner_text()
+
+
+def test_many_failures_are_unfolded_by_whoever_wants_to_see_them(look):
+    tab = look(broken_website()).tab
+    assert tab.locator("#failures > .scroll tbody tr").count() == 10
+    tab.locator("#failures details summary").click()
+    assert tab.locator("#failures tbody tr:visible").count() == 31
+
+
+# Scheme and host ------------------------------------------------------------------------------------
+
+
+def test_the_scheme_and_host_of_the_site_are_not_repeated(look):
+    tab = look(broken_website()).tab
+    tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    main = tab.locator("main").inner_text()
+    assert main.count(SITE) == 2  # the website's own row, and the note on what a slash means
+    assert "https://elsewhere.example/other.xml" in main
+    links = tab.eval_on_selector_all("#rows a", "all => all.map(a => a.href)")
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_the_host_that_most_sitemaps_have_is_left_out_if_the_website_has_another(look):
+    other = "https://www.example.org"
+    nodes = [PagesXMLSitemap(f"{other}/{at}.xml", []) for at in range(3)]
+    tab = look(IndexWebsiteSitemap(f"{SITE}/", [*nodes, gone(f"{SITE}/x.xml")])).tab
+    assert tab.locator("#rows .url").all_inner_texts() == [
+        f"{SITE}/", "/0.xml", "/1.xml", "/2.xml", f"{SITE}/x.xml"
+    ]  # fmt: skip
+    assert other in tab.locator("#tree .note").inner_text()
+
+
+def test_a_search_for_the_host_shows_where_it_stands(look):
+    tab = look(website(sitemap("a.xml"), sitemap("b.xml"))).tab
+    tab.fill("#search", "example.org/b")
+    tab.wait_for_selector("#rows mark")
+    assert tab.locator("#rows mark").all_inner_texts() == ["example.org/b"]
+    assert tab.locator("#matches").inner_text() == "1 of 3 found"
+
+
+# Charts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ("", "No page has a date of its last change."),
+        ("<lastmod>soon</lastmod>", "No page has a date of its last change."),
+        ("<lastmod>2024-05-0{n}</lastmod>", "All 3 dated pages are of 2024-05."),
+        ("", "Every page has priority 0.5, the default."),
+        ("<priority>0.5</priority>", "Every page has priority 0.5, the default."),
+        ("<priority>0.8</priority>", "All 3 pages are of priority 0.8 to 0.89."),
+        ("<priority>1.0</priority>", "All 3 pages are of priority 1.0."),
+        ("", "No page has a change frequency."),
+        ("<changefreq>daily</changefreq>", "All 3 pages are said to change: daily."),
+        ("", "All 3 pages are in the top folder of the site."),
+    ],
+)
+def test_a_chart_that_would_be_empty_or_one_bar_is_a_sentence(fields, sentence):
+    entries = [f"<loc>{SITE}/{n}</loc>{fields.format(n=n)}" for n in range(1, 4)]
+    text = html(website(sitemap("a.xml", *entries)))
+    assert f"<li>{sentence}</li>" in text
+    assert charts(text) == {}
+    assert 'class="chart"' not in text
+
+
+def test_no_chart_is_drawn_without_two_values(look, demo):
+    for tree, log in [demo, (broken_website(), None), (website(), None)]:
+        tab = look(tree, log).tab
+        data = json.loads(tab.locator("#charts-data").text_content())
+        assert tab.locator(".chart svg").count() == tab.locator(".chart").count() == len(data)
+        for name, chart in data.items():
+            values = chart.get("values") or chart.get("seconds")
+            if values is None:
+                values = [part for box in chart["data"] for part in box.get("children", [box])]
+            assert sum(1 for value in values if value) > 1, name
+
+
+# On a phone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_every_cell_of_a_table_is_in_sight_and_says_what_it_is(look, demo, scheme):
+    for tree, log in [demo, (broken_website(), None)]:
+        tab = look(tree, log, viewport=PHONE, color_scheme=scheme).tab
+        tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        hidden = tab.eval_on_selector_all(
+            "td",
+            """all => all.filter((cell) => {
+                const box = cell.getBoundingClientRect();
+                return box.left < 0 || box.right > innerWidth || cell.scrollWidth > cell.clientWidth + 1;
+            }).map((cell) => cell.outerHTML)""",
+        )
+        assert hidden == []
+        named = tab.eval_on_selector_all(
+            ".wide-table td:not(:first-child)",
+            "all => all.map(cell => getComputedStyle(cell, '::before').content)",
+        )
+        assert named
+        assert not {"none", '""', "normal"} & set(named)
+
+
+def test_what_scrolls_shows_a_shadow_where_there_is_more(look):
+    nodes = [PagesXMLSitemap(f"{SITE}/{at}.xml", []) for at in range(300)]
+    rows = look(website(*nodes)).tab.locator("#rows")
+    assert rows.evaluate("one => one.scrollHeight > one.clientHeight")
+    # A cover that scrolls along hides the shadow at the end; the shadow itself stays at the edge.
+    attached = rows.evaluate("one => getComputedStyle(one).backgroundAttachment")
+    assert attached == "local, local, scroll, scroll"
+
+
+# The rest -------------------------------------------------------------------------------------------
+
+
+def test_the_theme_button_shows_its_state(look, demo):
+    tab = look(*demo, color_scheme="light").tab
+    knob = "getComputedStyle(document.querySelector('#theme .knob')).backgroundColor"
+    before = tab.evaluate(knob)
+    assert tab.locator("#theme").text_content() == "Dark mode off"
+    tab.click("#theme")
+    assert tab.locator("#theme").text_content() == "Dark mode on"
+    assert tab.get_attribute("#theme", "aria-pressed") == "true"
+    assert tab.evaluate(knob) != before
+
+
+def test_probes_of_known_paths_are_folded_away(look, demo):
+    tree, log = demo
+    tab = look(tree, log).tab
+    known = {node.url.removeprefix(tree.url) for node in tree.all_sitemaps()}
+    chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
+    assert {label.lstrip("/") for label in chart["labels"]} == known
+    probes = tab.locator("#fetches > details")
+    assert "addresses were tried without being declared" in probes.locator("summary").inner_text()
+    assert not probes.locator("table").is_visible()
+    probes.locator("summary").click()
+    assert "/sitemap.xml.gz" in probes.locator("tbody").inner_text()
+
+
+def test_a_failure_is_no_probe_however_many_there_are():
+    urls = [f"{SITE}/{at}.xml" for at in range(300)]
+    log = FetchLog()
+    for url in urls:
+        log(SitemapStarted(url, 1))
+        log(SitemapFailed(url, "gone", 1))
+    log(SitemapStarted(f"{SITE}/sitemap.xml", 1))
+    log(SitemapFailed(f"{SITE}/sitemap.xml", "gone", 1))
+    totals = summarise(IndexXMLSitemap(f"{SITE}/i.xml", [gone(url) for url in urls]), log).totals
+    assert (totals.fetches, totals.probes) == (300, 1)
+
+
+def test_an_index_that_holds_pages_has_its_own_state():
+    """Two nodes may have one URL: what is wrong with one is not wrong with the other."""
+    url = f"{SITE}/i.xml"
+    pages = PagesXMLSitemap(url, [SitemapPage(f"{SITE}/x")])
+    tree = IndexXMLSitemap(url, [pages], failure=Failure(url, "the document breaks off"))
+    assert [row.state for row in summarise(tree).sitemaps] == ["incomplete", None]
+
+
+def test_what_was_not_followed_is_not_shown_as_a_failure(look):
+    again = InvalidSitemap(f"{SITE}/i.xml", "Recursion detected", missing=False)
+    tab = look(website(IndexXMLSitemap(f"{SITE}/i.xml", [again]))).tab
+    row = tab.locator("#rows .row").last
+    assert "not followed" in row.inner_text()
+    assert row.locator(".bad").count() == 0
+
+
+def test_one_document_is_told_in_a_table():
+    url = f"{SITE}/s.xml"
+    events = [SitemapStarted(url, 1), SitemapReceived(url, url, 2048, 0.5)]
+    text = html(PagesXMLSitemap(url, []), events)
+    assert "1 document was fetched." in text
+    assert "2.0 KiB" in text
+    assert charts(text) == {}
