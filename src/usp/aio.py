@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from usp.crawl.addresses import refuse
 from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
+from usp.crawl.clients import prepared
 from usp.crawl.loop import LoopDriver
 from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream
@@ -170,8 +171,7 @@ async def _crawl(
 ) -> AsyncIterator[tuple[Crawl, LoopDriver]]:
     """Give a crawl and its driver; what was made for this crawl is closed in the end."""
     given = _own_client() if web_client is None else web_client
-    client = given.for_crawl(without_login(start_url), plan.limits)
-    client.set_max_response_data_length(plan.most_bytes)
+    client = prepared(given, without_login(start_url), plan)
     crawl = plan.crawl(client, start_url)
     try:
         async with LoopDriver(crawl, client, plan.store(), plan.on_event) as driver:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from usp.crawl.addresses import refuse, unique
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
+from usp.crawl.clients import prepared
 from usp.crawl.fetch import FirstLook, Received
 from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan
@@ -225,8 +226,7 @@ def client_for(
 ) -> Iterator[AbstractWebClient]:
     """Give what fetches for one crawl: a client of ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
-    client = given.for_crawl(without_login(start_url), plan.limits)
-    client.set_max_response_data_length(plan.most_bytes)
+    client = prepared(given, without_login(start_url), plan)
     try:
         yield client
     finally:

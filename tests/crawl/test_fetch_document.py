@@ -112,8 +112,8 @@ def raises(url):
     ("answer", "words"),
     [
         (raises, "out of order"),
-        (lambda _: None, "no response"),
-        (lambda _: "text", "no response"),
+        (lambda _: None, "returned NoneType"),
+        (lambda _: "text", "returned str"),
         (lambda url: BadBody(url, ""), "no body today"),
         (lambda _: WebClientErrorResponse("404 Not Found", retryable=False), "404 Not Found"),
     ],

@@ -22,6 +22,7 @@ from usp.crawl.addresses import (
     refuse_address,
     unique,
 )
+from usp.crawl.clients import ClientMistake
 from usp.crawl.events import (
     Event,
     PagesReady,
@@ -141,7 +142,7 @@ class Crawl:
         With callbacks it is requested only when everything before it is settled: until then nobody
         knows whether they exclude it.
         """
-        place = Place(url, level, parents, (len(self._roots),))
+        place = Place(url, level, parents, (len(self._roots),), probe=probe)
         self._roots.append(place)
         if probe and self._choice:
             self._waiting.append(place)
@@ -471,6 +472,8 @@ class Crawl:
         if isinstance(result, Failed):
             if isinstance(result.error, NotFetched):
                 return "Un-fetched child sitemap"
+            if isinstance(result.error, ClientMistake) and place.is_alone:
+                raise result.error.exception  # the caller must not take it for an empty website
             return f"Unable to fetch sitemap from {place.url}: {explain(result.error)}"
         look = result.look
         if final_url != place.url and final_url in place.parents:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
+from usp.crawl.clients import ClientMistake, newer, sorted_out
 from usp.crawl.pages import UniquePages, parser_for
 from usp.formats.document import Role
 from usp.formats.parser import ChildEntry
@@ -26,7 +27,7 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.formats.document import DocumentParser
     from usp.formats.parser import Entry
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractWebClient
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
@@ -110,6 +108,14 @@ class NotAsked(WebClientErrorResponse):
 
 class HostGivenUp(NotAsked):
     """What is known of a document at a host that others have found to be no use."""
+
+
+class BadBody(Exception):  # noqa: N818 - says what happened
+    """A body whose pieces could not be had, by a mistake of the client."""
+
+    def __init__(self, exception: Exception) -> None:
+        super().__init__(str(exception))
+        self.exception = exception
 
 
 class FirstLook:
@@ -188,6 +194,16 @@ class Arrival:
             waiting()
 
 
+def _text(value: object) -> str | None:
+    """Return a text that a client gave; a mock may give anything."""
+    return value if issubclass(type(value), str) else None  # type: ignore[return-value]
+
+
+def _status(response: ResponseFacts) -> int:
+    status: object = response.status_code() if hasattr(response, "status_code") else None
+    return status if isinstance(status, int) and type(status) is int else int(HTTPStatus.OK)
+
+
 class Reception:
     """Takes the body of one answer: stores it, looks at it, and says what came of it."""
 
@@ -204,17 +220,19 @@ class Reception:
         self._window = time.monotonic()
         self._window_size = 0
         self._announce = announce
+        self._order = order
         self._limits = limits
         self._ended: str | None = None
-        content_type = response.header("Content-Type")
-        content_encoding = response.header("Content-Encoding")
+        content_type = _text(response.header("Content-Type"))
+        content_encoding = _text(response.header("Content-Encoding"))
+        final_url = _text(response.url()) or order.url
         self._exchange = Exchange(
             url=order.url,
-            final_url=without_login(response.url()),
-            status=response.status_code(),
-            headers=_newer(response, "headers", ResponseFacts.headers),
+            final_url=without_login(final_url),
+            status=_status(response),
+            headers=newer(response, "headers", ResponseFacts.headers),
             redirects=tuple(
-                map(without_login, _newer(response, "redirects", ResponseFacts.redirects))
+                map(without_login, newer(response, "redirects", ResponseFacts.redirects))
             ),
             attempts=order.attempt,
             content_type=content_type,
@@ -296,13 +314,13 @@ class Reception:
         self._ended = self._ended or reason
         return self.end()
 
-    def fail(self, error: BaseException) -> Received | Failed:
-        """Say what came before a client made a mistake; a stream may have read it already."""
+    def fail(self, error: BaseException, client: object = None) -> Received | Failed:
+        """Return what came before a mistake, a ``client``'s or ours; a stream may have read it."""
         if self._writer.size and shortage_of(error) is None:
-            return self.end(f"{type(error).__name__}: {error}")
+            return self.end(self._order.without_secrets(f"{type(error).__name__}: {error}"))
         self._writer.discard()
         self._end_arrival()
-        return mistake(error)
+        return mistake(error, client, self._order)
 
     def _end_arrival(self) -> None:
         if self._arrival is not None:
@@ -320,23 +338,21 @@ def not_wanted(reason: str) -> NotAsked:
     return NotAsked(reason, retryable=False)
 
 
-def no_response() -> Failed:
-    """Say that a client gave something that is no response."""
-    return Failed(WebClientErrorResponse("the web client gave no response", retryable=False))
+def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
+    """Return the failure of a ``client`` that raised what it should not; without one it is ours.
 
-
-def mistake(error: BaseException) -> Failed:
-    """Return the failure of a client or a disk that failed in a way that it should not."""
-    failure = WebClientErrorResponse(f"{type(error).__name__}: {error}", retryable=False)
-    failure.shortage = shortage_of(error)
-    return Failed(failure)
-
-
-def log_mistake(order: Fetch, error: BaseException) -> Failed:
-    """Log what a client has raised; without the traceback if that may hold a password."""
-    failure = told(order, mistake(error).error)
-    trace = error if order.login is None else None
-    log.error("The web client failed on %s: %s", order.url, failure.message(), exc_info=trace)
+    The exception of a client that is not ours is kept: its author may have to see it. The message
+    does not hold the login of the order.
+    """
+    shortage = shortage_of(error)
+    message = f"{type(error).__name__}: {error}"
+    if order is not None:
+        message = order.without_secrets(message)
+    foreign = client is not None and not getattr(client, "is_ours", False)
+    if foreign and shortage is None and isinstance(error, Exception):
+        return Failed(ClientMistake(error, message, secret=order is not None and bool(order.login)))
+    failure = WebClientErrorResponse(message, retryable=False)
+    failure.shortage = shortage
     return Failed(failure)
 
 
@@ -368,55 +384,65 @@ def fetch_document(
     """
     started = time.monotonic()
     try:
-        response = client.get(order.address)
+        response = sorted_out(client.get(order.address), AbstractWebClientSuccessResponse)
     except NoWebClientException:
         return not_fetched()
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        return log_mistake(order, error)
+        return mistake(error, client, order)
     if isinstance(response, WebClientErrorResponse):
         return Failed(told(order, response))
-    if not isinstance(response, AbstractWebClientSuccessResponse):
-        return no_response()
     try:
         reception = Reception(order, response, store, started, announce, limits)
-        body = _newer(response, "body", AbstractWebClientSuccessResponse.body)
-        return _receive(reception, body, given_up)
+        body = newer(response, "body", AbstractWebClientSuccessResponse.body)
+        return _receive(reception, body, given_up, client)
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        return mistake(error)
+        return mistake(error, client, order)
     finally:
         _release(response)
 
 
 def _release(response: AbstractWebClientSuccessResponse) -> None:
     try:
-        _newer(response, "close", AbstractWebClientSuccessResponse.close)
+        newer(response, "close", AbstractWebClientSuccessResponse.close)
     except Exception:
         log.exception("A response could not be closed")
 
 
-def _newer(response: T, name: str, default: Callable[[T], R]) -> R:
-    """Call a method that responses have not always had.
+def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a body; raises :class:`BadBody` for a mistake of whoever gives them."""
+    try:
+        for piece in body:
+            yield checked(piece)
+    except (BrokenBody, GeneratorExit):
+        raise
+    except Exception as error:
+        raise BadBody(error) from error
 
-    A response class of a user's own may have something else under that name.
-    """
-    method = getattr(type(response), name, None)
-    return (method if inspect.isfunction(method) else default)(response)
+
+def checked(piece: object) -> bytes:
+    """Return a piece of a body, which must be bytes."""
+    if isinstance(piece, bytes | bytearray | memoryview):
+        return bytes(piece)
+    raise TypeError(f"the body of a response must be bytes, not {type(piece).__name__}")
 
 
 def _receive(
     reception: Reception,
     body: Iterable[bytes],
     given_up: Callable[[], str | None],
+    client: object,
 ) -> Received | Failed:
     try:
-        for chunk in body:
+        for chunk in _pieces(body):
             if reason := given_up():
                 return reception.give_up(reason)
             if not reception.take(chunk):
                 break
     except BrokenBody as error:
         return reception.end(str(error))
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+    except BadBody as error:
+        return reception.fail(error.exception, client)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
         return reception.fail(error)
     except BaseException as error:
         reception.fail(error)

@@ -6,36 +6,37 @@ import asyncio
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp import shortage
+from usp.crawl.clients import concurrency_of, is_async, sorted_out
 from usp.crawl.fetch import (
     Arrival,
+    BadBody,
     Failed,
     Reception,
+    checked,
     fetch_document,
-    log_mistake,
-    no_response,
+    mistake,
     not_fetched,
     told,
 )
 from usp.crawl.threads import TOTAL_FACTOR, Patience
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClientSuccessResponse,
-    AbstractWebClient,
     BrokenBody,
     NoWebClientException,
     WebClientErrorResponse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
     from usp.crawl.fetch import Fetch, Received
     from usp.store import Store
-    from usp.web_client.abstract_client import AbstractAsyncWebClient
+    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 
 class LoopDriver:
@@ -57,7 +58,8 @@ class LoopDriver:
         self._store = store
         self._on_event = on_event
         self._patience = Patience(crawl)
-        self._most = getattr(client, "max_concurrent_requests", 1)
+        self._most = concurrency_of(client)
+        self._is_async = is_async(client)
         self._busy = 0
         if self._most > 1:
             self._most *= TOTAL_FACTOR
@@ -121,17 +123,17 @@ class LoopDriver:
     async def _obey(self, order: Fetch) -> None:
         result: Received | Failed
         try:
-            if isinstance(self._client, AbstractWebClient):
-                result = await self._fetch_in_thread(order, self._client)
-            else:
+            if self._is_async:
                 result = await self._fetch(order, self._client)
+            else:
+                result = await self._fetch_in_thread(order, self._client)
         except BaseException as error:
             if self._stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
-            result = log_mistake(order, error)
+            result = mistake(error, self._client, order)
         self._put(order, result)
 
-    async def _fetch_in_thread(self, order: Fetch, client: AbstractWebClient) -> Received | Failed:
+    async def _fetch_in_thread(self, order: Fetch, client: Any) -> Received | Failed:
         loop = asyncio.get_running_loop()
 
         def announce(arrival: Arrival) -> None:
@@ -141,17 +143,16 @@ class LoopDriver:
             fetch_document, order, client, self._store, self._given_up, announce, self._crawl.limits
         )
 
-    async def _fetch(self, order: Fetch, client: AbstractAsyncWebClient) -> Received | Failed:
+    async def _fetch(self, order: Fetch, client: Any) -> Received | Failed:
         """Fetch a document, store it and look at it; every failure is returned."""
         started = time.monotonic()
         try:
-            response = await client.get(order.address)
+            kind = AbstractAsyncWebClientSuccessResponse
+            response: Any = sorted_out(await client.get(order.address), kind)
         except NoWebClientException:
             return not_fetched()
         if isinstance(response, WebClientErrorResponse):
             return Failed(told(order, response))
-        if not isinstance(response, AbstractAsyncWebClientSuccessResponse):
-            return no_response()
 
         def announce(arrival: Arrival) -> None:
             self._put(order, arrival)
@@ -159,7 +160,7 @@ class LoopDriver:
         try:
             limits = self._crawl.limits
             reception = Reception(order, response, self._store, started, announce, limits)
-            return await _receive(reception, response, self._given_up)
+            return await _receive(reception, response, self._given_up, client)
         finally:
             await response.close()
 
@@ -172,20 +173,34 @@ class LoopDriver:
         self._news.set()
 
 
+async def _pieces(response: AbstractAsyncWebClientSuccessResponse) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body; raises ``BadBody`` for a mistake of whoever gives them."""
+    try:
+        async for piece in response.body():
+            yield checked(piece)
+    except (BrokenBody, GeneratorExit):
+        raise
+    except Exception as error:
+        raise BadBody(error) from error
+
+
 async def _receive(
     reception: Reception,
     response: AbstractAsyncWebClientSuccessResponse,
     given_up: Callable[[], str | None],
+    client: object,
 ) -> Received | Failed:
     try:
-        async for chunk in response.body():
+        async for chunk in _pieces(response):
             if reason := given_up():
                 return reception.give_up(reason)
             if not reception.take(chunk):
                 break
     except BrokenBody as error:
         return reception.end(str(error))
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+    except BadBody as error:
+        return reception.fail(error.exception, client)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
         return reception.fail(error)
     except BaseException as error:
         reception.fail(error)

@@ -45,6 +45,7 @@ class Place:
     position: tuple[int, ...]
     lastmod: str | None = None
     doc: Doc | None = None
+    probe: bool = False  # a known path
     reason: str | None = None
     recurs: bool = False  # leads to one of its own parents, which is in the tree
     astray: bool = False  # redirected to one of its own parents
@@ -61,6 +62,12 @@ class Place:
     def is_homepage(self) -> bool:
         """Whether the place is only looked at for links, and stands nowhere in the tree."""
         return self.doc is not None and self.doc.role is Role.HOMEPAGE
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other place would tell that the document failed: no sitemap declares it."""
+        declared = self.probe and self.doc is not None and not self.doc.probe
+        return len(self.position) == 1 and not declared
 
     @property
     def is_there(self) -> bool:

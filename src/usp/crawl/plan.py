@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from usp.crawl.choice import Choice
+from usp.crawl.clients import concurrency_of
 from usp.crawl.crawl import Crawl
 from usp.limits import DEFAULT, Limits
 from usp.store import Store
@@ -40,7 +41,7 @@ class Plan:
         """Begin a crawl with a client; a login in ``start_url`` is used for its host."""
         return Crawl(
             choice=self.choice,
-            per_host=getattr(client, "max_concurrent_requests", 1),
+            per_host=concurrency_of(client),
             limits=self.limits,
             crawl_delay=self.crawl_delay,
             start=read_url(start_url),

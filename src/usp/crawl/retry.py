@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from usp.advice import BLOCKED
+from usp.crawl.clients import ClientMistake
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
@@ -116,4 +117,7 @@ def log_failure(
     expected = quiet or (quiet_404 and not_found)
     level = logging.DEBUG if expected else logging.INFO if retry else logging.WARNING
     after = "; it will be tried again" if retry else ""
-    log.log(level, "Request for URL %s failed: %s%s", url, explain(error), after)
+    traceback = error.shown if isinstance(error, ClientMistake) else None
+    log.log(
+        level, "Request for URL %s failed: %s%s", url, explain(error), after, exc_info=traceback
+    )

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from usp import shortage
+from usp.crawl.clients import concurrency_of
 from usp.crawl.fetch import Arrival, fetch_document, mistake
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class ThreadDriver:
         self._crawl = crawl
         self._on_event = on_event
         self._patience = Patience(crawl)
-        concurrency = getattr(client, "max_concurrent_requests", 1)
-        hands = _Workers if concurrency > 1 else _Here
+        hands = _Workers if concurrency_of(client) > 1 else _Here
         self._hands = hands(client, store, crawl)
 
     def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
@@ -177,7 +177,7 @@ class _Workers:
         self._client = client
         self._store = store
         self._crawl = crawl
-        self._most = client.max_concurrent_requests * TOTAL_FACTOR
+        self._most = concurrency_of(client) * TOTAL_FACTOR
         self._orders: queue.SimpleQueue[Fetch | None] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []

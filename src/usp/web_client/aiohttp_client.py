@@ -167,6 +167,24 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         )
         return client
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether nothing of the caller's is asked: then an exception is a mistake of ours."""
+        return type(self) is AiohttpWebClient and self._own_session
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but connections of ours, which a copy makes for itself."""
+        state = dict(vars(self))
+        state.pop("_gate", None)
+        if state.get("_own_session"):
+            state |= {"_session": None, "_guest": None}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_zones" in state:
+            self._gate = Gate(self._zones)
+
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""
         self._limit = max_response_data_length

@@ -7,6 +7,7 @@ not asked for.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import socket
 from collections.abc import Mapping
 from http.client import HTTPMessage
@@ -20,12 +21,31 @@ import requests.utils
 
 from usp.web_client.cookies import within_bounds
 from usp.web_client.identity import is_secret
-from usp.web_client.sessions import HEAD_BYTES
+from usp.web_client.sessions import HEAD_BYTES, OriginalSession
 from usp.web_client.zones import literal_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from usp.urls import HttpUrl, Login
     from usp.web_client.zones import Gate
+
+
+def is_session(session: Any) -> bool:
+    """Return whether this is a session of ``requests``, and not something that looks like one."""
+    return issubclass(type(session), OriginalSession)
+
+
+def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return those options that a call takes, as far as it tells."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return options
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return options
+    names = {parameter.name for parameter in parameters}
+    return {name: value for name, value in options.items() if name in names}
 
 
 class Stranger(requests.auth.AuthBase):
@@ -114,7 +134,7 @@ def _leave_body(response: requests.Response, **_: object) -> None:
 
 def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
     """Return whether a session asks a proxy for a URL."""
-    if not isinstance(session, requests.Session):
+    if not is_session(session):
         return bool(proxies)
     settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
     return bool(requests.utils.select_proxy(url, settings["proxies"]))
@@ -122,7 +142,7 @@ def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> 
 
 def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
     """Return where a session may connect to; nobody knows which of several addresses it takes."""
-    if not isinstance(session, requests.Session):
+    if not is_session(session):
         gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
         return []
     literal = literal_of(url.host)

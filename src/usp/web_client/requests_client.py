@@ -35,6 +35,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.blocks import turns_robots_away
 from usp.web_client.cookies import HopCookies
 from usp.web_client.failures import reason_of
+from usp.web_client.foreign_responses import as_response
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -43,7 +44,7 @@ from usp.web_client.identity import (
     retry_after,
 )
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
-from usp.web_client.sessions import DEADLINE, Session
+from usp.web_client.sessions import DEADLINE, Session, session_for
 from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         timeout: object = None,
     ) -> None:
         self._timeout = timeout
-        self._response = requests_response
+        self._response = as_response(requests_response)
         self._limit = max_response_data_length
         self._deadline = deadline
         self._data: bytes | None = None
@@ -146,7 +147,8 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         consumed = getattr(self._response, "_content", False) is not False
         try:
             if consumed or not isinstance(raw, urllib3.response.HTTPResponse):
-                yield self._response.content  # a session that caches has read it already
+                # A session that caches has read it already; others have no connection of urllib3.
+                yield from self._response.iter_content(_CHUNK)
                 return
             encoding = (self.header("Content-Encoding") or "").lower()
             decode = not _KEPT_PACKED.issuperset(part.strip() for part in encoding.split(","))
@@ -216,13 +218,15 @@ class RequestsWebClient(AbstractWebClient):
     ) -> None:
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
+        self._given_session = session
+        self._made_session: Any = None
         self._own_session = session is None
+        self._most = max_concurrent_requests
         alone = bool(wait) or session is not None or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
         self._zones = zones
         self._gate = Gate(zones)
-        self._session = session or Session(self._gate, self.max_concurrent_requests)
         self._identity = Identity(user_agent, headers)
         self._auth = auth
         self._timeout: float | tuple[float, float] | None = DEFAULT_TIMEOUT
@@ -236,7 +240,7 @@ class RequestsWebClient(AbstractWebClient):
 
         A subclass may keep a state that its author looks at afterwards: it is made ready itself.
         """
-        if "_session" not in vars(self):
+        if "_given_session" not in vars(self):
             return self  # a subclass that has nothing of ours
         gate = Gate(self._zones, start_url)
         client = copy.copy(self) if type(self) is RequestsWebClient else self
@@ -246,15 +250,44 @@ class RequestsWebClient(AbstractWebClient):
             "_limits": limits,
             "_began": time.monotonic(),
         }
-        before = self._session
-        if self._guarded and isinstance(before, Session):
-            changes["_session"] = before.again(gate)
-            if client is self:
+        if self._own_session:
+            before = self._made_session
+            made = session_for(gate, self.max_concurrent_requests, before)
+            kept = made is before and client is not self  # it has adapters of the caller's
+            changes |= {"_made_session": made, "_own_session": not kept}
+            if not isinstance(made, Session):  # whoever has replaced the class promised no threads
+                changes["max_concurrent_requests"] = self._most or 1
+            if client is self and before is not None and made is not before:
                 before.close()
-        elif client is not self:
-            changes["_own_session"] = False
         vars(client).update(changes)
         return client
+
+    @property
+    def _session(self) -> Any:
+        """The caller's session, or one of ours that is made when it is needed."""
+        if self._given_session is not None:
+            return self._given_session
+        if self._made_session is None:
+            self._made_session = session_for(self._gate, self.max_concurrent_requests)
+        return self._made_session
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but connections, which a copy makes for itself."""
+        state = dict(vars(self))
+        state.pop("_gate", None)
+        if "_made_session" in state:
+            state["_made_session"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_zones" in state:
+            self._gate = Gate(self._zones)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether nothing of the caller's is asked: then an exception is a mistake of ours."""
+        return type(self) is RequestsWebClient and self._guarded
 
     @property
     def _guarded(self) -> bool:
@@ -275,8 +308,8 @@ class RequestsWebClient(AbstractWebClient):
 
     def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        if self._own_session:
-            self._session.close()
+        if self._own_session and self._made_session is not None:
+            self._made_session.close()
 
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
@@ -361,7 +394,7 @@ class RequestsWebClient(AbstractWebClient):
             addresses = foreign_sessions.look_up(session, target, self._gate)
         headers = self._headers(target, cookies)
         options: dict[str, Any] = {}
-        if isinstance(session, requests.Session):
+        if foreign_sessions.is_session(session):
             options = foreign_sessions.options(
                 session, target, headers, home=home, first=first, ours=self._guarded
             )
@@ -384,20 +417,23 @@ class RequestsWebClient(AbstractWebClient):
         options: Mapping[str, Any] = MappingProxyType({}),
     ) -> requests.Response:
         """Send a request by the session."""
+        options = {"allow_redirects": False, **options}
+        if not self._guarded:
+            options = foreign_sessions.accepted(self._session.get, options)
         token = DEADLINE.set(deadline[0] if deadline else None)
         try:
-            return self._session.get(
+            response = self._session.get(
                 url,
                 timeout=_shortened(self._timeout, deadline),
                 stream=True,
                 headers=headers,
                 proxies=dict(self._proxies),  # requests adds those of the environment
                 verify=self._verify,
-                allow_redirects=False,
                 **options,
             )
         finally:
             DEADLINE.reset(token)
+        return as_response(response, url)
 
     def _headers(self, target: HttpUrl, cookies: HopCookies) -> dict[str, str]:
         """Return the headers of one request."""
@@ -423,6 +459,8 @@ class RequestsWebClient(AbstractWebClient):
         return RequestsWebClientErrorResponse(reason, retryable=False)
 
     def _session_names_itself(self) -> bool:
+        if not foreign_sessions.is_session(self._session):
+            return False
         agent = self._session.headers.get("User-Agent")
         return agent is not None and agent != requests.utils.default_user_agent()
 

@@ -35,7 +35,28 @@ _MAX_SETTINGS = 1000
 _COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
 
 
-class Session(requests.Session):
+if TYPE_CHECKING:
+    OriginalSession = requests.Session
+else:  # a cache that is installed puts a subclass in its place
+    OriginalSession = next(
+        kind for kind in requests.Session.__mro__ if kind.__module__ == "requests.sessions"
+    )
+
+
+def session_for(gate: Gate, concurrency: int, before: Any = None) -> Any:
+    """Return a session that connects where a gate lets it, with the settings of the one ``before``.
+
+    If somebody has put another class in the place of ``requests.Session`` (a cache, a mock), it is a
+    session of that class. One whose adapters were replaced is returned as it is.
+    """
+    if isinstance(before, Session) and not before.is_ours:
+        return before
+    if requests.Session is not OriginalSession:
+        return requests.Session()
+    return before.again(gate) if isinstance(before, Session) else Session(gate, concurrency)
+
+
+class Session(OriginalSession):
     """A session of ours; it follows no redirects, and does not read what comes with them."""
 
     def __init__(self, gate: Gate, concurrency: int) -> None:

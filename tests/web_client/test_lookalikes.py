@@ -1,0 +1,380 @@
+"""Clients, sessions and answers that only look like ours work, and what is wrong with them is told."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import pickle
+from unittest import mock
+
+import pytest
+import requests
+from lookalikes import DOCS, KINDS, PAGES, Client, Duck, H, Response, Session, answer, respond
+
+import usp.aio
+from usp.fetch_parse import SitemapFetcher
+from usp.objects.sitemap import IndexRobotsTxtSitemap, InvalidSitemap
+from usp.stream import pages
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    AbstractWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+from usp.web_client.requests_client import RequestsWebClient, RequestsWebClientSuccessResponse
+from website import paths, robots, urlset
+
+
+def tree_of(client, **options):
+    return sitemap_tree_for_homepage(f"{H}/", web_client=client, **options)
+
+
+# Clients -----------------------------------------------------------------------------------------
+
+
+class DuckResponses(Client):
+    def get(self, url):
+        given = answer(url)
+        if isinstance(given, Response):
+            return Duck(url, given.raw_data())
+        return mock.Mock(spec=["message", "retryable"], **{"message.return_value": "404 Duck"})
+
+
+class Wrapper:
+    """Hands everything on to a client inside."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+class Unmade(RequestsWebClient):
+    """Never calls the constructor of its base."""
+
+    def __init__(self):
+        self.asked = []
+
+    def get(self, url):
+        self.asked.append(url)
+        return answer(url)
+
+
+def mocked(**options):
+    client = mock.MagicMock(**options)
+    client.get.side_effect = answer
+    return client
+
+
+def autospecced():
+    client = mock.create_autospec(AbstractWebClient, instance=True)
+    client.get.side_effect = answer
+    return client
+
+
+CLIENTS = {
+    "get and a limit": Client,
+    "responses without a base": DuckResponses,
+    "a mock": mocked,
+    "a mock of the interface": lambda: mocked(spec=AbstractWebClient),
+    "a mock of our client": lambda: mocked(spec=RequestsWebClient),
+    "an autospec": autospecced,
+    "an autospec of the class": lambda: mocked(spec_set=AbstractWebClient),
+    "a wrapper": lambda: Wrapper(Client()),
+    "a wrapper of a subclass": lambda: Wrapper(Unmade()),
+    "a subclass that calls no constructor": Unmade,
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_needs_get_and_a_limit(name):
+    tree = tree_of(CLIENTS[name]())
+    assert paths(tree, H) == PAGES
+    assert isinstance(tree.sub_sitemaps[0], IndexRobotsTxtSitemap)
+    (invalid,) = [node for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap)]
+    assert "404" in invalid.reason
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_so_it_does_at_every_front_door(name):
+    client = CLIENTS[name]
+    assert [page.url for page in pages(f"{H}/", client())] == [H + path for path in PAGES]
+    assert paths(SitemapFetcher(f"{H}/i.xml", 0, client()).sitemap(), H) == PAGES
+    tree = asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", client()))
+    assert paths(tree, H) == PAGES
+
+
+def test_an_asynchronous_client_needs_no_base_either():
+    class Asynchronous(Client):
+        async def get(self, url):
+            given = answer(url)
+            if not isinstance(given, Response):
+                return given
+
+            class Body(usp.web_client.abstract_client.AbstractAsyncWebClientSuccessResponse):
+                status_code = given.status_code
+                header = staticmethod(given.header)
+                url = staticmethod(given.url)
+
+                async def body(self):
+                    yield given.raw_data()
+
+            return Body()
+
+    tree = asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", Asynchronous()))
+    assert paths(tree, H) == PAGES
+
+
+def test_a_mocked_response_has_the_values_it_was_given_and_no_others():
+    def get(url):
+        given = answer(url)
+        if not isinstance(given, Response):
+            error = mock.MagicMock(spec=WebClientErrorResponse)
+            error.message.return_value = "404 Not Found"
+            error.retryable.return_value = False
+            return error
+        response = mock.MagicMock(spec=AbstractWebClientSuccessResponse)
+        response.raw_data.return_value = given.raw_data()
+        return response  # header(), url() and status_code() are mocks
+
+    client = mock.MagicMock(spec=AbstractWebClient)
+    client.get.side_effect = get
+    tree = tree_of(client)
+    assert paths(tree, H) == PAGES
+    assert tree.sub_sitemaps[0].url == f"{H}/robots.txt"
+
+
+# Mistakes of a client ----------------------------------------------------------------------------
+
+
+class Broken(Client):
+    """Does something wrong when it is asked for one address."""
+
+    def __init__(self, url, wrong):
+        self.url, self.wrong = url, wrong
+
+    def get(self, url):
+        return self.wrong() if url == self.url else answer(url)
+
+
+def raising(error):
+    def wrong():
+        raise error
+
+    return wrong
+
+
+class BadBody(Response):
+    def raw_data(self):
+        raise RuntimeError("in the body")
+
+
+MISTAKES = {
+    "a TypeError": (raising(TypeError("in the client")), TypeError, "in the client"),
+    "a ValueError": (raising(ValueError("in the client")), ValueError, "in the client"),
+    "an error of requests": (
+        raising(requests.ConnectionError("no network")),
+        requests.ConnectionError,
+        "no network",
+    ),
+    "nothing": (lambda: None, TypeError, "returned NoneType"),
+    "a response of requests": (requests.Response, TypeError, "returned Response"),
+    "an unfinished body": (lambda: BadBody(f"{H}/x", b""), RuntimeError, "in the body"),
+    "a body of text": (lambda: Response(f"{H}/x", "text"), TypeError, "must be bytes, not str"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_about_the_first_document_comes_out_of_the_call(name):
+    """As in 1.8.1: a client that cannot work must not look like a website without sitemaps."""
+    wrong, error, words = MISTAKES[name]
+    with pytest.raises(error, match=words):
+        tree_of(Broken(f"{H}/robots.txt", wrong))
+    with pytest.raises(error, match=words):
+        sitemap_tree_for_sitemap(f"{H}/a.xml", Broken(f"{H}/a.xml", wrong))
+    with pytest.raises(error, match=words):
+        list(pages(f"{H}/", Broken(f"{H}/robots.txt", wrong)))
+    with pytest.raises(error, match=words):
+        asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", Broken(f"{H}/robots.txt", wrong)))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_so_does_one_about_a_known_path_that_nobody_declares(name):
+    wrong, error, words = MISTAKES[name]
+    with pytest.raises(error, match=words):
+        tree_of(Broken(f"{H}/sitemap.xml", wrong))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_below_that_it_is_the_reason_of_the_sitemap_and_stands_in_the_log(name, caplog):
+    wrong, error, words = MISTAKES[name]
+    with caplog.at_level(logging.WARNING, "usp"):
+        tree = tree_of(Broken(f"{H}/gone.xml", wrong))
+    assert paths(tree, H) == PAGES
+    (invalid,) = [node for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap)]
+    assert invalid.reason.startswith(f"Unable to fetch sitemap from {H}/gone.xml: {error.__name__}")
+    assert words in invalid.reason
+    (record,) = [record for record in caplog.records if words in record.getMessage()]
+    assert record.exc_info is not None
+
+
+def test_a_client_that_is_none_is_told_at_once():
+    for wrong in (Client, "http://h/", 3, object()):
+        with pytest.raises((TypeError, AttributeError), match="set_max_response_data_length"):
+            tree_of(wrong)
+
+
+# Sessions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_session_needs_get_with_five_keywords(kind):
+    session = Session(kind)
+    client = RequestsWebClient(session=session, verify=False)
+    client.set_proxies({"http": "http://proxy:1"})
+    client.set_timeout(7)
+    tree = tree_of(client)
+    assert paths(tree, H) == PAGES
+    url, timeout, stream, headers, proxies, verify = session.asked[0]
+    assert (url, timeout, stream, verify) == (f"{H}/robots.txt", 7, True, False)
+    assert proxies == {"http": "http://proxy:1"}
+    assert headers["User-Agent"].startswith("ultimate_sitemap_parser/")
+
+
+def test_a_session_that_takes_anything_is_told_to_leave_redirects_to_us():
+    session = mock.MagicMock()
+    session.get.side_effect = lambda url, **_: respond(url)
+    assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
+    assert session.get.call_args.kwargs["allow_redirects"] is False
+
+
+@pytest.mark.parametrize("spec", [requests.Session, requests.Session()], ids=["class", "object"])
+def test_a_mock_of_a_session(spec):
+    session = mock.MagicMock(spec=spec)
+    session.get.side_effect = lambda url, **_: respond(url)
+    assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
+
+
+def test_a_session_of_requests_whose_get_takes_less_than_it_did():
+    class Narrow(requests.Session):
+        def get(self, url, timeout=None, stream=None, headers=None, proxies=None, verify=None):
+            del timeout, stream, headers, proxies, verify
+            return respond(url)
+
+    with Narrow() as session:
+        assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
+
+
+@pytest.mark.parametrize(
+    "get",
+    [
+        lambda url: respond(url, kind=KINDS[0]),
+        lambda: None,
+        lambda *_, **__: None,
+        lambda *_, **__: object(),
+        mock.Mock(side_effect=KeyError("in the session")),
+    ],
+    ids=["takes too little", "takes nothing", "gives nothing", "gives a stranger", "raises"],
+)
+def test_what_is_wrong_with_a_session_is_told(get):
+    session = mock.Mock(spec=["get"], get=get)
+    with pytest.raises((TypeError, AttributeError, KeyError)):
+        tree_of(RequestsWebClient(session=session))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_success_response_can_be_made_of_any_answer(kind):
+    response = RequestsWebClientSuccessResponse(respond(f"{H}/a.xml", kind), 10)
+    assert response.raw_data() == DOCS[f"{H}/a.xml"][:10].encode()
+    assert response.status_code() == 200
+    assert response.status_message() == "OK"
+    assert response.header("Content-Type") == "text/xml"
+    assert response.url() == f"{H}/a.xml"
+
+
+# Copies ------------------------------------------------------------------------------------------
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda client: pickle.loads(pickle.dumps(client)),
+}
+
+
+def client_with(**options):
+    client = RequestsWebClient(**options)
+    client.set_timeout(5)
+    client.set_max_response_data_length(1000)
+    return client
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"wait": 0.001, "random_wait": True}, {"user_agent": "me", "headers": {"X-Key": "k"}}],
+    ids=["plain", "waiting", "named"],
+)
+def test_a_client_can_be_copied(serve, name, used, options):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    client = client_with(**options)
+    if used:
+        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+        client.get(site.url("/a.xml")).raw_data()
+    other = COPIES[name](client)
+    client.close()
+    assert other.max_concurrent_requests == client.max_concurrent_requests
+    tree = sitemap_tree_for_homepage(site.base + "/", other, use_known_paths=False)
+    assert paths(tree, site.base) == ["/p"]
+    assert other.get(site.url("/a.xml")).raw_data()
+    other.close()
+    sent = site.requests[-1].headers
+    assert sent.get("X-Key") == ("k" if "headers" in options else None)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_client_with_a_session_can_be_copied(serve, name):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    with requests.Session() as session:
+        session.headers["X-Mine"] = "yes"
+        client = RequestsWebClient(session=session)
+        sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+        other = COPIES[name](client)
+        tree = sitemap_tree_for_homepage(site.base + "/", other, use_known_paths=False)
+        assert paths(tree, site.base) == ["/p"]
+        assert site.requests[-1].headers["X-Mine"] == "yes"
+        other._session.close()
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_subclass_keeps_what_is_its_own(name):
+    client = Unmade()
+    client.asked.append("before")
+    assert COPIES[name](client).asked == ["before"]
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("name", COPIES)
+def test_the_asynchronous_client_can_be_copied(serve, name, used):
+    aiohttp_client = pytest.importorskip("usp.web_client.aiohttp_client")
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+
+    async def read():
+        client = aiohttp_client.AiohttpWebClient(user_agent="me")
+        if used:
+            await usp.aio.sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+            response = await client.get(site.url("/a.xml"))
+            await response.close()
+        other = COPIES[name](client)
+        await client.close()
+        tree = await usp.aio.sitemap_tree_for_homepage(
+            site.base + "/", other, use_known_paths=False
+        )
+        await other.close()
+        return tree
+
+    assert paths(asyncio.run(read()), site.base) == ["/p"]
+    assert site.requests[-1].headers["User-Agent"] == "me"

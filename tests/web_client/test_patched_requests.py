@@ -1,0 +1,155 @@
+"""Whatever people put in the place of ``requests.Session``, or below it, is what we use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import requests
+import requests_cache
+import responses
+import vcr
+from lookalikes import PAGES, H, respond
+
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.requests_client import RequestsWebClient
+from website import index, paths, robots, urlset
+
+SITE = {
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/b.xml"),
+    "/a.xml": urlset("/p"),
+    "/b.xml": urlset("/q"),
+}
+REQUESTS = 4
+
+
+@pytest.fixture
+def site(serve):
+    return serve(SITE)
+
+
+def read(site, client=None):
+    tree = sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+    assert paths(tree, site.base) == ["/p", "/q"]
+    assert tree.is_complete
+    requested = len(site.requests)
+    site.requests.clear()
+    return requested
+
+
+# A cache -----------------------------------------------------------------------------------------
+
+
+def test_an_installed_cache_is_used_and_no_longer_when_it_is_not(site):
+    client = RequestsWebClient()
+    assert read(site, client) == REQUESTS
+    requests_cache.install_cache("usp", backend="memory")
+    try:
+        assert read(site) == REQUESTS
+        assert read(site) == 0
+        assert read(site, client) == 0  # although it was made and used before
+        client.close()
+    finally:
+        requests_cache.uninstall_cache()
+    assert read(site, client) == REQUESTS
+    client.close()
+
+
+def test_a_cache_for_a_while(site):
+    with requests_cache.enabled("usp", backend="memory"):
+        assert read(site) == REQUESTS
+        assert read(site) == 0
+    assert read(site) == REQUESTS
+
+
+def test_a_cache_that_was_installed_before_our_import(tmp_path):
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+import requests_cache
+requests_cache.install_cache("usp", backend="memory")
+from usp.tree import sitemap_tree_for_homepage
+from website import Site, robots, urlset
+with Site({{"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}}) as site:
+    for requests in (2, 2, 4):
+        tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+        assert tree.page_count() == 1
+        assert len(site.requests) == requests, (requests, site.requests)
+        if requests == len(site.requests) == 2 and "again" in globals():
+            requests_cache.uninstall_cache()
+        again = True
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the cache leaves its database open
+def test_a_caching_session(site, tmp_path):
+    with requests_cache.CachedSession(tmp_path / "cache", backend="sqlite") as session:
+        assert read(site, RequestsWebClient(session=session)) == REQUESTS
+        assert read(site, RequestsWebClient(session=session)) == 0
+
+
+# Mocks -------------------------------------------------------------------------------------------
+
+
+def tree_of(client=None):
+    return sitemap_tree_for_homepage(f"{H}/", client)
+
+
+def test_a_patched_class_is_used_when_it_is_needed():
+    before = RequestsWebClient()
+    with mock.patch("requests.Session") as patched:
+        patched.return_value.get.side_effect = lambda url, **_: respond(url)
+        assert paths(tree_of(), H) == PAGES
+        assert paths(tree_of(RequestsWebClient()), H) == PAGES
+        assert paths(tree_of(before), H) == PAGES
+        assert RequestsWebClient().get(f"{H}/a.xml").raw_data()
+    assert patched.called
+
+
+@pytest.mark.parametrize("where", ["requests.Session.get", "requests.sessions.Session.get"])
+def test_a_patched_get(where):
+    with mock.patch(where, autospec=True, side_effect=lambda _, url, **__: respond(url)):
+        assert paths(tree_of(), H) == PAGES
+    with mock.patch(where, side_effect=lambda url, **_: respond(url)):
+        assert paths(tree_of(), H) == PAGES
+
+
+def test_a_patched_request():
+    def request(self, method, url, **options):
+        del self, method, options
+        return respond(url)
+
+    with mock.patch("requests.Session.request", request):
+        assert paths(tree_of(), H) == PAGES
+
+
+def test_a_patched_send_of_the_adapter():
+    with mock.patch(
+        "requests.adapters.HTTPAdapter.send", side_effect=requests.ConnectionError("patched")
+    ):
+        assert "patched" in tree_of().failures()[0].reason
+
+
+@responses.activate
+def test_mocked_responses():
+    for path, body in {"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}.items():
+        responses.get(H + path, body=body.replace("{base}", H))
+    tree = sitemap_tree_for_homepage(f"{H}/", use_known_paths=False)
+    assert paths(tree, H) == ["/p"]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", ["default", "session"])
+def test_a_cassette_is_recorded_and_played(site, tmp_path, kind):
+    for requested in (REQUESTS, 0):
+        with vcr.use_cassette(tmp_path / "cassette.yaml"), requests.Session() as session:
+            client = RequestsWebClient(session=session) if kind == "session" else None
+            assert read(site, client) == requested
