@@ -17,7 +17,7 @@ import rich_click as click
 import usp
 from usp.cli import config
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import FAILED, INTERRUPTED, tell, wants_json
+from usp.cli.errors import FAILED, INTERRUPTED, json_option, tell, wants_json
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _forget_stdout() -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--json", is_flag=True, expose_value=False, help="Write errors as JSON.")
+@json_option
 @click.version_option(usp.__version__, "-v", "--version", message="usp v%(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
     Always ends in ``SystemExit``.
     """
-    tell.as_json = wants_json(argv)
+    tell.begin(as_json=wants_json(argv))
     try:
         status = cli.main(args=argv, prog_name="usp", standalone_mode=False)
     except click.UsageError as error:

@@ -14,13 +14,12 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp import stream
-from usp.cli.errors import FAILED, PARTIAL, tell
+from usp.cli.errors import FAILED, PARTIAL, json_option, tell
 from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.log import logging_to
-from usp.cli.output.text import printable
 from usp.cli.progress import Progress, progress
 from usp.limits import Limits
-from usp.objects.sitemap import AbstractPagesSitemap, IndexXMLSitemap, InvalidSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, IndexXMLSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
@@ -226,9 +225,7 @@ _OPTIONS = [
         type=click.Path(dir_okay=False, path_type=Path),
         help="Append the log to this file and keep the console quiet.",
     ),
-    click.option(
-        "--json", is_flag=True, expose_value=False, help="Write errors as JSON, for programs."
-    ),
+    json_option,
 ]
 
 
@@ -244,7 +241,8 @@ def crawl_options(command: F) -> F:
             use_known_paths=not values.pop("no_known"),
             **{name: values.pop(name) for name in _SAME},
         )
-        tell.quiet = crawling.log_file is not None and not tell.as_json
+        tell.quiet = crawling.quiet
+        tell.logs = crawling.log_file is not None and not tell.as_json
         return command(crawling=crawling, **values)
 
     result: Any = update_wrapper(collected, command)
@@ -319,18 +317,27 @@ def was_read(tree: AbstractSitemap, *, is_local: bool = False) -> bool:
     return any(isinstance(node, wanted) for node in (tree, *tree.all_sitemaps()))
 
 
-def end_with(tree: AbstractSitemap, start: Address, *, strict: bool) -> None:
-    """End the command with the status of a tree, and say what is missing in it."""
-    if isinstance(tree, InvalidSitemap):
-        raise click.ClickException(printable(tree.reason))
-    end_with_failures(tree.failures(), found=was_read(tree, is_local=start.is_local), strict=strict)
+def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool = False) -> None:
+    """End the command with the status of a tree.
+
+    Says what is missing, unless that is ``shown`` already; then it says how much.
+    """
+    found = was_read(tree, is_local=start.is_local)
+    failures = tree.failures()
+    if start.url != tree.url and isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
+        tell.notice(f"{start.url} is a page: its website {tree.url} was read")
+    if not failures and not found:
+        tell.notice(f"no sitemaps with pages were found at {tree.url}")
+    end_with_failures(failures, found=found, strict=strict, shown=shown)
 
 
-def end_with_failures(failures: Sequence[Failure], *, found: bool, strict: bool) -> None:
+def end_with_failures(
+    failures: Sequence[Failure], *, found: bool, strict: bool, shown: bool = False
+) -> None:
     """End the command with 0 if anything was ``found``; what is missing counts if it is ``strict``."""
     if not failures:
         return
     status = FAILED if not found else PARTIAL if strict else 0
-    tell.failures(failures, status)
+    tell.failures(failures, status, shown=shown)
     if status:
         raise Exit(status)

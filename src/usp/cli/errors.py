@@ -1,19 +1,26 @@
-"""How a command says what went wrong: in a line for people, or as JSON for programs."""
+"""How a command says what went wrong: in a line for people, or as JSON for programs.
+
+Each failure is told once, by the command and not by the log, which is for those who ask for it.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import rich_click as click
 
+from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
+from usp.display import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from usp.objects.problem import Failure
 
@@ -24,68 +31,149 @@ WRONG_CALL = 2
 PARTIAL = 3
 INTERRUPTED = 130
 
-_MOST_TOLD = 5  # failures that are told one by one to people
+_MOST_TOLD = 5  # lines about failures, for people
+_MOST_ALIKE = 3  # failures for one reason that have a line each
+_OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 
 
 def wants_json(argv: Sequence[str] | None = None) -> bool:
     """Tell whether errors are wanted as JSON: by ``--json``, or by ``USP_JSON`` in the environment."""
-    return "--json" in (sys.argv[1:] if argv is None else argv) or bool(os.environ.get("USP_JSON"))
+    given = "--json" in (sys.argv[1:] if argv is None else argv)
+    return given or os.environ.get("USP_JSON", "").strip().lower() not in _OFF
 
 
 class Teller:
-    """Writes errors to the standard error."""
+    """Writes to the standard error: as JSON, every line of it."""
 
     def __init__(self) -> None:
-        self.as_json = False
-        self.quiet = False  # whether the log, in a file of its own, says what is missing
+        self.begin(as_json=False)
+
+    def begin(self, *, as_json: bool) -> None:
+        """Begin a command."""
+        self.as_json = as_json
+        self.quiet = False  # whether only errors are told, and no notices
+        self.logs = False  # whether the log, in a file of its own, says what is missing
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
         """Tell of an error that ends the command."""
+        message = in_cli_words(message)
         if self.as_json:
-            self._write({"error": message, "status": status, "hint": hint or None})
+            self.write({"error": message, "status": status, "hint": hint or None})
             return
-        click.echo(printable(f"{command}: {message}"), err=True)
+        self._line(f"{command}: {message}")
         if hint:
-            click.echo(printable(hint), err=True)
+            self._line(hint)
 
-    def failures(self, failures: Sequence[Failure], status: int) -> None:
-        """Tell what is missing in a result."""
-        if self.quiet:
-            for failure in failures:
-                log.warning("%s: %s", failure.url, failure.reason)
-            return
-        word = "failed" if status == FAILED else "incomplete"
+    def notice(self, message: str, **facts: object) -> None:
+        """Tell of something that people should know, and that is not an error."""
         if self.as_json:
-            told = [
-                {"url": f.url, "reason": f.reason, "attempts": f.attempts, "status": f.status}
-                for f in failures
-            ]
-            self._write({"error": word, "status": status, "failures": told})
-            return
-        what = "1 sitemap" if len(failures) == 1 else f"{len(failures):,} sitemaps"
-        click.echo(f"usp: {word}: {what} could not be had as a whole:", err=True)
-        for failure in failures[:_MOST_TOLD]:
-            click.echo(printable(f"  {failure.url}: {failure.reason}"), err=True)
-        if len(failures) > _MOST_TOLD:
-            click.echo(f"  and {len(failures) - _MOST_TOLD:,} more", err=True)
+            self.write({"notice": message, **facts})
+        elif not self.quiet and not self.logs:
+            self._line(f"usp: {message}")
 
     def undated(self, count: int) -> None:
         """Tell how many pages of a period were listed although they have no date."""
-        if not count or self.quiet:
-            return
-        pages = "1 page" if count == 1 else f"{count:,} pages"
-        self.notice(f"{pages} without a date kept; --dated leaves them out", undated=count)
+        if count:
+            message = f"{counted(count, 'page')} without a date kept; --dated leaves them out"
+            self.notice(message, undated=count)
 
-    def notice(self, message: str, **facts: object) -> None:
-        """Tell something that a user should know; nothing is wrong."""
+    def failures(self, failures: Sequence[Failure], status: int, *, shown: bool = False) -> None:
+        """Tell what is missing in a result, unless it is ``shown`` there: then how much is."""
+        word = "failed" if status == FAILED else "incomplete"
         if self.as_json:
-            self._write({"notice": message, **facts})
+            told = [
+                {
+                    "url": failure.url,
+                    "reason": in_cli_words(failure.brief),
+                    "attempts": failure.attempts,
+                    "status": failure.status,
+                }
+                for failure in failures
+            ]
+            self.write({"error": word, "status": status, "failures": told})
+            return
+        if self.logs:
+            for failure in failures:
+                log.warning("%s: %s", failure.url, failure.brief)
+            if status != FAILED:
+                return
+        if status == FAILED:
+            lines = list(_lines(failures, alone=True))
+            begin = "usp: nothing could be read"
         else:
-            click.echo(printable(f"usp: {message}"), err=True)
+            lines = list(_lines(failures))
+            begin = "usp: incomplete"
+        missing = counted(len(failures), "sitemap")
+        if shown:
+            self._line(f"{begin}: {missing} missing or incomplete")
+        elif len(lines) == 1:
+            self._line(f"usp: {lines[0]}" if status == FAILED else f"{begin}: {lines[0]}")
+        else:
+            self._line(f"{begin}: {missing} missing or incomplete")
+            for line in lines:
+                self._line(f"  {line}")
+
+    def line(self, text: str, **facts: object) -> None:
+        """Tell something of a command's own: as it is, or as JSON with the facts alone."""
+        if self.as_json:
+            self.write(facts or {"notice": text})
+        else:
+            self._line(text)
 
     @staticmethod
-    def _write(told: dict[str, object]) -> None:
-        click.echo(json.dumps(told, ensure_ascii=True), err=True)
+    def write(told: dict[str, object]) -> None:
+        """Write a line of JSON."""
+        click.echo(json.dumps(told, ensure_ascii=True, default=str), err=True)
+
+    @staticmethod
+    def _line(text: str) -> None:
+        click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
+
+
+def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
+    """Yield a line for each failure; many of one kind share one.
+
+    ``alone`` is whether they are all there is to say: then a reason that names the host is enough.
+    """
+    groups: dict[str, list[str]] = {}
+    for failure in failures:
+        groups.setdefault(in_cli_words(failure.brief), []).append(failure.url)
+    lines: list[tuple[str, int]] = []
+    for reason, urls in groups.items():
+        if alone and len(groups) == 1 and _names_host(reason, urls[0]):
+            lines.append((reason, len(urls)))
+        elif len(urls) > _MOST_ALIKE:
+            several = f"{counted(len(urls), 'sitemap')}: {reason}, for example {urls[0]}"
+            lines.append((several, len(urls)))
+        else:
+            lines += [(f"{url}: {reason}", 1) for url in urls]
+    yield from (line for line, _ in lines[:_MOST_TOLD])
+    more = sum(count for _, count in lines[_MOST_TOLD:])
+    if more:
+        yield f"and {more:,} more; --json lists them all"
+
+
+def _names_host(reason: str, url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        return False
+    return bool(host) and bool(re.search(rf"(?<![\w.-]){re.escape(str(host))}(?![\w-])", reason))
 
 
 tell = Teller()
+
+
+def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:
+    tell.as_json = tell.as_json or value
+
+
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_wants,
+    help="Write every line of the standard error as JSON, for programs.",
+)
+"""The option of every command; what a command reads from a file counts too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli.errors import tell
 from usp.cli.output.text import printable
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_FORMAT = "%(levelname)s:%(name)s:%(message)s"
 
 
 class _Formatter(logging.Formatter):
@@ -25,21 +28,31 @@ class _Formatter(logging.Formatter):
         return "\n".join(printable(line) for line in super().format(record).split("\n"))
 
 
+class _JsonFormatter(logging.Formatter):
+    """Makes a line of JSON of each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {"level": record.levelname, "logger": record.name, "log": super().format(record)}
+        return json.dumps(told, ensure_ascii=True)
+
+
 @contextmanager
 def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
-    """Log warnings, with ``verbosity`` 1 and 2 also information and details.
+    """Log to a file, or with ``verbosity`` 1 and 2 to the console: information, and details.
 
-    They are appended to the file, if there is one; the console stays quiet then.
+    A file has warnings too, and the console stays quiet then. Without either nothing is logged: what
+    went wrong is told by the command itself, once.
     """
-    handler = _handler(log_file)
-    handler.setFormatter(_Formatter("%(levelname)s:%(name)s:%(message)s"))
+    handler = _handler(log_file, verbosity)
     root = logging.getLogger()
     before = root.level
+    logging.captureWarnings(capture=True)
     root.setLevel(_LEVELS[min(verbosity, len(_LEVELS) - 1)])
     root.addHandler(handler)
     try:
         yield
     finally:
+        logging.captureWarnings(capture=False)
         root.removeHandler(handler)
         root.setLevel(before)
         handler.close()
@@ -59,12 +72,18 @@ def no_logging() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _handler(log_file: Path | None) -> logging.Handler:
+def _handler(log_file: Path | None, verbosity: int) -> logging.Handler:
     if log_file is None:
-        return logging.StreamHandler(sys.stderr)
+        if not verbosity:
+            return logging.NullHandler()
+        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_JsonFormatter("%(message)s") if tell.as_json else _Formatter(_FORMAT))
+        return handler
     try:
-        return logging.FileHandler(log_file, encoding="utf-8")
+        handler = logging.FileHandler(log_file, encoding="utf-8")
     except OSError as error:
         raise click.BadParameter(
             f"cannot write to {str(log_file)!r}: {error.strerror}", param_hint="--log-file"
         ) from error
+    handler.setFormatter(_Formatter(_FORMAT))
+    return handler

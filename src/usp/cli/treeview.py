@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
+from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable, shown_below
 from usp.display import counted, size
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import how_many
+from usp.objects.problem import by_kind, how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
@@ -27,13 +28,15 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from usp.objects.page import SitemapPage
+    from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractSitemap
 
 _LONG = 12  # a run of more sitemaps of one kind is cut short,
 _FIRST = 6  # to so many at its beginning, and the last
+_MOST_ALIKE = 3  # problems of one kind that have a line each
 _DAY = len("2024-01-01")
 _ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -76,19 +79,23 @@ class _View:
     def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
         view = Tree(self._label(tree, printable))
         self._add(view, tree, depth)
+        shown = {node.failure for node in (tree, *tree.all_sitemaps())}
+        for failure in tree.failures():
+            if failure not in shown:  # of something that is nowhere in the tree
+                where = "" if failure.url == tree.url else f"{self._shown(failure.url)}: "
+                view.add(Text(f"failed: {where}{self._short(failure.brief)}", style="red"))
         return view
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
         if isinstance(sitemap, InvalidSitemap):
             word, style = ("failed", "red") if sitemap.failure else ("not followed", "dim")
-            view.add(Text(f"{word}: {self._short(sitemap.reason)}", style=style))
+            why = sitemap.failure.brief if sitemap.failure else sitemap.reason
+            view.add(Text(f"{word}: {self._short(why)}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
-            for problem in sitemap.problems:
-                cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
-                view.add(Text(f"problem: {self._short(str(problem))}{cost}", style="yellow"))
-        else:
-            for failure in sitemap.failures():
-                view.add(Text(f"incomplete: {self._short(failure.reason)}", style="yellow"))
+            for problem in _problems(sitemap.problems):
+                view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
+        elif sitemap.failure is not None:
+            view.add(Text(f"incomplete: {self._short(sitemap.failure.brief)}", style="yellow"))
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
             view.add(
@@ -146,7 +153,22 @@ class _View:
 
     def _short(self, text: str) -> str:
         """Leave scheme and host of the website out of a message."""
-        return printable(text.replace(self._homepage, "/"))
+        return printable(in_cli_words(text.replace(self._homepage, "/")))
+
+
+def _problems(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield a line for each problem; many of one kind share one, at the place of the first."""
+    many = {kind.message: kind for kind in by_kind(problems) if kind.times > _MOST_ALIKE}
+    for problem in problems:
+        kind = many.get(problem.message)
+        if kind is None:
+            cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
+            yield f"{problem}{cost}"
+        elif kind.first is problem:
+            cost = f" ({counted(kind.lost, 'entry')} lost)" if kind.lost else ""
+            first = "" if problem.line is None else f", first in line {problem.line}"
+            what = "" if problem.excerpt is None else f": {problem.excerpt!r}"
+            yield f"{kind.times:,} times: {kind.message}{first}{what}{cost}"
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:

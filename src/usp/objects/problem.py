@@ -79,6 +79,21 @@ class Failure:
     attempts: int = 0
     status: int | None = None
 
+    @property
+    def brief(self) -> str:
+        """The reason without the address, for who shows that beside it."""
+        text = self.reason
+        for words in _WITH_URL:
+            text = text.removeprefix(f"{words} {self.url}: ")
+        return text.replace(f"URL {self.url} is", "it is", 1).replace(f" for URL {self.url}", "", 1)
+
+
+_WITH_URL = (
+    "Unable to fetch sitemap from",
+    "No parsers support sitemap from",
+    "Unable to add sub-sitemap from URL",
+)
+
 
 class Problems:
     """Collects the problems of one document, in bounded memory.

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli import errors
 from usp.cli.crawling import read_limits
-from usp.cli.errors import FAILED
+from usp.cli.errors import FAILED, json_option, tell
 from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
@@ -127,9 +126,7 @@ _USUAL = FleetOptions()
     type=click.Path(dir_okay=False, path_type=Path),
     help="Append the log to this file.",
 )
-@click.option(
-    "--json", is_flag=True, expose_value=False, help="Write errors as JSON, for programs."
-)
+@json_option
 def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 
@@ -147,7 +144,7 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     """  # noqa: D301 - click knows the backspace
     run = _read_run(values)
     with (
-        _shown(quiet=quiet or errors.tell.as_json) as show,
+        _shown(quiet=quiet or tell.as_json) as show,
         logging_to(values["log_file"], values["verbose"]),
     ):
         try:
@@ -155,7 +152,7 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
         except (DatasetError, MissingExtraError, SiteListError) as error:
             raise click.ClickException(printable(str(error))) from error
     if not quiet:
-        click.echo(_summary(summary, output), err=True)
+        tell.line(_summary(summary, output), summary=summary)
     if summary["sites"] and summary["outcomes"].get("failed") == summary["sites"]:
         raise Exit(FAILED)
 

@@ -38,4 +38,4 @@ def command() -> None:
     console.print()
     console.print(summary(tree), soft_wrap=True)
     console.print(f"A report of it to look at: {report}", soft_wrap=True)
-    console.print("Next, a site of the real world: usp tree example.org", soft_wrap=True)
+    console.print("Next, a site of the real world: usp tree -p example.org", soft_wrap=True)

@@ -11,6 +11,7 @@ import rich_click as click
 from rich.table import Table
 
 from usp.cli.console import Output
+from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 from usp.display import counted, duration, size
 from usp.export.schema import MissingExtraError
@@ -114,4 +115,4 @@ def _cell(name: str, value: Any) -> str:
         return duration(value)
     if isinstance(value, int) and name != "year":
         return f"{value:,}"
-    return printable(str(value)).replace("[", r"\[")
+    return printable(in_cli_words(str(value), ())).replace("[", r"\[")

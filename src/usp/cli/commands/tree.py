@@ -8,7 +8,7 @@ import rich_click as click
 
 from usp.cli.address import Address, address
 from usp.cli.console import Output
-from usp.cli.crawling import Crawling, crawl_options, end_with
+from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
 from usp.cli.treeview import summary, tree_view
 
 
@@ -53,6 +53,8 @@ def command(
     """  # noqa: D301 - click knows the backspace
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
+        if tree.failures() and not tree.sub_sitemaps and not was_read(tree):
+            end_with(tree, start, strict=crawling.strict)  # there is nothing to draw
         view = tree_view(
             tree, everything=everything, depth=depth, count=not no_count, problems=problems
         )
@@ -63,4 +65,4 @@ def command(
         console.print()
         console.print(totals, soft_wrap=True)
     sys.stdout.flush()
-    end_with(tree, start, strict=crawling.strict)
+    end_with(tree, start, strict=crawling.strict, shown=depth is None)

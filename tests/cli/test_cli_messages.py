@@ -1,0 +1,230 @@
+"""What went wrong is told once, in words for people, with hints that can be followed."""
+
+import ast
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from cli_documents import urlset
+
+import usp
+from usp.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
+from usp.cli.commands import COMMANDS
+from usp.cli.hints import in_cli_words
+from usp.objects.problem import Failure
+from usp.objects.sitemap import InvalidSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.requests_client import RequestsWebClient
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+FETCHING = ["ls", "tree", "graph", "report"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def closed():
+    """The address of a port at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("command", FETCHING)
+def test_a_host_that_does_not_exist_is_told_in_one_line(run, command):
+    ended = run(command, "example.invalid")
+    assert ended.status == 1
+    (line,) = ended.err.splitlines()
+    assert line.startswith("usp: no such host: example.invalid")
+
+
+@pytest.mark.parametrize("command", FETCHING)
+def test_https_that_is_refused_suggests_http(run, command, closed):
+    (line,) = run(command, f"https://{closed}/").err.splitlines()
+    assert line == f"usp: connection refused by {closed}; try http://{closed}/"
+    (line,) = run(command, f"https://{closed}/sitemap.xml").err.splitlines()
+    assert line == f"usp: connection refused by {closed}; try http://{closed}/"
+
+
+@pytest.mark.parametrize("command", FETCHING)
+def test_each_failure_is_told_once(run, site, command):
+    ended = run(command, site)
+    told = ended.err + (ended.out if command == "tree" else "")
+    assert told.count("missing.xml") == 1
+    assert told.count("404") == 1
+    assert "WARNING" not in told
+    assert "Unable to fetch" not in told
+
+
+@pytest.mark.parametrize("command", FETCHING)
+def test_a_sitemap_that_is_not_there_is_told_in_one_line(run, site, command):
+    ended = run(command, f"{site}/gone.xml")
+    assert ended.status == 1
+    assert ended.err == f"usp: {site}/gone.xml: 404 Not Found\n"
+    if command == "tree":
+        assert ended.out == ""
+
+
+def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
+    site = serve({"/sitemap.xml": urlset("{site}/a")})
+    get = RequestsWebClient.get
+
+    def failing(client, url):
+        if url.endswith("/robots.txt"):
+            return WebClientErrorResponse("500 Internal Server Error", retryable=False)
+        return get(client, url)
+
+    monkeypatch.setattr(RequestsWebClient, "get", failing)
+    ended = run("tree", site)
+    assert "failed: /robots.txt: 500 Internal Server Error" in ended.out
+    assert ended.err == "usp: incomplete: 1 sitemap missing or incomplete\n"
+
+
+def test_what_is_not_drawn_is_told(run, site):
+    ended = run("tree", site, "--depth", "1")
+    assert ended.err == f"usp: incomplete: {site}/missing.xml: 404 Not Found\n"
+
+
+def test_the_reason_of_a_failure_without_its_address():
+    url = "http://h/a b.xml"
+    for reason, brief in (
+        (f"Unable to fetch sitemap from {url}: 404 Not Found", "404 Not Found"),
+        (f"No parsers support sitemap from {url}: it is an image", "it is an image"),
+        (
+            f"Unable to add sub-sitemap from URL {url}: URL {url} is not a HTTP(s) URL.",
+            "it is not a HTTP(s) URL.",
+        ),
+        ("something else", "something else"),
+    ):
+        assert Failure(url, reason).brief == brief
+
+
+# Problems -----------------------------------------------------------------------------------------
+
+
+def test_problems_of_one_kind_share_a_line(run, tmp_path):
+    entries = "".join(
+        f"<url>\n<loc>http://h/{number}</loc><lastmod>day {number}</lastmod></url>"
+        for number in range(600)
+    )
+    (tmp_path / "s.xml").write_text(
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}'
+        "<url><loc/></url></urlset>"
+    )
+    ended = run("tree", "s.xml", "-p")
+    problems = [line for line in ended.lines if "problem:" in line]
+    assert len(problems) == 2
+    assert "problem: 600 times: lastmod cannot be read, first in line 1: 'day 0'" in problems[0]
+    assert "601 problems" in ended.lines[-1]
+
+
+# JSON ---------------------------------------------------------------------------------------------
+
+
+def test_every_line_of_the_standard_error_is_json(run, site, closed):
+    wrong = f"https://{closed}/"
+    calls = [
+        *([command, site, *more] for command in FETCHING for more in ([], ["-q"], ["-v"], ["-vv"])),
+        *([command, wrong, "-q"] for command in FETCHING),
+        ["ls", site, "-f", "pages", "--since", "7d", "-q"],
+        ["ls", site, "-rk"],
+        ["ls", f"{site}/shop/tea.html"],
+        ["ls"],
+        ["ls", site, "--nonsense"],
+        ["nonsense"],
+        ["crawl"],
+        ["crawl", "no-such-file.txt", "-o", "dataset"],
+        ["stats", "no-such-dataset"],
+        ["ls", site, "--max", "tea=1"],
+    ]
+    for call in calls:
+        for argv in ([*call, "--json"], ["--json", *call]):
+            ended = run(*argv)
+            told = [json.loads(line) for line in ended.err.splitlines()]
+            assert all(isinstance(line, dict) for line in told)
+            if ended.status:
+                assert told[-1]["status"] == ended.status
+                assert told[-1]["error"]
+
+
+def test_a_file_and_the_environment_can_ask_for_json(run, site, tmp_path, monkeypatch):
+    def told():
+        return json.loads(run("ls", site).err)
+
+    monkeypatch.setenv("USP_JSON", "1")
+    assert told()["failures"][0]["reason"] == "404 Not Found"
+    monkeypatch.setenv("USP_JSON", "0")
+    assert run("ls", site).err.startswith("usp: ")
+    monkeypatch.delenv("USP_JSON")
+    (tmp_path / "usp.toml").write_text("json = true\n")
+    assert told()["failures"][0]["url"] == f"{site}/missing.xml"
+    (tmp_path / "usp.toml").unlink()
+    assert run("ls", site).err.startswith("usp: ")
+
+
+# Hints --------------------------------------------------------------------------------------------
+
+
+def options_of(command: str) -> set[str]:
+    return {option for parameter in COMMANDS[command].params for option in parameter.opts}
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+@pytest.mark.parametrize(
+    "advice",
+    [
+        *(raise_limit(name) for name in ("pages", "seconds", "document_bytes")),
+        *(allow_network(entry) for entry in ("10.0.0.1", "fe80::1", "intranet.example")),
+        BLOCKED,
+        UNTRUSTED,
+    ],
+)
+def test_hints_name_only_options_that_the_command_has(command, advice):
+    known = options_of(command)
+    said = in_cli_words(f"it failed ({advice})", known)
+    assert set(OPTION.findall(said)) <= known
+    assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", said)
+    assert said.startswith("it failed")
+
+
+def test_hints_name_the_options_there_are():
+    known = options_of("ls")
+    assert in_cli_words(raise_limit("pages"), known) == "raise it with --max pages=…"
+    assert (
+        in_cli_words(raise_limit("seconds"), options_of("crawl")) == "raise it with --site-seconds"
+    )
+    assert in_cli_words(allow_network("::1"), known) == "--allow-network ::1 permits it"
+    assert "--user-agent" in in_cli_words(BLOCKED, known)
+    assert "--per-host" in in_cli_words(BLOCKED, options_of("crawl"))
+
+
+def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypatch):
+    reason = f"Unable to fetch sitemap from http://h/s.xml: 403 Forbidden ({BLOCKED})"
+    monkeypatch.setattr(
+        "usp.cli.crawling.Crawling.tree", lambda *_, **__: InvalidSitemap("http://h/s.xml", reason)
+    )
+    for command in ("tree", "graph", "report"):
+        err = run(command, "http://h/s.xml").err
+        assert err.startswith(
+            "usp: http://h/s.xml: 403 Forbidden (the server turns robots away: try "
+        )
+        assert set(OPTION.findall(err)) <= options_of(command)
+
+
+def test_options_that_messages_name_exist():
+    """Every option in a text of the package is one of some command."""
+    known = {option for command in COMMANDS for option in options_of(command)}
+    known |= {"--help", "--version", "--json"}
+    for path in Path(usp.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named = set(OPTION.findall(node.value)) - _FOREIGN
+                assert named <= known, (path.name, named - known)
+
+
+_FOREIGN = {"--user-agent", "--ca-bundle", "--insecure", "--wait"}  # named only where they exist
