@@ -25,6 +25,7 @@ from export_trees import (
 )
 from hypothesis import HealthCheck, given, settings
 
+from profiles import examples
 from usp.export import MissingExtraError, write
 from usp.export.arrow import c_stream, reader, record_batches, to_arrow
 from usp.export.dates import iso_text, precision_of_text
@@ -35,7 +36,7 @@ from usp.objects.page import SitemapPage
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.selection import Selection
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(2000)))
 
 

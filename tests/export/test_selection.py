@@ -12,12 +12,13 @@ from export_trees import DATES, RICH, documents, plain_entry, tree_of, trees, ur
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
 from usp.selection import Selection
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 DAYS = urlset(*(plain_entry(n, f"2024-05-{n:02}") for n in range(1, 31)), plain_entry(99))
 

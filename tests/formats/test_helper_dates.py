@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.exceptions import SitemapException
 from usp.helpers import parse_iso8601_date, parse_rfc2822_date
 
@@ -121,7 +122,7 @@ def test_what_email_writes_is_read_back(date):
     assert parse_rfc2822_date(format_datetime(date)) == date.replace(microsecond=0)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.text(min_size=1) | st.from_regex(r"[0-9A-Za-z:/., +-]{1,30}", fullmatch=True))
 def test_no_text_raises(text):
     date = parse_iso8601_date(text)
