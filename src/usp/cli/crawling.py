@@ -68,8 +68,8 @@ class Crawling:
     use_robots: bool = True
     use_known_paths: bool = True
     user_agent: str | None = None
-    headers: tuple[tuple[str, str], ...] = ()
-    proxy: str | None = None
+    headers: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
+    proxy: str | None = dataclasses.field(default=None, repr=False)
     timeout: float | None = None
     concurrency: int = DEFAULT_CONCURRENCY
     quiet: bool = False
@@ -113,7 +113,7 @@ class Crawling:
             return tree_of(start.path, self.limits)
         if start.is_sitemap:
             return sitemap_tree_for_sitemap(
-                start.url,
+                start.start,
                 self.client(),
                 limits=self.limits,
                 crawl_delay=self.crawl_delay,
@@ -121,7 +121,7 @@ class Crawling:
                 on_event=on_event,
             )
         return sitemap_tree_for_homepage(
-            start.url,
+            start.start,
             self.client(),
             use_robots=self.use_robots if use_robots is None else use_robots,
             use_known_paths=self.use_known_paths if use_known_paths is None else use_known_paths,
@@ -139,7 +139,7 @@ class Crawling:
     ) -> Generator[SitemapPage, None, None]:
         """Give the pages of a website while they come in."""
         return stream.pages(
-            start.url,
+            start.start,
             self.client(),
             use_robots=self.use_robots,
             use_known_paths=self.use_known_paths,
