@@ -59,7 +59,7 @@ READABLE = {
 UNREADABLE = [
     *("2021-13-01", "2021-02-30", "2021-06-07T25:00:00Z", "2021-06-07T08:61:00Z", "2021-00-00"),
     *("0000-00-00", "0000-00-00 00:00:00", "0000", "-0001-11-30T00:00:00+00:00", "20211301"),
-    *("2021-06-07T08:09:10Z[UTC]", "2021-06-07T08:09:10+99:00", "1700000000", "1700000000000"),
+    *("2021-06-07T08:09:10+99:00", "1700000000", "1700000000000"),
     *(
         "Thu, 31 Feb 2017 12:34:51 GMT",
         "yesterday",
@@ -110,7 +110,7 @@ ZONES = st.none() | st.timedeltas(-timedelta(hours=14), timedelta(hours=14)).map
 
 
 @settings(deadline=None)
-@given(st.datetimes(timezones=ZONES))
+@given(st.datetimes(min_value=datetime(2, 1, 1), timezones=ZONES))  # noqa: DTZ001
 def test_what_isoformat_writes_is_read_back(date):
     read = parse_iso8601_date(date.isoformat())
     assert (read, read.utcoffset()) == (date, date.utcoffset())
