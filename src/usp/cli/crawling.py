@@ -193,7 +193,7 @@ _OPTIONS = [
         multiple=True,
         envvar="USP_MAX",
         metavar="NAME=VALUE",
-        help="Set a limit, for example pages=1000, seconds=60, document_bytes=10MB, depth=3; "
+        help="Set a limit, for example pages=1000, seconds=60, document_bytes=10MiB, depth=3; "
         f"'none' lifts one. Names: {_LIMITS}.",
     ),
     click.option(
@@ -279,7 +279,7 @@ def _read_number(name: str, text: str) -> float | None:
     unit = _UNITS.get(match[2].lower()) if match else None
     if match is None or unit is None:
         raise click.BadParameter(
-            f"{text!r} is no value for {name}; write for example {name}=1000, {name}=10MB or "
+            f"{text!r} is no value for {name}; write for example {name}=1000, {name}=10MiB or "
             f"{name}=none",
             param_hint="--max",
         )

@@ -187,7 +187,7 @@ def _contents(sitemap: AbstractSitemap) -> str:
             counts["page"] += len(block.urls)
             span = dates.add_texts(texts.get("lastmod", ()))
         else:
-            pages = block.pages()
+            pages = list(block.pages())
             for page in pages:
                 counts.update(_parts(page))
             span = dates.add_dates(page.last_modified for page in pages)
