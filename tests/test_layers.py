@@ -22,11 +22,11 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["selection"],
     ["objects"],
     [
-        "dates",
         "helpers",
         "exceptions",
         "limits",
         "display",
+        "excerpts",
         "names",
         "beside",
         "shortage",

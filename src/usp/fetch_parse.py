@@ -9,11 +9,12 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from usp.crawl.addresses import refuse, unique
+from usp.crawl.addresses import refuse
 from usp.crawl.build import document_node, node_for
 from usp.crawl.choice import Choice
 from usp.crawl.clients import prepared
-from usp.crawl.fetch import FirstLook, Received
+from usp.crawl.fetch import Received
+from usp.crawl.look import FirstLook, left_out_problem
 from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan
 from usp.crawl.threads import ThreadDriver
@@ -270,7 +271,8 @@ def parse_document(
             glance=limits.pages is None,
             fast=True,
             limits=limits,
-        )
+        ),
+        limits,
     )
     for chunk in chunks:
         writer.write(chunk)
@@ -284,17 +286,22 @@ def parse_document(
     exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
     children: list[AbstractSitemap] = [
         InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
-        for child in unique(look.children)
+        for child in look.children
     ]
     missing = look.unfinished
     most = limits.pages if limits.pages is not None and (look.pages or 0) > limits.pages else None
     if most is not None:
         missing = missing or limits.reached("pages")
+    problems = []
+    if look.left_out is not None:
+        problems.append(left_out_problem(look.left_out, "sitemaps"))
+        missing = missing or problems[0].message
     return document_node(
         Received(writer.finish(exchange), look),
         children,
         url=node_url,
         base=url,
+        problems=problems,
         failure=Failure(node_url, missing) if missing else None,
         limits=limits,
         most=most,

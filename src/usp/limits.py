@@ -8,6 +8,7 @@ from usp.advice import raise_limit
 
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
+_URLS = 4096  # of the greatest length, in one index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,18 @@ class Limits:
             number = isinstance(value, int if whole else int | float)
             if isinstance(value, bool) or not number or not value >= 0:
                 raise ValueError(f"the limit {field.name} is {kind} from 0 on, or None: {value!r}")
+
+    def too_long(self, url: str) -> bool:
+        """Return whether a URL is longer than allowed."""
+        return self.url_length is not None and len(url) > self.url_length
+
+    @property
+    def url_text(self) -> int | None:
+        """How many characters the URLs in one index may have together; a tree twice that.
+
+        A few bytes on the wire make a long URL: compressed, or relative to a long base.
+        """
+        return None if self.url_length is None else _URLS * self.url_length
 
     def reached(self, name: str) -> str:
         """Say that a limit is reached, and how it is raised."""

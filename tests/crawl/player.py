@@ -9,7 +9,8 @@ from typing import Any
 from usp.crawl.build import node_for
 from usp.crawl.crawl import Crawl
 from usp.crawl.events import Event
-from usp.crawl.fetch import Failed, Fetch, Look, Received
+from usp.crawl.fetch import Failed, Fetch, Received
+from usp.crawl.look import Look
 from usp.crawl.places import Place
 from usp.formats.parser import ChildEntry
 from usp.objects.sitemap import (

@@ -9,7 +9,8 @@ import pytest
 from player import World, error, index, pages, received, url
 
 from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Fetch, Look
+from usp.crawl.fetch import Fetch
+from usp.crawl.look import Look
 from usp.formats.document import Role
 from usp.formats.parser import ChildEntry
 from usp.formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser

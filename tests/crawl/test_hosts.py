@@ -9,8 +9,9 @@ from player import World, error, index, pages, play, received, url
 
 from usp.crawl.build import node_for
 from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Failed, Look
+from usp.crawl.fetch import Failed
 from usp.crawl.hosts import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
+from usp.crawl.look import Look
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 

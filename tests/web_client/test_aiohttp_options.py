@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import sys
 import threading
+import time
 import warnings
 
 import aiohttp
@@ -215,11 +216,12 @@ def test_a_timeout_is_kept(serve):
 
     async def fetch():
         client = AiohttpWebClient(timeout=(5, 0.1))
-        response = await client.get(site.url("/x"))
+        started = time.monotonic()
+        await client.get(site.url("/x"))
         await client.close()
-        return response
+        return time.monotonic() - started
 
-    assert asyncio.run(fetch()).silent  # while the server still holds its answer back
+    assert asyncio.run(fetch()) < 3
     gate.set()
 
 

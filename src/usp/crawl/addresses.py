@@ -11,14 +11,14 @@ from usp.urls import BadUrl, read_url, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.formats.parser import ChildEntry
-
 
 def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAULT) -> str | None:
     """Say why a sitemap is not even asked for, if it is not."""
     refusal = refuse_address(url)
     if refusal:
         return refusal
+    if limits.too_long(url):
+        return f"URL {shown(url)} is too long: {limits.reached('url_length')}."
     if recurs(url, parents):
         return f"Recursion detected in URL {url} with parent URLs {listed(parents)}."
     if limits.depth is not None and level > limits.depth:
@@ -46,14 +46,6 @@ def refuse_address(url: str) -> str | None:
 def listed(urls: Iterable[str]) -> str:
     """Give URLs in one line, in order."""
     return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
-
-
-def unique(children: Iterable[ChildEntry]) -> list[ChildEntry]:
-    """Leave out what the same index declares again."""
-    first: dict[str, ChildEntry] = {}
-    for child in children:
-        first.setdefault(child.loc, child)
-    return list(first.values())
 
 
 def origin_of(url: str) -> str:

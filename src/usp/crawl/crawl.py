@@ -10,18 +10,11 @@ from __future__ import annotations
 
 import logging
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp.crawl.addresses import (
-    host_of,
-    listed,
-    origin_of,
-    recurs,
-    refuse,
-    refuse_address,
-    unique,
-)
+from usp.crawl.addresses import host_of, listed, origin_of, recurs, refuse, refuse_address
 from usp.crawl.clients import ClientMistake
 from usp.crawl.events import (
     Event,
@@ -37,12 +30,12 @@ from usp.crawl.fetch import (
     Failed,
     Fetch,
     HostGivenUp,
-    Look,
     NotFetched,
     Received,
     not_wanted,
 )
 from usp.crawl.hosts import Hosts
+from usp.crawl.look import LeftOut, left_out_problem
 from usp.crawl.pages import StoredPages
 from usp.crawl.places import Doc, Place
 from usp.crawl.queue import Queue
@@ -56,9 +49,9 @@ from usp.crawl.retry import (
     log_failure,
 )
 from usp.exceptions import LocalShortageError
+from usp.excerpts import excerpt
 from usp.formats.document import Role
 from usp.limits import DEFAULT, Limits
-from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 from usp.urls import read_url
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -68,10 +61,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp.crawl.choice import Choice
+    from usp.crawl.look import Look
     from usp.formats.parser import ChildEntry
     from usp.urls import HttpUrl, Login
 
 log = logging.getLogger(__name__)
+
+_INDEXES = 2  # of which each declares as many URLs as one may
 
 
 class Crawl:
@@ -115,6 +111,7 @@ class Crawl:
         self._ends_at: float | None = None
         self._short_since: float | None = None  # of something on this machine
         self._pages = 0
+        self._url_text = 0  # characters of the URLs that indexes declare
         self._walk: Iterator[Place] | None = None
         self._pumping = False
         self.awaited: Place | None = None
@@ -355,6 +352,7 @@ class Crawl:
         return events
 
     def _settle(self, doc: Doc, result: Received | Failed) -> None:
+        result = self._bounded(result)
         doc.result = result
         doc.arrival = None
         if self._crawl_delay and doc.role is Role.ROBOTS:
@@ -367,6 +365,17 @@ class Crawl:
             if not self._choice:
                 self._fetch_ahead(doc, result)
         self._pump()
+
+    def _bounded(self, result: Received | Failed) -> Received | Failed:
+        """Return a result without its children if the URLs of the tree would become too many."""
+        most = self.limits.url_text
+        if isinstance(result, Failed) or most is None:
+            return result
+        self._url_text += sum(len(child.loc) for child in result.look.children)
+        if self._url_text <= _INDEXES * most:
+            return result
+        look = result.look.without_children(self.limits.reached("url_length"))
+        return replace(result, look=look)
 
     def _tell(self, doc: Doc, result: Received) -> None:
         exchange, look = result.document.exchange, result.look
@@ -392,7 +401,7 @@ class Crawl:
         if not _below(doc.level, self.limits.depth):
             return
         parent_url = result.document.exchange.final_url
-        for at, child in enumerate(unique(result.look.children)):
+        for at, child in enumerate(result.look.children):
             if not _below(self._declared, self.limits.sitemaps):
                 return
             if refuse_address(child.loc):
@@ -453,7 +462,8 @@ class Crawl:
             self.settled.append(place)
 
     def _settle_place(self, place: Place) -> None:
-        place.reason = place.reason or self._reason(place)
+        reason = place.reason or self._reason(place)
+        place.reason = reason and excerpt(reason)
         is_top = self.top_of(place) is place and not place.is_homepage
         if is_top and not self.holds(place):  # asked about every one of them, in order
             return
@@ -503,19 +513,21 @@ class Crawl:
 
     @staticmethod
     def _leave_out(place: Place, count: int, what: str, reason: str) -> None:
-        place.left_out = f"{count:,} of its {what} left out: {reason}"
-        place.problems.append(Problem(place.left_out, lost=count))
+        problem = left_out_problem(LeftOut(count, reason), what)
+        place.left_out = problem.message
+        place.problems.append(problem)
 
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}
-        children = unique(result.look.children)
+        children = list(result.look.children)
         if self._choice and not place.is_homepage and self.ending is None:
             children = self._choice.of(children, place.level, parents)
         most = self.limits.sitemaps
         room = len(children) if most is None else max(0, most - self._places)
-        if room < len(children):
-            reason = self.limits.reached("sitemaps")
-            self._leave_out(place, len(children) - room, "sitemaps", reason)
+        left_out = result.look.left_out or LeftOut(0, self.limits.reached("sitemaps"))
+        missing = left_out.count + max(0, len(children) - room)
+        if missing:
+            self._leave_out(place, missing, "sitemaps", left_out.reason)
         # All at once: an interrupt must not leave a half of them.
         place.children = [
             self._child(place, child, parents, (*place.position, at))
@@ -531,7 +543,7 @@ class Crawl:
         refusal = refuse(url, level, parents, self.limits)
         if refusal:
             place.recurs = recurs(url, parents)
-            place.reason = f"Unable to add sub-sitemap from URL {url}: {refusal}"
+            place.reason = excerpt(f"Unable to add sub-sitemap from URL {url}: {refusal}")
         elif not parent.is_homepage or not self.declared(url):
             place.doc = self._document(
                 url, Role.SITEMAP, position, level, parent_url=parent.final_url

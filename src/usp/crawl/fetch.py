@@ -9,12 +9,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from usp.crawl.clients import ClientMistake, newer, sorted_out
-from usp.crawl.pages import UniquePages, parser_for
+from usp.crawl.look import FirstLook
+from usp.crawl.pages import parser_for
+from usp.excerpts import excerpt
 from usp.formats.document import Role
-from usp.formats.parser import ChildEntry
 from usp.limits import DEFAULT
-from usp.objects.problem import Problem
-from usp.objects.sitemap import AbstractPagesSitemap
 from usp.shortage import shortage_of
 from usp.store import Exchange, SpoolFull
 from usp.urls import with_login, without_login
@@ -29,10 +28,8 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from usp.formats.document import DocumentParser
-    from usp.formats.parser import Entry
+    from usp.crawl.look import Look
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractIndexSitemap
     from usp.store import Document, Store, Writer
     from usp.urls import Login
     from usp.web_client.abstract_client import AbstractWebClient
@@ -60,27 +57,6 @@ class Fetch:
     def without_secrets(self, message: str) -> str:
         """Return what a client says, without the login."""
         return message if self.login is None else self.login.hidden_in(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What the first look at a document showed.
-
-    ``kind`` is the class of its node, None if it is no sitemap; ``refusal`` then says why.
-    ``pages_at`` is where among the children of an index the first stray page stands; ``broken`` says
-    why the transfer ended too early, if it did, and ``unfinished`` why the rest of the document was not
-    read, whatever the reason. ``pages`` counts its pages, if somebody wanted to know.
-    """
-
-    kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
-    refusal: str | None = None
-    children: tuple[ChildEntry, ...] = ()
-    pages_at: int | None = None
-    problems: tuple[Problem, ...] = ()
-    broken: str | None = None
-    unfinished: str | None = None
-    crawl_delay: float | None = None
-    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,61 +92,6 @@ class BadBody(Exception):  # noqa: N818 - says what happened
     def __init__(self, exception: Exception) -> None:
         super().__init__(str(exception))
         self.exception = exception
-
-
-class FirstLook:
-    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``.
-
-    Pages are counted if they are read: by a parser that does more than glance at them.
-    """
-
-    def __init__(self, parser: DocumentParser) -> None:
-        self.parser = parser
-        self._children: list[ChildEntry] = []
-        self._pages_at: int | None = None
-        self._pages = UniquePages()
-        self._count = 0
-
-    @property
-    def has_pages(self) -> bool:
-        """Whether the document is known to be a page sitemap."""
-        parser = self.parser.parser
-        return parser is not None and issubclass(parser.sitemap_class, AbstractPagesSitemap)
-
-    def feed(self, chunk: bytes) -> bool:
-        """Read on; False if the rest is of no use."""
-        self._sort(self.parser.feed(chunk))
-        return self.parser.refusal is None
-
-    def _sort(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if isinstance(entry, ChildEntry):
-                self._children.append(entry)
-                continue
-            if self._pages_at is None and not self.has_pages:
-                self._pages_at = len({child.loc for child in self._children})
-            self._count += sum(1 for _ in self._pages.of(entry))
-
-    def close(self, broken: str | None = None, ended: str | None = None) -> Look:
-        """Say what the document is; ``broken`` or ``ended`` by us is why it may not be whole."""
-        self._sort(self.parser.close(ended or broken))
-        parser = self.parser.parser
-        problems = self.parser.problems.listed()
-        if ended is not None:
-            problems.insert(0, Problem(f"the transfer was ended: {ended}"))
-        elif broken is not None:
-            problems.insert(0, Problem(f"the transfer broke off: {broken}"))
-        return Look(
-            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
-            refusal=self.parser.refusal,
-            children=tuple(self._children),
-            pages_at=self._pages_at,
-            problems=tuple(problems),
-            broken=broken if ended is None else None,
-            unfinished=ended or broken or self.parser.problems.unfinished,
-            crawl_delay=getattr(parser, "crawl_delay", None),
-            pages=self._count,
-        )
 
 
 class Arrival:
@@ -223,9 +144,12 @@ class Reception:
         self._order = order
         self._limits = limits
         self._ended: str | None = None
-        content_type = _text(response.header("Content-Type"))
-        content_encoding = _text(response.header("Content-Encoding"))
+        content_type = excerpt(_text(response.header("Content-Type")) or "") or None
+        content_encoding = excerpt(_text(response.header("Content-Encoding")) or "") or None
         final_url = _text(response.url()) or order.url
+        if limits.too_long(final_url):
+            final_url = order.url
+            self._ended = f"it redirects to a URL that is too long: {limits.reached('url_length')}"
         self._exchange = Exchange(
             url=order.url,
             final_url=without_login(final_url),
@@ -247,12 +171,14 @@ class Reception:
             fast=True,
             limits=limits,
         )
-        self._look = FirstLook(parser)
+        self._look = FirstLook(parser, limits)
         self._writer = store.writer()
         self._arrival: Arrival | None = None
 
     def take(self, chunk: bytes) -> bool:
-        """Take a chunk; False if the rest need not be received."""
+        """Take a chunk; return False if the rest need not be received."""
+        if self._ended is not None:
+            return False
         most = self._limits.document_bytes
         if most is not None and self._writer.size + len(chunk) > most:
             chunk = chunk[: most - self._writer.size]
@@ -289,6 +215,7 @@ class Reception:
         """Say what came; ``broken`` is why the body ended too early, if it did."""
         if broken is not None and broken in map(self._limits.reached, _SEEN_BY_CLIENTS):
             self._ended = self._ended or broken
+        broken = broken and excerpt(broken)
         look = self._look.close(broken, self._ended)
         if self._ended is not None and look.kind is None:
             self._writer.discard()

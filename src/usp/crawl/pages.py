@@ -47,25 +47,25 @@ _BLOCK = 1000  # pages that came one by one
 
 
 class UniquePages:
-    """Gives the pages of entries: the first declaration of a URL counts."""
+    """Gives the pages of entries: the first declaration of a URL counts.
 
-    def __init__(self) -> None:
+    Pages whose URL has more than ``longest`` characters are left out.
+    """
+
+    def __init__(self, longest: int | None = None) -> None:
         self._seen: set[str] = set()
+        self._longest = longest
 
     def of(self, entry: Entry) -> Iterable[SitemapPage]:
         """Give the pages of an entry that no entry before it had."""
-        seen = self._seen
         if isinstance(entry, ChildEntry):
             return ()
         if isinstance(entry, PageEntry):
             page = entry.page()
-            if page is None or page.url in seen:
-                return ()
-            seen.add(page.url)
-            return (page,)
+            return (page,) if page is not None and self._is_new(page.url) else ()
         if self._add(entry.urls):
             return entry.pages()
-        return [page for page in entry.pages() if page.url not in seen and not seen.add(page.url)]  # type: ignore[func-returns-value]
+        return [page for page in entry.pages() if self._is_new(page.url)]
 
     def block(self, entry: Entry) -> PageBlock:
         """Give the same pages as a block."""
@@ -73,9 +73,22 @@ class UniquePages:
             return entry
         return PageList(list(self.of(entry)))
 
+    def _is_too_long(self, url: str) -> bool:
+        return self._longest is not None and len(url) > self._longest
+
+    def _is_new(self, url: str) -> bool:
+        """Remember one URL; return False if it is known, or too long."""
+        if url in self._seen or self._is_too_long(url):
+            return False
+        self._seen.add(url)
+        return True
+
     def _add(self, urls: list[str]) -> bool:
-        """Remember URLs, all at once; False, and nothing done, if one of them is not new."""
+        """Remember URLs, all at once; False, and nothing done, if one is known or too long."""
         seen = self._seen
+        longest = self._longest
+        if longest is not None and max(map(len, urls), default=0) > longest:
+            return False
         if not seen.isdisjoint(urls):
             return False
         before = len(seen)
@@ -102,7 +115,7 @@ class PageReader:
         self._parser = parser_for(
             base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
         )
-        self._pages = (given or UniquePages()).of
+        self._pages = (given or UniquePages(limits.url_length)).of
 
     def feed(self, chunk: bytes) -> Iterator[SitemapPage]:
         """Give the pages that are complete so far."""
@@ -136,7 +149,7 @@ class StoredPages:
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Read the pages; the first declaration of a URL counts."""
-        return self.unless(UniquePages())
+        return self.unless(UniquePages(self._limits.url_length))
 
     def unless(self, given: UniquePages) -> Iterator[SitemapPage]:
         """Read the pages but for those that were given already."""
@@ -160,7 +173,7 @@ class StoredPages:
             yield block
 
     def _all_blocks(self) -> Iterator[PageBlock]:
-        unique = UniquePages()
+        unique = UniquePages(self._limits.url_length)
         single: list[SitemapPage] = []
         for entry in self._entries(self._parser(fast=True)):
             if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
@@ -182,7 +195,9 @@ class StoredPages:
         parser = self._parser(fast=False)
         for entry in self._entries(parser):
             if isinstance(entry, PageEntry):
-                entry.page(partial(_note, parser.problems, entry.line))
+                page = entry.page(partial(_note, parser.problems, entry.line))
+                if page is not None and self._limits.too_long(page.url):
+                    note_length(parser.problems, self._limits, page.url, entry.line)
         return parser.problems.listed()
 
     def _parser(self, *, fast: bool) -> DocumentParser:
@@ -199,6 +214,11 @@ class StoredPages:
         for chunk in self._document.chunks():
             yield from parser.feed(chunk)
         yield from parser.close(self._document.exchange.broken)
+
+
+def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
+    """Note a URL that is too long, and so is neither a page nor a child sitemap."""
+    problems.add(f"a URL is too long: {limits.reached('url_length')}", line, url, lost=1)
 
 
 def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:

@@ -121,7 +121,7 @@ class _Growing:
         self._place = place
         self._limits = limits
         self._url = place.final_url
-        self._given = UniquePages()
+        self._given = UniquePages(limits.url_length)
         self._reader = PageReader(self._url, arrival.exchange, limits, self._given)
         self._position = 0
 

@@ -16,7 +16,7 @@ from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from usp.limits import Limits
 
@@ -91,28 +91,26 @@ class Decoder:
 
     def feed(self, data: bytes) -> str:
         """Give the text that is complete so far."""
-        return "".join(self.texts(data))
-
-    def texts(self, data: bytes) -> Iterator[str]:
-        """Yield the same text in bounded pieces, each decoded when the one before it was read."""
         return self._decode(self._unpacker.feed(data))
 
     def close(self) -> str:
         """Give the rest of the text."""
-        text = "".join(self._decode(self._unpacker.close()))
+        text = self._decode(self._unpacker.close())
         if self._text is None:
             text += self._start()
         assert self._text is not None
         return text + self._text.decode(b"", final=True)
 
-    def _decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
+    def _decode(self, pieces: Iterable[bytes]) -> str:
+        out = []
         for piece in pieces:
             if self._text is not None:
-                yield self._text.decode(piece)
+                out.append(self._text.decode(piece))
                 continue
             self._head += piece
             if len(self._head) >= _HEAD:
-                yield self._start()
+                out.append(self._start())
+        return "".join(out)
 
     def _start(self) -> str:
         head, self._head = self._head, b""

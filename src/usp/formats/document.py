@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from usp.formats.decode import Decoder
 from usp.formats.homepage import HomepageLinksParser
 from usp.formats.html import CHALLENGE, html_refusal, is_challenge
-from usp.formats.parser import pieces
 from usp.formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser, has_url
@@ -92,6 +91,7 @@ class DocumentParser:
         self.parser: AbstractSitemapParser | None = None
         self.refusal: str | None = None
         self._role = role
+        self._url_length = limits.url_length
         self._decoder = Decoder(
             content_type=content_type,
             content_encoding=content_encoding,
@@ -116,15 +116,14 @@ class DocumentParser:
         """Give the entries that are complete so far."""
         if self.refusal:
             return ()
-        return self._read_pieces(self._decoder.texts(data))
+        return self._read(self._decoder.feed(data), final=False)
 
     def close(self, unfinished: str | None = None) -> Iterable[Entry]:
         """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        entries = self._read_pieces([self._decoder.close()])
-        entries.extend(self._read("", final=True))
+        entries = list(self._read(self._decoder.close(), final=True))
         if self._glances:
             self._check_end()
         elif self.parser is not None:
@@ -139,20 +138,8 @@ class DocumentParser:
             and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         )
 
-    def _read_pieces(self, texts: Iterable[str]) -> list[Entry]:
-        """Read texts piece by piece, however long they are, until the document is refused."""
-        entries: list[Entry] = []
-        for text in texts:
-            for piece in pieces(text):
-                entries.extend(self._read(piece, final=False))
-                if self.refusal:
-                    return entries
-        return entries
-
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.parser is None and self._xml is None:
-            if self.refusal:
-                return ()
             self._head.append(text)
             self._missing -= len(text)
             if self._missing > 0 and not final:
@@ -210,8 +197,13 @@ class DocumentParser:
                 return False
             self.refusal = html_refusal(start)
         else:
-            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+            self._xml = self._xml_parser()
         return True
+
+    def _xml_parser(self) -> XMLSitemapParser:
+        parser = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+        parser.url_length = self._url_length
+        return parser
 
     def _tell_text(self, start: str) -> None:
         """Decide what a document is that does not begin as XML does, or need not be XML."""
@@ -219,7 +211,7 @@ class DocumentParser:
             return
         root = _ROOT.search(start)
         if start.startswith("<") or (root and not has_url(start[: root.start()])):
-            self._xml = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+            self._xml = self._xml_parser()
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
             self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
         elif not start:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from urllib.parse import urljoin
 
 from usp.helpers import is_http_url
+from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
@@ -63,16 +64,6 @@ Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
 """What parsers give."""
 
 
-MAX_PIECE = 256 * 1024
-"""Parsers read so many characters at a time, however many are handed in."""
-
-
-def pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that a parser reads at a time."""
-    for at in range(0, len(text), MAX_PIECE):
-        yield text[at : at + MAX_PIECE]
-
-
 class AbstractSitemapParser(abc.ABC):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
@@ -83,6 +74,9 @@ class AbstractSitemapParser(abc.ABC):
 
     sitemap_class: ClassVar[type[AbstractIndexSitemap | AbstractPagesSitemap]]
     """The node of the tree that a document of this kind becomes."""
+
+    url_length: int | None = DEFAULT.url_length
+    """How long the base of relative addresses may become: it is put in front of every one of them."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from usp.excerpts import excerpt
 from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
 from usp.formats.index import IndexXMLSitemapParser
 from usp.formats.parser import AbstractSitemapParser
@@ -55,7 +56,6 @@ class XMLSitemapParser(AbstractSitemapParser):
         self.refusal: str | None = None
         self._before = Problems()  # what is wrong before the root; of interest if there is one
         self._scanner = Scanner(self, self._before)
-        self._scanner.before_root = True
         self._stray = False
 
     def feed(self, text: str) -> list[Entry]:
@@ -84,7 +84,7 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def refuse(self, reason: str) -> None:
         """Decide that the document is no sitemap; the first reason counts."""
-        self.refusal = self.refusal or reason
+        self.refusal = self.refusal or excerpt(reason)
 
     # What the scanner tells until the root is known ----------------------------------------------
 
@@ -115,8 +115,8 @@ class XMLSitemapParser(AbstractSitemapParser):
             log.warning("%s: <%s> is not in the sitemap namespace", self.url or "a document", name)
         self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
-        self._scanner.before_root = False
         self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
+        self.concrete.url_length = self.url_length
         self._scanner.handler = self.concrete
         self.concrete.start(name, attributes, empty)
 

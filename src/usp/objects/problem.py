@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from usp.excerpts import excerpt as cut
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -32,6 +34,12 @@ class Problem:
     excerpt: str | None = None
     lost: int = 0
     times: int = 1
+
+    def __post_init__(self) -> None:
+        """Keep texts of a bounded length: most of them quote what a website has sent."""
+        object.__setattr__(self, "message", cut(self.message))
+        if self.excerpt is not None:
+            object.__setattr__(self, "excerpt", cut(self.excerpt, _MAX_EXCERPT))
 
     def __str__(self) -> str:
         """Return the problem on one line, as a log or a terminal shows it."""
@@ -79,6 +87,10 @@ class Failure:
     attempts: int = 0
     status: int | None = None
 
+    def __post_init__(self) -> None:
+        """Keep a reason of a bounded length."""
+        object.__setattr__(self, "reason", cut(self.reason))
+
     @property
     def brief(self) -> str:
         """The reason without the address, for who shows that beside it."""
@@ -113,10 +125,12 @@ class Problems:
     ) -> None:
         """Note a problem; its excerpt is cut to a readable length."""
         if len(self._kept) >= MAX_PROBLEMS:
-            self._count(message, lost)
+            message = cut(message)
+            if message not in self._more and len(self._more) >= _MAX_KINDS:
+                message = "other problems"
+            times, cost = self._more.get(message, (0, 0))
+            self._more[message] = times + 1, cost + lost
             return
-        if excerpt is not None and len(excerpt) > _MAX_EXCERPT:
-            excerpt = excerpt[:_MAX_EXCERPT] + "…"
         self._kept.append(Problem(message, line, excerpt, lost))
 
     def add_all(self, problems: Iterable[Problem]) -> None:
@@ -128,17 +142,8 @@ class Problems:
 
     def end(self, message: str, line: int | None = None, lost: int = 0) -> None:
         """Note what kept the rest of the document from being read."""
-        self.unfinished = self.unfinished or message
-        if len(self._kept) >= MAX_PROBLEMS:  # this one is kept, whatever else there is
-            dropped = self._kept.pop()
-            self._count(dropped.message, dropped.lost)
+        self.unfinished = self.unfinished or cut(message)
         self.add(message, line, lost=lost)
-
-    def _count(self, message: str, lost: int) -> None:
-        if message not in self._more and len(self._more) >= _MAX_KINDS:
-            message = "other problems"
-        times, cost = self._more.get(message, (0, 0))
-        self._more[message] = times + 1, cost + lost
 
     def listed(self) -> list[Problem]:
         """Return all problems so far, by line; the last ones count those that were not kept."""

@@ -124,7 +124,6 @@ class Summary:
     duplicates: Duplicates
     problems: ProblemList
     failures: list[Failure]
-    failure_reasons: Spread
     fetches: list[Fetch] | None
     probes: list[Fetch]
 

@@ -14,6 +14,8 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from usp.excerpts import excerpt
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -114,7 +116,7 @@ class WebClientErrorResponse(AbstractWebClientResponse):
 
     def __init__(self, message: str, retryable: bool) -> None:
         super().__init__()
-        self._message = message
+        self._message = excerpt(message)
         self._retryable = retryable
 
     def message(self) -> str:

@@ -6,10 +6,12 @@ import abc
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
-from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.formats.xml.parser import MAX_NAME, AbstractXMLSitemapParser
 
 if TYPE_CHECKING:
     from usp.formats.parser import Entry
+
+_MAX_PREFIXES = 50
 
 
 class TwoLaneParser(AbstractXMLSitemapParser):
@@ -31,18 +33,16 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         self._learned = False  # whether the way in which entries are written is known
         self._held = ""  # text that the fast lane waits to see the end of
 
-    def _feed(self, text: str) -> list[Entry]:
+    def feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far: by the fast lane where it can be taken."""
         if self._tags is None:
             return self._scan(text)
         if not self._at_rest():
             return self._return_to_rest(text, self._tags)
-        searched = max(0, len(self._held) - len(self._tags.end))
         block = self._held + text
         if not self._learned:
             self._learn(block)
-            searched = 0  # for another end of entries
-        end = block.rfind(self._tags.end, searched) + len(self._tags.end)
+        end = block.rfind(self._tags.end) + len(self._tags.end)
         if end < len(self._tags.end):
             self._held = block if len(block) <= MAX_ENTRY else ""
             return [] if self._held else self._scan(block)
@@ -50,10 +50,8 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         entries = self._cut_block(block, self._tags)
         if entries is None:
             entries = self._cut_entries(block, self._tags)
-        else:
-            self.scanner.forgive()
-            if self.counts_lines:
-                self.scanner.skip(block)
+        elif self.counts_lines:
+            self.scanner.skip(block)
         if self._held and not self._at_rest():
             held, self._held = self._held, ""
             entries += self._scan(held)
@@ -66,7 +64,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
             return self._scan(text)
         entries = self._scan(text[:end])
         rest = text[end:]
-        return entries + (self._feed(rest) if self._at_rest() else self._scan(rest))
+        return entries + (self.feed(rest) if self._at_rest() else self._scan(rest))
 
     def _at_rest(self) -> bool:
         """Whether the scanner stands directly below the root, with nothing begun."""
@@ -95,12 +93,14 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         assert self._tags is not None
         style = learn_style(text[:MAX_FIRST_ENTRY], self.fast_entry, self._tags.prefix)
         self._learned = style is not None or len(text) >= MAX_FIRST_ENTRY
-        if style is not None:
+        if style is not None and max(map(len, style)) <= MAX_NAME:
             self._tags = self._choose_tags(style)
 
     def _begin_root(self, name: str, attributes: str) -> None:
         super()._begin_root(name, attributes)
-        if self.fast:
+        # Patterns are made of the prefixes, and remembered beyond this document.
+        prefixes = [name, *self._scope.prefixes()]
+        if self.fast and len(prefixes) <= _MAX_PREFIXES and max(map(len, prefixes)) <= MAX_NAME:
             self._tags = self._choose_tags()
 
     def _choose_tags(self, style: Style | None = None) -> Tags:

@@ -84,6 +84,7 @@ class Scope:
     __slots__ = ("_below", "_fold", "_meanings", "_names", "_uris")
 
     _MAX_REMEMBERED = 1000
+    _MAX_LENGTH = 1000  # characters of what is remembered
 
     def __init__(self, uris: dict[str, str] | None = None, *, fold: bool = False) -> None:
         self._uris = uris or {}
@@ -101,7 +102,7 @@ class Scope:
         name = self._names.get(written)
         if name is None:
             name = self._look_up(written)
-            if len(self._names) < self._MAX_REMEMBERED:
+            if len(self._names) < self._MAX_REMEMBERED and len(written) <= self._MAX_LENGTH:
                 self._names[written] = name
         return name
 
@@ -137,6 +138,6 @@ class Scope:
                 elif name.startswith("xmlns:"):
                     uris[name[6:]] = value
             scope = Scope(uris, fold=self._fold)
-            if len(self._below) < self._MAX_REMEMBERED:
+            if len(self._below) < self._MAX_REMEMBERED and len(written) <= self._MAX_LENGTH:
                 self._below[written] = scope
         return scope
