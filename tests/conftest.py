@@ -21,6 +21,19 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SHARED = {"chromium": "browser", "fleet": "fleet", "local_dataset": "fleet", "slow_fleet": "killed"}
+"""Fixtures that take long to make, and the worker that makes them for all."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that share something expensive run on one worker."""
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in SHARED:
+                item.add_marker(pytest.mark.xdist_group(SHARED[fixture]))
+
+
 @pytest.fixture(autouse=True)
 def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's proxies have no business on loopback."""

@@ -22,6 +22,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["selection"],
     ["objects"],
     [
+        "dates",
         "helpers",
         "exceptions",
         "limits",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 WIDTH, HEIGHT = 1280, 1500
+PHONE = 390
 
 
 def demo_report(path: Path) -> None:
@@ -66,10 +67,12 @@ def shot(browser: Browser, page: Path, to: Path) -> None:
     tab.close()
 
 
-def picture(browser: Browser, page: Path, to: Path, *, theme: Literal["light", "dark"]) -> None:
+def picture(
+    browser: Browser, page: Path, to: Path, *, theme: Literal["light", "dark"], width: int = WIDTH
+) -> None:
     """Open a page and take a picture of its beginning."""
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT},
+        viewport={"width": width, "height": HEIGHT},
         color_scheme=theme,
         reduced_motion="reduce",
     )
@@ -91,6 +94,7 @@ def main() -> None:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         picture(browser, report, folder / "report-light.png", theme="light")
         picture(browser, report, folder / "report-dark.png", theme="dark")
+        picture(browser, report, folder / "report-phone.png", theme="light", width=PHONE)
         tree, graph = Path(scratch) / "tree.svg", Path(scratch) / "graph.svg"
         with demo_site() as url:
             terminal(["tree", url, "--problems"], tree)

@@ -6,17 +6,14 @@ functions that fetch or unpack call the layer that does the work.
 
 from __future__ import annotations
 
-import datetime as dt
 import html
 import logging
 import re
 from collections.abc import Callable
-from datetime import UTC, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-import dateutil.parser
-
+from usp.dates import read_date
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
 from usp.names import elsewhere
 from usp.web_client.abstract_client import (
@@ -27,6 +24,8 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from usp.objects.child import ChildSitemap
 else:
     __getattr__ = elsewhere(__name__)
@@ -67,7 +66,6 @@ RecurseListCallbackType: TypeAlias = Callable[[list[str], int, set[str]], list[s
 RecurseEntryCallbackType: TypeAlias = "Callable[[ChildSitemap], bool]"
 """``(child) -> follow it?``, with everything that the index says about the child"""
 
-_MAX_DATE_LENGTH = 100
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
 _HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
 
@@ -110,115 +108,19 @@ def strip_url_to_homepage(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, "/", "", ""))
 
 
-# Dates -----------------------------------------------------------------------------------------
+def parse_iso8601_date(date_string: str) -> datetime | None:
+    """Return the date that a sitemap writes; None if it cannot be read.
 
-_ISO = re.compile(
-    r"""
-    (?P<year>\d{4})
-    (?: (?P<separator>[-/.]) (?P<month>\d{1,2})
-        (?: (?P=separator) (?P<day>\d{1,2})
-            (?: (?:[Tt]|\s+) (?P<hour>\d{1,2}):(?P<minute>\d{1,2})
-                (?: :(?P<second>\d{1,2}) (?:[.,](?P<fraction>\d{1,12}))? )?
-            )?
-            \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?
-        )?
-    )?
-    """,
-    re.VERBOSE,
-)
-_USUAL = re.compile(  # what datetime reads itself, and in the same way
-    r"[0-9]{4}-[01][0-9]-[0-3][0-9]"
-    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:Z|[+-][0-2][0-9]:[0-5][0-9])?)?"
-)
-_LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
-_HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
-_CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
-_FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
-_BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
-_HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)")
-_NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
-_NO_YEAR_DAY = dt.datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
-
-_ZONES = {  # RFC 2822, section 4.3; other names are left unknown
-    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
-    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}  # fmt: skip
-
-
-def _zone(name: str | None, offset: int | None) -> tzinfo | None:
-    if offset is not None:
-        return timezone(timedelta(seconds=offset))
-    hours = _ZONES.get((name or "").upper())
-    return None if hours is None else timezone(timedelta(hours=hours))
-
-
-def _iso_zone(text: str | None) -> tzinfo | None:
-    if text is None:
-        return None
-    if text[0] not in "+-":
-        return UTC
-    digits = text[1:].replace(":", "")
-    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
-    return timezone(-offset if text[0] == "-" else offset)
-
-
-def _free_date(text: str) -> dt.datetime | None:
-    """Read a date in words, which must name its year."""
-    if not _HAS_YEAR.search(text):
-        return None
-    try:
-        date = dateutil.parser.parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
-    except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
-        return None
-    return None if date.year == _NO_YEAR else date
-
-
-def parse_iso8601_date(date_string: str) -> dt.datetime | None:
-    """Read a date as sitemaps write them; None if it cannot be read.
-
-    A year means its first day, a month its first day. The result is aware if the text has an
-    offset, naive if not.
+    A year means its first day, and so does a month. The result is aware if the text has an offset,
+    naive if not.
     """
     if not date_string:
         raise SitemapException("Date string is unset.")
-    text = date_string.strip()
-    try:
-        if _USUAL.fullmatch(text):
-            return dt.datetime.fromisoformat(text)
-        text = _CUT_SHORT.sub("", text)
-        return _other_date(text) if len(text) <= _MAX_DATE_LENGTH else None
-    except ValueError:
-        return None
+    return read_date(date_string)
 
 
-def _other_date(text: str) -> dt.datetime | None:
-    match = _ISO.fullmatch(text)
-    if match:
-        part = match.groupdict()
-        return dt.datetime(
-            int(part["year"]),
-            int(part["month"] or 1),
-            int(part["day"] or 1),
-            int(part["hour"] or 0),
-            int(part["minute"] or 0),
-            int(part["second"] or 0),
-            int((part["fraction"] or "").ljust(6, "0")[:6]),
-            tzinfo=_iso_zone(part["zone"]),
-        )
-    basic = _BASIC.fullmatch(text)
-    if basic:
-        day, time, zone = basic.groups("")
-        return dt.datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
-    if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
-        return dt.datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
-    return _free_date(text)
-
-
-def parse_rfc2822_date(date_string: str) -> dt.datetime | None:
-    """Read a date as feeds write them (or as sitemaps do); None if it cannot be read."""
-    if not date_string:
-        raise SitemapException("Date string is unset.")
+def parse_rfc2822_date(date_string: str) -> datetime | None:
+    """Return the date that a feed writes (or a sitemap); None if it cannot be read."""
     return parse_iso8601_date(date_string)
 
 

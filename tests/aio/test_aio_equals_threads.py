@@ -17,6 +17,7 @@ from webs import webs
 import usp.aio
 import usp.stream
 import usp.tree
+from profiles import examples
 from usp.exceptions import SitemapException
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, Site, index, outline, robots, urlset
@@ -119,7 +120,7 @@ def test_odd_addresses_are_asked_for_as_they_are_written_or_as_the_other_front_d
 
 
 @given(webs(), st.integers(0, 2**16))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_website_at_any_speed_gives_the_same_tree_and_pages(web, seed):
     docs, options = web
     docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}

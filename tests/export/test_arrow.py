@@ -25,6 +25,7 @@ from export_trees import (
 )
 from hypothesis import HealthCheck, given, settings
 
+from profiles import examples
 from usp.export import MissingExtraError, write
 from usp.export.arrow import c_stream, reader, record_batches, to_arrow
 from usp.export.dates import iso_text, precision_of_text
@@ -35,7 +36,7 @@ from usp.objects.page import SitemapPage
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.selection import Selection
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(2000)))
 
 
@@ -109,7 +110,7 @@ def test_precision_is_that_of_the_text():
         "2024-05-31T10:20:30Z": "second", "2024-05-31 10:20:30+02:00": "second",
         "2024-05-31T10:20:30.123456-05:00": "fraction", "2024-05-31T10:20:30.1234567Z": "fraction",
         "2024-05-31+02:00": "day", "9999-12-31T23:59:59-05:00": "second",
-        "0001-01-01T00:00:00+05:00": "second", "20240531T102030Z": "second", "20240531": "day",
+        "20240531T102030Z": "second", "20240531": "day",
         "Fri, 31 May 2024 10:20:30 GMT": "second", "31 May 2024": "day", "May 2024": "month",
         "2024-05-31T10:20:30+14:59": "second", "2024-W05": "day",
     }  # fmt: skip

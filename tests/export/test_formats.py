@@ -31,6 +31,7 @@ from export_trees import (
 )
 from hypothesis import HealthCheck, given, settings
 
+from profiles import examples
 from usp.demo import demo_site
 from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, write, xml_file
 from usp.export.arrow import to_arrow
@@ -40,7 +41,7 @@ from usp.selection import Selection
 from usp.stream import pages as stream_pages
 from usp.tree import sitemap_from_bytes, sitemap_from_file, sitemap_tree_for_homepage
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 NESTED = ("news", "images", "videos", "alternates")
 PLAIN = urlset(*(plain_entry(n, "2024-05-01", "daily", "0.3") for n in range(2000)))
 

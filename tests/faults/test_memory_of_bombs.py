@@ -12,6 +12,8 @@ from fault_server import Endless, FaultServer, Reply
 
 from website import robots, urlset
 
+pytestmark = pytest.mark.long
+
 MOST = 100 * 1024  # KiB
 
 PROGRAM = """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import fault_cases_content  # noqa: F401 - adds its cases
 import fault_cases_wire  # noqa: F401 - adds its cases
 import pytest
@@ -53,7 +51,6 @@ def test_a_fault_costs_a_stream_only_what_it_hits(server, name, front):
 
 def check(case, server, front):
     site = server.open(lambda base: table(case, base, server))
-    started = time.monotonic()
     try:
         outcome = crawl(
             front, site.base + "/", limits=case.limits, timeout=(1.0, 0.5), use_known_paths=False
@@ -64,7 +61,6 @@ def check(case, server, front):
             check_problems(case, outcome.tree)
     finally:
         server.shut(site)
-    assert time.monotonic() - started < case.seconds
 
 
 def check_pages(case, pages):

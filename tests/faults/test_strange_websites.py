@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from fault_fronts import crawl
 from fault_replies import ok, redirect
@@ -45,10 +43,8 @@ class Nested(dict):
 )
 def test_a_website_without_an_end_is_read_up_to_a_limit(server, front, limit, value):
     site = server.open(Nested)
-    started = time.monotonic()
     outcome = crawl(front, site.base + "/", limits=Limits(**{limit: value}), use_known_paths=False)
     server.shut(site)
-    assert time.monotonic() - started < 15
     assert len(set(outcome.pages)) == len(outcome.pages) > 0
     if limit == "pages":
         assert len(outcome.pages) == value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 
 import pyarrow as pa
 import pytest
@@ -90,6 +91,7 @@ def test_a_caller_who_has_seen_enough_may_leave(fleet):
     batches = crawl_sites([pa.table({"site": fleet.urls})], OPTIONS)
     next(batches)
     batches.close()
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("usp-fleet")]
 
 
 def test_a_table_without_sites_is_the_callers_mistake():

@@ -8,6 +8,7 @@ from formats_support import chunks, halves, read, read_text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.formats.decode import Decoder
 from usp.formats.document import Role
 from usp.formats.homepage import HomepageLinksParser
@@ -18,7 +19,9 @@ from usp.formats.text import PlainTextSitemapParser
 from usp.limits import Limits
 from usp.objects.problem import Problems
 
-LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(
+    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
+)
 FORMATS = pytest.mark.parametrize("format_", [name for name in SOUPS if name != "lines"])
 LINE_PARSERS = pytest.mark.parametrize(
     "parser", [PlainTextSitemapParser, IndexRobotsTxtSitemapParser]

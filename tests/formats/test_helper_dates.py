@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.exceptions import SitemapException
 from usp.helpers import parse_iso8601_date, parse_rfc2822_date
 
@@ -58,7 +59,7 @@ READABLE = {
 UNREADABLE = [
     *("2021-13-01", "2021-02-30", "2021-06-07T25:00:00Z", "2021-06-07T08:61:00Z", "2021-00-00"),
     *("0000-00-00", "0000-00-00 00:00:00", "0000", "-0001-11-30T00:00:00+00:00", "20211301"),
-    *("2021-06-07T08:09:10Z[UTC]", "2021-06-07T08:09:10+99:00", "1700000000", "1700000000000"),
+    *("2021-06-07T08:09:10+99:00", "1700000000", "1700000000000"),
     *(
         "Thu, 31 Feb 2017 12:34:51 GMT",
         "yesterday",
@@ -109,7 +110,7 @@ ZONES = st.none() | st.timedeltas(-timedelta(hours=14), timedelta(hours=14)).map
 
 
 @settings(deadline=None)
-@given(st.datetimes(timezones=ZONES))
+@given(st.datetimes(min_value=datetime(2, 1, 1), timezones=ZONES))  # noqa: DTZ001
 def test_what_isoformat_writes_is_read_back(date):
     read = parse_iso8601_date(date.isoformat())
     assert (read, read.utcoffset()) == (date, date.utcoffset())
@@ -121,7 +122,7 @@ def test_what_email_writes_is_read_back(date):
     assert parse_rfc2822_date(format_datetime(date)) == date.replace(microsecond=0)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.text(min_size=1) | st.from_regex(r"[0-9A-Za-z:/., +-]{1,30}", fullmatch=True))
 def test_no_text_raises(text):
     date = parse_iso8601_date(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from formats_support import chunks
 
@@ -22,7 +24,7 @@ class Nothing:
     def declaration(self, kind, subset):
         pass
 
-    text = cdata = end
+    text = cdata = take = end
 
 
 class Searched(str):
@@ -31,10 +33,51 @@ class Searched(str):
     __slots__ = ("passed",)
     passed: int
 
-    def find(self, what, start=0, *end):
-        found = super().find(what, start, *end)
-        self.passed = getattr(self, "passed", 0) + (found if found >= 0 else len(self)) - start
+    def _pass(self, count):
+        self.passed = getattr(self, "passed", 0) + max(0, count)
+
+    def find(self, what, start=0, end=sys.maxsize):
+        found = super().find(what, start, end)
+        self._pass((found if found >= 0 else min(len(self), end)) - start)
         return found
+
+    def rfind(self, what, start=0, end=sys.maxsize):
+        found = super().rfind(what, start, end)
+        self._pass(min(len(self), end) - (found if found >= 0 else start))
+        return found
+
+    def count(self, what, start=0, end=sys.maxsize):
+        self._pass(min(len(self), end) - start)
+        return super().count(what, start, end)
+
+
+class SearchedPattern:
+    """A pattern that counts the characters it passes over, in the text itself."""
+
+    def __init__(self, pattern):
+        self.pattern = pattern
+
+    def search(self, text, at=0, end=sys.maxsize):
+        match = self.pattern.search(text, at, end)
+        text._pass((match.start() if match else min(len(text), end)) - at)
+        return match
+
+    def findall(self, text, at=0, end=sys.maxsize):
+        text._pass(min(len(text), end) - at)
+        return self.pattern.findall(text, at, end)
+
+    def finditer(self, text, at=0, end=sys.maxsize):
+        for match in self.pattern.finditer(text, at, end):
+            text._pass(match.end() - at)
+            at = match.end()
+            yield match
+
+
+@pytest.fixture(autouse=True)
+def counted_patterns(monkeypatch):
+    """Count what is passed over by patterns that may run far."""
+    for name in ("_TOKEN", "_SIMPLE_TOKEN", "_UNUSUAL", "_ROOT_TAG", "_BRACKET"):
+        monkeypatch.setattr(scanner_module, name, SearchedPattern(getattr(scanner_module, name)))
 
 
 class CountingScanner(Scanner):
@@ -49,35 +92,69 @@ class CountingScanner(Scanner):
         self.looked_at += getattr(self._buffer, "passed", 0)
 
 
-def work(text, size):
+def work(text, size, *, hurry=False):
     scanner = CountingScanner(Nothing(), Problems())
+    scanner.hurry = hurry
     for part in chunks(text, size):
         scanner.feed(part)
     scanner.close()
     return scanner.looked_at
 
 
-@pytest.mark.parametrize("size", [10, 1000, 1 << 20])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!--" + "x" * 100_000 + "-->",
-        "<![CDATA[" + "x" * 100_000 + "]]>",
-        "<?" + "x" * 100_000 + "?>",
-        "<a b='" + "x" * 100_000 + "'/>",
-        "x" * 100_000,
-        "<a " * 3_000,
-        "<!DOCTYPE x [" + "<!ENTITY a 'b'>" * 5_000 + "]>",
-        "<!-- x -->" * 2_000,
-        "<!--" * 2_500,
-        "<![CDATA[" * 1_000,
-        "<?" * 5_000,
-        "<a><?x" * 1_500,
-    ],
-    ids=lambda text: text[:12],
+DAMAGE = (
+    *(
+        "<",
+        "<a ",
+        "<a b='",
+        '<a b="',
+        "<a b='>",
+        "<!",
+        "<![",
+        "<![CDATA[",
+        "<!--",
+        "<!-- x",
+        "<!--->",
+    ),
+    *("<?", "<?x ", "<?xml ", "<a><?x", "<!DOCTYPE ", "<!DOCTYPE x [", "<!ENTITY a 'b", "&", "\0"),
+    *(
+        "</",
+        "</a",
+        "</a b>",
+        "<a>",
+        "<a/",
+        "<a<",
+        ">",
+        "]]>",
+        "?>",
+        "-->",
+        "<a>b</a>",
+        "<a b='>'/>",
+    ),
 )
-def test_every_character_is_looked_at_a_few_times_at_most(text, size):
-    assert work(text, size) < 10 * len(text) + 1000
+ONE = (
+    *("<!--{}-->", "<![CDATA[{}]]>", "<?{}?>", "<a b='{}'/>", "{}", "<a {}>", "<!DOCTYPE x [{}]>"),
+    *("<!--{}", "<![CDATA[{}", "<?x {}", "<?xml {}", "<a b='{}", "<!DOCTYPE x [{}", "<!DOCTYPE {}"),
+)
+
+
+@pytest.mark.parametrize("hurry", [False, True])
+@pytest.mark.parametrize("size", [10, 1000, 1 << 20])
+@pytest.mark.parametrize("unit", DAMAGE)
+def test_every_character_is_looked_at_a_few_times_at_most(unit, size, hurry, small_limits):
+    """The limits are small, so that a text of this length is as bad as one of a hundred megabytes."""
+    text = unit * (20_000 // len(unit))
+    assert work(text, size, hurry=hurry) < 30 * len(text)
+
+
+@pytest.mark.parametrize("hurry", [False, True])
+@pytest.mark.parametrize("size", [10, 1000, 1 << 20])
+@pytest.mark.parametrize("unit", ["x", "<!ENTITY a 'b'>", "?<", "]<!"])
+@pytest.mark.parametrize("around", ONE)
+def test_every_character_of_a_long_section_is_looked_at_a_few_times_at_most(
+    around, unit, size, hurry
+):
+    text = around.format(unit * (20_000 // len(unit)))
+    assert work(text, size, hurry=hurry) < 30 * len(text)
 
 
 class Gathered(Nothing):
@@ -97,6 +174,7 @@ def small_limits(monkeypatch):
     """The same code with smaller limits: what is held back, and how long a tag may be."""
     monkeypatch.setattr(scanner_module, "MAX_HELD", 100)
     monkeypatch.setattr(scanner_module, "MAX_TAG", 50)
+    monkeypatch.setattr(scanner_module, "MAX_STRETCH", 80, raising=False)
 
 
 @pytest.mark.usefixtures("small_limits")

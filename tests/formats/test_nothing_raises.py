@@ -10,11 +10,14 @@ from formats_support import chunks, corpus, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.formats.document import Role
 from usp.limits import Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
-LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(
+    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
+)
 PYTHONS_OWN = ("undefined", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "palmos")
 NODES = {c.__name__ for c in AbstractIndexSitemap.__subclasses__()}
 NODES |= {c.__name__ for c in AbstractPagesSitemap.__subclasses__()}
@@ -94,7 +97,7 @@ def mutated(draw):
     return case, bytes(data)
 
 
-@settings(LAW, max_examples=400)
+@settings(LAW, max_examples=examples(400))
 @given(data=st.data(), mutation=mutated())
 def test_mutated_cases_raise_nothing_and_may_be_cut(data, mutation):
     case, document = mutation
@@ -106,7 +109,7 @@ def test_mutated_cases_raise_nothing_and_may_be_cut(data, mutation):
 ENTRY = b"<url><loc>https://www.example.org/kept</loc></url>"
 
 
-@settings(LAW, max_examples=250)
+@settings(LAW, max_examples=examples(250))
 @given(text=SOUPS["urlset"])
 def test_damage_never_costs_the_entries_in_front_of_it(text):
     reading = read([b"<urlset>" + ENTRY + text.encode()])
@@ -114,7 +117,7 @@ def test_damage_never_costs_the_entries_in_front_of_it(text):
     assert reading.urls[0] == "https://www.example.org/kept"
 
 
-@settings(LAW, max_examples=250)
+@settings(LAW, max_examples=examples(250))
 @given(
     tags=st.lists(
         st.sampled_from(

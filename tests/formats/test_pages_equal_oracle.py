@@ -11,7 +11,11 @@ from formats_support import read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-LAW = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+from profiles import examples
+
+LAW = settings(
+    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
+)
 WORDS = st.text(alphabet="abc <>&'\"é日,", min_size=1, max_size=12).map(lambda t: f"x{t}x")
 PATHS = st.text(alphabet="abcé/?=&%20+", max_size=15)
 URLS = PATHS.map(lambda path: f"https://www.example.org/{path}")

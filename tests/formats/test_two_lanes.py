@@ -11,11 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 
+from profiles import examples
 from usp.formats.document import DocumentParser
 from usp.formats.parser import PageBatch
 from usp.formats.xml.fast import MAX_ENTRY
 
-LAW = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(
+    deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow]
+)
 CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 
 
@@ -93,7 +96,7 @@ ROOTS = [
 ]
 
 
-@settings(LAW, max_examples=600)
+@settings(LAW, max_examples=examples(600))
 @given(
     data=st.data(),
     root=st.sampled_from(ROOTS),
@@ -124,7 +127,7 @@ FIELD = st.sampled_from(
 )
 
 
-@settings(LAW, max_examples=400)
+@settings(LAW, max_examples=examples(400))
 @given(
     shapes=st.lists(
         st.tuples(

@@ -17,12 +17,14 @@ from fuzz_targets import TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
+
 SECONDS = float(os.environ.get("USP_FUZZ_SECONDS", "12"))
 SEED = int(os.environ.get("USP_FUZZ_SEED", "1"))
 FINDS = list(kept())
 LAW = settings(
     deadline=None,
-    max_examples=30,
+    max_examples=examples(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TOKENS = st.sampled_from(

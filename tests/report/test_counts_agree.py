@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
+from rich.console import Console
 
 from usp.cli import main
 from usp.cli.treeview import summary as summary_line
+from usp.cli.treeview import tree_view
 from usp.fetch_parse import parse_document
 from usp.objects.problem import how_many
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
@@ -84,6 +87,16 @@ def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, capsys):
     tree = sitemap_tree_for_homepage(site.base)
     assert lines[0].endswith(f" {tree.sitemap_count()} sitemaps")
     assert f" in {tree.sitemap_count()} sitemaps;" in lines[-1]
+
+
+def test_the_tree_and_the_report_have_the_same_first_and_last_day(capsys):
+    dates = ["2017", "2018-05", "2019-12-31T10:00:00Z", "never"]
+    entries = "".join(f"<url><loc>http://h/{d}</loc><lastmod>{d}</lastmod></url>" for d in dates)
+    node = parse_document([f"<urlset>{entries}</urlset>".encode()], "http://h/a.xml")
+    row = summarise(node).sitemaps[0]
+    assert (row.first, row.last) == ("2017-01-01", "2019-12-31")
+    Console(file=sys.stdout, width=200).print(tree_view(node))
+    assert "4 pages, 2017-01-01 to 2019-12-31" in capsys.readouterr().out
 
 
 def test_a_sitemap_that_is_the_root_counts_itself():

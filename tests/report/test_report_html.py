@@ -173,7 +173,7 @@ def test_long_tables_are_cut_and_the_rest_is_counted():
 
 
 def test_dates_far_apart_are_counted_by_year():
-    dates = ["1970-01-01", "0001-01-01", "2024-05-01", "2024-06-01", "9999-12-31"]
+    dates = ["1970-01-01", "0002-01-01", "2024-05-01", "2024-06-01", "9999-12-31"]
     text = html(sitemap("a.xml", *(f"<loc>{SITE}/{d}</loc><lastmod>{d}</lastmod>" for d in dates)))
     assert json.loads(Elements(text).data["charts-data"])["dates"] == {
         "type": "columns", "labels": ["before 1990", "2024", "2100 or later"], "values": [2, 2, 1]

@@ -102,6 +102,7 @@ def test_problems_are_put_together_by_kind_with_their_counts(look):
 
 def test_many_failures_are_unfolded_by_whoever_wants_to_see_them(look):
     tab = look(broken_website()).tab
+    assert tab.locator("#failures .chips .chip").all_inner_texts() == ["404 Not Found: 31"]
     assert tab.locator("#failures > .scroll tbody tr").count() == 10
     tab.locator("#failures details summary").click()
     assert tab.locator("#failures tbody tr:visible").count() == 31

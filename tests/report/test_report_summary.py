@@ -18,6 +18,7 @@ from report_trees import (
     with_lists,
 )
 
+from profiles import examples
 from usp.crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
 from usp.demo import demo_site
 from usp.objects.page import SitemapPage
@@ -105,7 +106,7 @@ entries = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.lists(entries, max_size=12), min_size=1, max_size=3))
 def test_columns_and_pages_and_plain_counting_give_the_same_numbers(documents):
     tree = website(*(sitemap(f"{at}.xml", *found) for at, found in enumerate(documents)))

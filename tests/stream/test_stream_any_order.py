@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from memory_web import Client, Doc, Response, Web
 from webs import webs
 
+from profiles import examples
 from usp.crawl.crawl import Crawl
 from usp.crawl.fetch import Failed, Fetch, Reception
 from usp.crawl.reading import PageStream
@@ -102,7 +103,7 @@ def listed(tree) -> list:
 
 
 @given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_the_order_of_arrival_does_not_matter(web, chance):
     docs, options = web
     streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
@@ -110,7 +111,7 @@ def test_the_order_of_arrival_does_not_matter(web, chance):
 
 
 @given(webs(), st.randoms(use_true_random=False), st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_tree_that_is_cut_at_its_limit_is_cut_in_the_stream(web, chance, limit):
     docs, options = web
     streamed, tree = stream_by_hand(Web(docs), options, chance.randrange, limit)
@@ -118,7 +119,7 @@ def test_a_tree_that_is_cut_at_its_limit_is_cut_in_the_stream(web, chance, limit
 
 
 @given(webs(with_stray=True), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_pages_in_an_index_come_where_they_stand_in_the_tree(web, chance):
     docs, options = web
     streamed, tree = stream_by_hand(Web(docs), options, chance.randrange)
@@ -126,7 +127,7 @@ def test_pages_in_an_index_come_where_they_stand_in_the_tree(web, chance):
 
 
 @given(webs(), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_two_orders_of_arrival_give_the_same_stream(web, chance):
     docs, options = web
     docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}
@@ -136,7 +137,7 @@ def test_two_orders_of_arrival_give_the_same_stream(web, chance):
 
 
 @given(webs(), st.sampled_from([1, 2, 4]), st.integers(0, 2**16))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_real_threads_at_random_speeds_give_the_pages_of_the_tree(web, at_once, seed):
     docs, options = web
     docs = {path: replace(doc, stumbles=0) for path, doc in docs.items()}

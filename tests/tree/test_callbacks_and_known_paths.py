@@ -18,6 +18,8 @@ from website import index, outline, robots, urlset
 sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
 from memory_web import AsyncClient, Client, Doc, H, Web
 
+from profiles import examples
+
 KNOWN = ["sitemap.xml", "sitemap_index.xml", "sitemap1.xml"]
 FRONTS = ["tree", "tree, one at a time", "stream", "aio tree", "aio stream"]
 CHILDREN = {f"/c{n}.xml": urlset(f"/p{n}") for n in range(30)}
@@ -212,7 +214,7 @@ def served(document: Any) -> Any:
     return index(*document) if document else urlset("/p")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(websites, st.sets(st.tuples(names, st.integers(0, 2)), max_size=8))
 def test_on_any_website_the_rules_say_what_is_requested_and_asked(site, excluded):
     """Whichever entry point and callback it is: the same requests, the same questions in order."""

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from profiles import examples
 from usp.objects.page import SitemapNewsStory, SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import (
     AbstractSitemap,
@@ -150,7 +151,7 @@ class Builder:
 
 @given(sites)
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

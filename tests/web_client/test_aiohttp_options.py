@@ -6,7 +6,6 @@ import asyncio
 import ssl
 import sys
 import threading
-import time
 import warnings
 
 import aiohttp
@@ -216,12 +215,11 @@ def test_a_timeout_is_kept(serve):
 
     async def fetch():
         client = AiohttpWebClient(timeout=(5, 0.1))
-        started = time.monotonic()
-        await client.get(site.url("/x"))
+        response = await client.get(site.url("/x"))
         await client.close()
-        return time.monotonic() - started
+        return response
 
-    assert asyncio.run(fetch()) < 3
+    assert asyncio.run(fetch()).silent  # while the server still holds its answer back
     gate.set()
 
 

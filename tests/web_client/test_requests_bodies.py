@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import threading
-import time
 import zlib
 
 import pytest
@@ -122,11 +121,9 @@ def test_the_limit_cuts_the_body(serve, client, length):
 def test_an_endless_body_is_left_at_the_limit(serve, client, read):
     site = serve({"/x": Answer(endless=b"x" * 10_000)})
     client.set_max_response_data_length(300_000)
-    started = time.monotonic()
     response = client.get(site.url("/x"))
     assert len(read(response)) == 300_000
     response.close()
-    assert time.monotonic() - started < 10
 
 
 def endure(pieces):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import rich_click as click
 
-from usp.helpers import is_http_url
+from usp.urls import BadUrl, read_url, shown, with_login, without_login
 
 if TYPE_CHECKING:
-    from urllib.parse import SplitResult
+    from usp.urls import Login
 
 _DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
 _PAGES = (".html", ".htm", ".xhtml")
@@ -20,12 +20,21 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL, and whether it is a sitemap's own; or a file or folder, or the standard input."""
+    """A URL, and whether it is a sitemap's own; or a file or folder, or the standard input.
+
+    ``login`` is that of the URL, which itself has none: it is shown.
+    """
 
     url: str
     is_sitemap: bool
     path: Path | None = None
     is_stdin: bool = False
+    login: Login | None = field(default=None, repr=False)
+
+    @property
+    def start(self) -> str:
+        """The URL with its login, for the crawl and nobody else."""
+        return self.url if self.login is None else with_login(self.url, self.login)
 
     @property
     def is_local(self) -> bool:
@@ -44,16 +53,19 @@ def address(text: str) -> Address:
     local = _existing(text)
     if local is not None:
         return Address(local.resolve().as_uri(), is_sitemap=local.is_file(), path=local)
-    parts = _split(stripped if "://" in stripped else _with_scheme(stripped))
-    if parts is None:
+    given = stripped if "://" in stripped else _with_scheme(stripped)
+    try:
+        login = read_url(given).login
+    except BadUrl:
         raise click.UsageError(
-            f"{text!r} is not the URL of a website or a sitemap, and no file or folder; "
+            f"{shown(text)!r} is not the URL of a website or a sitemap, and no file or folder; "
             "write for example https://example.org"
-        )
+        ) from None
+    parts = urlsplit(without_login(given))
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
-    return Address(url, looks_like_sitemap(url))
+    return Address(url, looks_like_sitemap(url), login=login)
 
 
 def _existing(text: str) -> Path | None:
@@ -89,15 +101,3 @@ def _with_scheme(text: str) -> str:
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
     named = "." in host or host.partition(":")[0] == "localhost"
     return f"https://{text}" if named and not host.endswith(_DOCUMENTS) else ""
-
-
-def _split(url: str) -> SplitResult | None:
-    """Take an HTTP URL apart; None if it is none."""
-    if not is_http_url(url):
-        return None
-    parts = urlsplit(url)
-    try:
-        parts.port  # noqa: B018 - raises if it is no port
-    except ValueError:
-        return None
-    return parts

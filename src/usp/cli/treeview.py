@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
+from usp.report.dates import Dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _LONG = 12  # a run of more sitemaps of one kind is cut short,
 _FIRST = 6  # to so many at its beginning, and the last
 _MOST_ALIKE = 3  # problems of one kind that have a line each
-_DAY = len("2024-01-01")
-_ISO_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _KINDS: dict[type[AbstractSitemap], str] = {
     IndexRobotsTxtSitemap: "robots.txt",
@@ -179,27 +177,28 @@ def _collapses(sitemap: AbstractSitemap) -> type | None:
 
 
 def _contents(sitemap: AbstractSitemap) -> str:
-    """Count the pages of a sitemap and what they have, and give the range of their dates."""
+    """Count the pages of a sitemap and what they have, and return the range of their dates too."""
     counts: Counter[str] = Counter()
+    dates = Dates()
     days: list[str] = []
     for _, block in sitemap.page_blocks():
         texts = block.texts()
         if texts is not None:
             counts["page"] += len(block.urls)
-            days += [text[:_DAY] for text in texts.get("lastmod", ()) if _ISO_DAY.match(text)]
+            span = dates.add_texts(texts.get("lastmod", ()))
         else:
-            for page in block.pages():
+            pages = list(block.pages())
+            for page in pages:
                 counts.update(_parts(page))
-                if page.last_modified:
-                    days.append(page.last_modified.date().isoformat())
-        days = [min(days), max(days)] if days else []
+            span = dates.add_dates(page.last_modified for page in pages)
+        days += span or ()
     page_count = counts.pop("page", 0)
     more = ", ".join(counted(number, what) for what, number in counts.items() if number)
-    dates = " to ".join(dict.fromkeys(days))
+    range_ = " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
     return (
         counted(page_count, "page")
         + (f" with {more}" if more else "")
-        + (f", {dates}" if dates else "")
+        + (f", {range_}" if range_ else "")
     )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import pyarrow
 from usp.fleet.flight import Flight
 from usp.fleet.groups import host_key
 from usp.fleet.options import FleetOptions
-from usp.fleet.sites import homepage
+from usp.fleet.sites import apart, homepage
 from usp.fleet.tables import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
+
+    from usp.urls import Login
 
 __all__ = ["crawl_sites", "crawl_tables"]
 
@@ -27,8 +30,9 @@ def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> 
     each other; needs the extras ``async`` and ``arrow``.
     """
     pyarrow()
-    wanted = options or FleetOptions()
-    for item in crawl_tables(_sites_in(batches), wanted):
+    given = options or FleetOptions()
+    wanted = replace(given, logins=dict(given.logins))  # filled while the sites come in
+    for item in crawl_tables(_sites_in(batches, wanted.logins), wanted):
         if item is not None:
             table, batch = item
             yield wrap(table, batch, wanted.columns)
@@ -41,10 +45,10 @@ def crawl_tables(
     return Flight(batches, options).results()
 
 
-def _sites_in(batches: Iterable[Any]) -> Iterator[list[tuple[str, str]]]:
+def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[list[tuple[str, str]]]:
     for batch in batches:
         if "site" not in batch.schema.names:
             names = ", ".join(batch.schema.names) or "none"
             raise ValueError(f"the sites stand in a column named 'site'; the columns are: {names}")
-        sites = [homepage(str(text)) for text in batch.column("site").to_pylist() if text]
-        yield [(site, host_key(site)) for site in sites]
+        texts = (homepage(str(text)) for text in batch.column("site").to_pylist() if text)
+        yield [(site, host_key(site)) for site in apart(texts, logins)]

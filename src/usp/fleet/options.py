@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from usp.limits import Limits
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.zones import Zones
+
+if TYPE_CHECKING:
+    from usp.urls import Login
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
 
@@ -33,7 +37,8 @@ class FleetOptions:
     under way to one host, whichever sites they are for, and ``together`` how many sites that share a
     host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
     them; ``columns`` are the wanted ones of :data:`usp.export.COLUMNS`. ``problems`` reads every field
-    of every page to count what is wrong with it, which takes several times as long.
+    of every page to count what is wrong with it, which takes several times as long. ``logins`` are
+    those of the sites whose addresses had one; nothing that is written has them.
     """
 
     limits: Limits = FLEET_LIMITS
@@ -47,6 +52,7 @@ class FleetOptions:
     pages: bool = True
     columns: tuple[str, ...] | None = None
     problems: bool = False
+    logins: dict[str, Login] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("in_flight", "per_host", "together"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,15 @@ from usp.fleet.locks import driving
 from usp.fleet.options import FleetOptions
 from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine
+from usp.fleet.sites import apart
 from usp.fleet.tidy import tidy
 from usp.fleet.writer import GROUP_SECONDS
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
+
+    from usp.urls import Login
 
 __all__ = ["FleetRun", "crawl_fleet"]
 
@@ -75,7 +78,10 @@ def crawl_fleet(
         dataset.recover()
         tidy(dataset)
         known = dataset.sites()
-        wanted = [site for site in sites if _is_wanted(known.get(site), how)]
+        logins: dict[str, Login] = {}
+        once = dict.fromkeys(apart(sites, logins))
+        wanted = [site for site in once if _is_wanted(known.get(site), how)]
+        how = replace(how, options=replace(how.options, logins=how.options.logins | logins))
         progress = FleetProgress(len(wanted), len(known))
         on_progress(progress)
         number = dataset.begin_run()

@@ -27,6 +27,7 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.shortage import shortage_of
+from usp.urls import with_login
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -91,10 +92,12 @@ class SiteCrawl:
         self._started = datetime.now(UTC)
         begin = time.monotonic()
         seconds = self._options.limits.seconds
+        login = self._options.logins.get(self.site)
+        start = self.site if login is None else with_login(self.site, login)
         try:
             async with asyncio.timeout(None if seconds is None else seconds + GRACE):
                 self._tree = await sitemap_tree_for_homepage(
-                    self.site,
+                    start,
                     self._client,
                     limits=self._options.limits,
                     crawl_delay=self._options.crawl_delay,

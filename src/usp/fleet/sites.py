@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
 from usp.helpers import strip_url_to_homepage
+from usp.urls import BadUrl, read_url, shown, with_login, without_login
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterable, Iterator
+
+    from usp.urls import Login
 
 __all__ = ["SiteListError", "homepage", "read_sites"]
 
@@ -29,20 +33,33 @@ class SiteListError(ValueError):
 
 
 def homepage(text: str) -> str:
-    """Give the homepage that a URL or a host's name stands for; without a scheme, https is meant.
+    """Return the homepage that a URL or a host's name stands for; without a scheme, https is meant.
 
-    What is neither is given back, as far as it is not too long: crawling it fails with a reason.
+    A login in the address stays. What is neither is given back, as far as it is not too long: crawling
+    it fails with a reason.
     """
     stripped = text.strip()[:_LONGEST]
     url = stripped if "://" in stripped else f"https://{stripped}"
     try:
-        scheme, _, host = strip_url_to_homepage(url).partition("://")
-    except StripURLToHomepageException:
-        return stripped
-    if not host.isprintable() or " " in host:
-        return stripped
+        login = read_url(url).login
+        scheme, _, host = strip_url_to_homepage(without_login(url)).partition("://")
+    except (BadUrl, StripURLToHomepageException):
+        return shown(stripped)
     scheme, host = scheme.lower(), host.removesuffix("/").lower()
-    return f"{scheme}://{host.removesuffix(_USUAL[scheme])}/"
+    site = f"{scheme}://{host.removesuffix(_USUAL[scheme])}/"
+    return site if login is None else with_login(site, login)
+
+
+def apart(sites: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
+    """Yield sites without their logins, which are put aside."""
+    for text in sites:
+        site = without_login(text)
+        if site != text:
+            with suppress(BadUrl):
+                login = read_url(text).login
+                if login is not None:
+                    logins.setdefault(site, login)
+        yield site
 
 
 def read_sites(source: str) -> Iterator[str]:

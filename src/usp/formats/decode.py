@@ -16,7 +16,7 @@ from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from usp.limits import Limits
 
@@ -91,26 +91,28 @@ class Decoder:
 
     def feed(self, data: bytes) -> str:
         """Give the text that is complete so far."""
+        return "".join(self.texts(data))
+
+    def texts(self, data: bytes) -> Iterator[str]:
+        """Yield the same text in bounded pieces, each decoded when the one before it was read."""
         return self._decode(self._unpacker.feed(data))
 
     def close(self) -> str:
         """Give the rest of the text."""
-        text = self._decode(self._unpacker.close())
+        text = "".join(self._decode(self._unpacker.close()))
         if self._text is None:
             text += self._start()
         assert self._text is not None
         return text + self._text.decode(b"", final=True)
 
-    def _decode(self, pieces: Iterable[bytes]) -> str:
-        out = []
+    def _decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
         for piece in pieces:
             if self._text is not None:
-                out.append(self._text.decode(piece))
+                yield self._text.decode(piece)
                 continue
             self._head += piece
             if len(self._head) >= _HEAD:
-                out.append(self._start())
-        return "".join(out)
+                yield self._start()
 
     def _start(self) -> str:
         head, self._head = self._head, b""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from usp.formats.decode import Decoder
 from usp.formats.homepage import HomepageLinksParser
 from usp.formats.html import CHALLENGE, html_refusal, is_challenge
+from usp.formats.parser import pieces
 from usp.formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser, has_url
@@ -116,14 +117,15 @@ class DocumentParser:
         """Give the entries that are complete so far."""
         if self.refusal:
             return ()
-        return self._read(self._decoder.feed(data), final=False)
+        return self._read_pieces(self._decoder.texts(data))
 
     def close(self, unfinished: str | None = None) -> Iterable[Entry]:
         """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        entries = list(self._read(self._decoder.close(), final=True))
+        entries = self._read_pieces([self._decoder.close()])
+        entries.extend(self._read("", final=True))
         if self._glances:
             self._check_end()
         elif self.parser is not None:
@@ -138,8 +140,20 @@ class DocumentParser:
             and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         )
 
+    def _read_pieces(self, texts: Iterable[str]) -> list[Entry]:
+        """Read texts piece by piece, however long they are, until the document is refused."""
+        entries: list[Entry] = []
+        for text in texts:
+            for piece in pieces(text):
+                entries.extend(self._read(piece, final=False))
+                if self.refusal:
+                    return entries
+        return entries
+
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.parser is None and self._xml is None:
+            if self.refusal:
+                return ()
             self._head.append(text)
             self._missing -= len(text)
             if self._missing > 0 and not final:

@@ -29,11 +29,11 @@ class _SitemapEntry(RawEntry):
     def __init__(self, line: int, base: str | None) -> None:
         super().__init__(line, base)
         self._locs: list[str] = []
+        self._lastmods: dict[int, str] = {}  # by the number of the loc that they are about
         self._nested_loc: str | None = None
-        self._lastmod: str | None = None
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
-        """Take a loc or the lastmod."""
+        """Take a loc, or a lastmod: of several each is about the loc before it."""
         del parser
         text = values.text(field.text)
         if text is None:
@@ -41,7 +41,7 @@ class _SitemapEntry(RawEntry):
         if field.name == "loc":
             self._locs.append(text)
         else:
-            self._lastmod = text
+            self._lastmods[max(len(self._locs) - 1, 0)] = text
 
     def add_nested_loc(self, text: str) -> None:
         """Take a loc from inside an element that was not closed."""
@@ -53,12 +53,14 @@ class _SitemapEntry(RawEntry):
         locs = self._locs or ([self._nested_loc] if self._nested_loc else [])
         if not locs:
             parser.problems.add("an entry has no loc", self.line, lost=1)
-        for loc in locs:
+        lastmods = self._lastmods
+        common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
+        for at, loc in enumerate(locs):
             url = absolute_url(loc, self.base)
             if url is None:
                 parser.problems.add("a loc is not an HTTP URL", self.line, loc, lost=1)
             else:
-                children.append(ChildEntry(url, self._lastmod))
+                children.append(ChildEntry(url, lastmods.get(at) or common))
         return children
 
 

@@ -64,6 +64,16 @@ Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
 """What parsers give."""
 
 
+MAX_PIECE = 256 * 1024
+"""Parsers read so many characters at a time, however many are handed in."""
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that a parser reads at a time."""
+    for at in range(0, len(text), MAX_PIECE):
+        yield text[at : at + MAX_PIECE]
+
+
 class AbstractSitemapParser(abc.ABC):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 

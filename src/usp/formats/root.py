@@ -56,6 +56,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         self.refusal: str | None = None
         self._before = Problems()  # what is wrong before the root; of interest if there is one
         self._scanner = Scanner(self, self._before)
+        self._scanner.before_root = True
         self._stray = False
 
     def feed(self, text: str) -> list[Entry]:
@@ -115,6 +116,7 @@ class XMLSitemapParser(AbstractSitemapParser):
             log.warning("%s: <%s> is not in the sitemap namespace", self.url or "a document", name)
         self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
+        self._scanner.before_root = False
         self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
         self.concrete.url_length = self.url_length
         self._scanner.handler = self.concrete

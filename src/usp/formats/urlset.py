@@ -123,6 +123,7 @@ class PagesXMLSitemapParser(TwoLaneParser):
             match = tags.entry.match(block, at) if self._at_rest() else None
             url = _matched_url(match) if match else None
             if match and url:
+                self.scanner.forgive()
                 urls.append(url)
                 texts.append(match[1])
                 at = match.end()

@@ -125,11 +125,7 @@ class Problems:
     ) -> None:
         """Note a problem; its excerpt is cut to a readable length."""
         if len(self._kept) >= MAX_PROBLEMS:
-            message = cut(message)
-            if message not in self._more and len(self._more) >= _MAX_KINDS:
-                message = "other problems"
-            times, cost = self._more.get(message, (0, 0))
-            self._more[message] = times + 1, cost + lost
+            self._count(message, lost)
             return
         self._kept.append(Problem(message, line, excerpt, lost))
 
@@ -143,7 +139,17 @@ class Problems:
     def end(self, message: str, line: int | None = None, lost: int = 0) -> None:
         """Note what kept the rest of the document from being read."""
         self.unfinished = self.unfinished or cut(message)
+        if len(self._kept) >= MAX_PROBLEMS:  # this one is kept, whatever else there is
+            dropped = self._kept.pop()
+            self._count(dropped.message, dropped.lost)
         self.add(message, line, lost=lost)
+
+    def _count(self, message: str, lost: int) -> None:
+        message = cut(message)
+        if message not in self._more and len(self._more) >= _MAX_KINDS:
+            message = "other problems"
+        times, cost = self._more.get(message, (0, 0))
+        self._more[message] = times + 1, cost + lost
 
     def listed(self) -> list[Problem]:
         """Return all problems so far, by line; the last ones count those that were not kept."""

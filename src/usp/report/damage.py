@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from usp.report.problems import KindRow
 
 MAX_TABLE = 100
+MAX_REASONS = 8
 
 
 def damage_cards(summary: Summary) -> list[Markup]:
@@ -44,7 +45,7 @@ def failures_card(summary: Summary) -> Markup:
     rows = [
         (
             url_cell(addresses.url(failure.url)),
-            addresses.text(failure.reason),
+            addresses.text(failure.brief),
             None if failure.status is None else str(failure.status),
             failure.attempts,
         )
@@ -54,10 +55,24 @@ def failures_card(summary: Summary) -> Markup:
     return card(
         "failures",
         "Failures",
+        _reasons(summary, addresses) if total > FIRST_ROWS else "",
         long_table("Missing or incomplete sitemaps", heads, rows, total),
         wide=True,
         note=f"{counted(total, 'sitemap is', 'sitemaps are')} missing or incomplete.",
     )
+
+
+def _reasons(summary: Summary, addresses: Addresses) -> Markup:
+    """Return the reasons with their counts, for more failures than are seen at once."""
+    reasons = summary.failure_reasons
+    chips = [
+        chip(f"{addresses.text(reason, 80)}: {grouped(count)}", "bad")
+        for reason, count in reasons.items[:MAX_REASONS]
+    ]
+    other = reasons.other + sum(count for _, count in reasons.items[MAX_REASONS:])
+    if other:
+        chips.append(chip(f"other reasons: {grouped(other)}"))
+    return Markup(f'<p class="chips">{" ".join(chips)}</p>')
 
 
 def problems_card(summary: Summary) -> Markup:

@@ -124,6 +124,7 @@ class Summary:
     duplicates: Duplicates
     problems: ProblemList
     failures: list[Failure]
+    failure_reasons: Spread
     fetches: list[Fetch] | None
     probes: list[Fetch]
 

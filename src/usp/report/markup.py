@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FIRST_ROWS = 10
 """How many rows of a long table are seen at once; the rest can be unfolded."""
 
+_NUMBER = ' class="number"'
 _PAIR = 2  # columns: a table as narrow as that needs no stacking on a phone
 
 
@@ -49,8 +50,13 @@ def table(
     Each cell names its column: on a narrow screen the rows of a wide table stand as blocks of named
     lines. The roles are written out, since a browser forgets those of a table that is laid out so.
     """
-    body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in rows)
-    head = "".join(f'<th scope="col" role="columnheader">{escape(name)}</th>' for name in heads)
+    listed = list(rows)
+    body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in listed)
+    head = "".join(
+        f'<th scope="col" role="columnheader"{_NUMBER if _are_numbers(listed, at) else ""}>'
+        f"{escape(name)}</th>"
+        for at, name in enumerate(heads)
+    )
     foot = f'<p class="more">{escape(more)}</p>' if more else ""
     wide = " wide-table" if len(heads) > _PAIR else ""
     return Markup(
@@ -62,12 +68,15 @@ def table(
 
 
 def _cells(heads: Sequence[str], row: Sequence[Cell]) -> str:
-    number = ' class="number"'
     return "".join(
-        f'<td role="cell" data-head="{escape(head)}"{number if isinstance(cell, int) else ""}>'
+        f'<td role="cell" data-head="{escape(head)}"{_NUMBER if isinstance(cell, int) else ""}>'
         f"{safe(cell)}</td>"
         for head, cell in zip(heads, row, strict=True)
     )
+
+
+def _are_numbers(rows: Sequence[Sequence[Cell]], column: int) -> bool:
+    return any(isinstance(row[column], int) for row in rows)
 
 
 def long_table(

@@ -16,6 +16,7 @@ NOT_FOLLOWED = "not followed"
 
 def state_of(node: AbstractSitemap) -> tuple[str | None, str | None]:
     """Return a sitemap's state and the reason of it; None for one that was read to its end."""
-    if isinstance(node, InvalidSitemap):
-        return (FAILED if node.failure else NOT_FOLLOWED), node.reason
-    return (INCOMPLETE, node.failure.reason) if node.failure else (None, None)
+    failure = node.failure
+    if failure is not None:
+        return (FAILED if isinstance(node, InvalidSitemap) else INCOMPLETE), failure.brief
+    return (NOT_FOLLOWED, node.reason) if isinstance(node, InvalidSitemap) else (None, None)

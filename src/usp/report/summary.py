@@ -59,8 +59,6 @@ def summarise(
             rows[row.parent].pages += row.pages
     fetches, probes = _fetches(log, failures)
     sections, other_sections = _sections(content.sections)
-    kinds = Tally()
-    kinds.add([row.kind for row in rows])
     return Summary(
         site=tree.url,
         made=datetime.now(UTC),
@@ -69,7 +67,7 @@ def summarise(
             tree.sitemap_count(), content, len(failures), problems.count, fetches, probes
         ),
         sitemaps=rows,
-        kinds=Spread.of(kinds),
+        kinds=_spread(row.kind for row in rows),
         hosts=Spread.of(content.hosts),
         sections=sections,
         other_sections=other_sections,
@@ -91,6 +89,7 @@ def summarise(
         duplicates=hashes.found(nodes),
         problems=problems,
         failures=failures[:MAX_FAILURES],
+        failure_reasons=_spread(failure.brief for failure in failures),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
     )
@@ -136,6 +135,13 @@ def _fetches(
     probes = [fetch for fetch in everything if fetch.failed and id(fetch) not in missing]
     apart = set(map(id, probes))
     return [fetch for fetch in everything if id(fetch) not in apart], probes
+
+
+def _spread(names: Iterable[str]) -> Spread:
+    tally = Tally()
+    for name in names:
+        tally.add([name])
+    return Spread.of(tally)
 
 
 def _slowest(fetches: list[Fetch]) -> list[Fetch]:

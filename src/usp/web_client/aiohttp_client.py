@@ -32,6 +32,7 @@ from usp.web_client.identity import (
     deadline_of,
     retry_after,
 )
+from usp.web_client.redaction import redacted, secrets_of_proxies
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
 from usp.web_client.zones import Gate, Refused, Zones
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Mapping
 
+_LONGEST_REASON = 200
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
@@ -237,7 +239,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             except _ERRORS as error:
                 asked = target.site == start.site
                 patience = (self._timeout.connect, self._timeout.sock_read)
-                reason = reason_of(error, target.text(), patience)
+                proxy = self._proxy or getattr(self._session, "_default_proxy", None)
+                reason = redacted(
+                    reason_of(error, target.text(), patience), secrets_of_proxies(proxy)
+                )
                 return _connection_error(error, reason, asked=asked, deadline=deadline)
             location = _location(response)
             if location is None:
@@ -261,7 +266,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             )
         response.close()
         failure = WebClientErrorResponse(
-            f"{response.status} {response.reason or ''}".strip(),
+            f"{response.status} {(response.reason or '')[:_LONGEST_REASON]}".strip(),
             retryable=response.status in RETRYABLE_HTTP_STATUS_CODES,
         )
         failure.status = response.status

@@ -43,18 +43,25 @@ from usp.web_client.identity import (
     deadline_of,
     retry_after,
 )
+from usp.web_client.redaction import (
+    redacted,
+    secrets_of_params,
+    secrets_of_proxies,
+    without_params,
+)
 from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
 from usp.web_client.sessions import DEADLINE, Session, session_for
 from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 else:
     __getattr__ = elsewhere(__name__)
 
 log = logging.getLogger(__name__)
 
 _CHUNK = 128 * 1024
+_LONGEST_REASON = 200
 _SIP = 64  # bytes of a body that old versions unpack whole, however much that is
 _UNPACKS_IN_PIECES = {"urllib3": (2, 6), "brotli": (1, 2), "brotlicffi": (1, 2)}
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
@@ -72,6 +79,8 @@ _BODY_ERRORS = (
 class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     """A 2xx answer; its body is received while it is read."""
 
+    _shown: Callable[[str], str] = staticmethod(without_login)
+
     def __init__(
         self,
         requests_response: requests.Response,
@@ -79,7 +88,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         *,
         deadline: tuple[float, str] | None = None,
         timeout: object = None,
+        shown: Callable[[str], str] = without_login,
     ) -> None:
+        self._shown = shown
         self._timeout = timeout
         self._response = as_response(requests_response)
         self._limit = max_response_data_length
@@ -104,11 +115,11 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Give the addresses that led here."""
-        return tuple(without_login(response.url) for response in self._response.history)
+        return tuple(self._shown(response.url) for response in self._response.history)
 
     def url(self) -> str:
         """Return the address after redirects."""
-        return without_login(self._response.url)
+        return self._shown(self._response.url)
 
     def raw_data(self) -> bytes:
         """Give the body, HTTP's compression removed, up to the limit; the same each time."""
@@ -317,7 +328,7 @@ class RequestsWebClient(AbstractWebClient):
         deadline = deadline_of(self._limits, self._began)
         try:
             if not self._own_session and _OTHER_SCHEME.match(url):
-                return self._answer(self._send(url, {}, deadline), deadline)
+                return self._answer(self._send(url, {}, deadline), url, deadline)
             start = read_url(url)
             self._gate.begin(url)
             return self._follow(start, deadline)
@@ -356,15 +367,20 @@ class RequestsWebClient(AbstractWebClient):
                 return RequestsWebClientErrorResponse(str(error), retryable=False)
         if hops:
             response.history = [*hops, *response.history]
-        return self._answer(response, deadline)
+        return self._answer(response, start.text(), deadline)
 
     def _answer(
-        self, response: requests.Response, deadline: tuple[float, str] | None
+        self, response: requests.Response, asked: str, deadline: tuple[float, str] | None
     ) -> AbstractWebClientResponse:
         """Return what the last answer means."""
         if 200 <= response.status_code < 300:  # noqa: PLR2004
+            session = self._session
             return RequestsWebClientSuccessResponse(
-                response, self._limit, deadline=deadline, timeout=self._timeout
+                response,
+                self._limit,
+                deadline=deadline,
+                timeout=self._timeout,
+                shown=lambda url: without_params(without_login(url), asked, session),
             )
         response.close()
         return RequestsWebClientErrorResponse(
@@ -453,7 +469,8 @@ class RequestsWebClient(AbstractWebClient):
         """Return what an exception means; ``asked`` is whether it is about the host that was asked."""
         if deadline is not None and time.monotonic() >= deadline[0]:
             return RequestsWebClientErrorResponse(deadline[1], retryable=False, silent=asked)
-        reason = reason_of(error, url, self._timeout)
+        secrets = secrets_of_proxies(*self._proxies.values()) | secrets_of_params(self._session)
+        reason = redacted(reason_of(error, url, self._timeout), secrets)
         if isinstance(error, requests.RequestException):
             return _connection_error(error, reason, asked=asked)
         return RequestsWebClientErrorResponse(reason, retryable=False)
@@ -467,7 +484,7 @@ class RequestsWebClient(AbstractWebClient):
 
 def _reason(response: requests.Response) -> str:
     if response.reason:
-        return str(response.reason)
+        return str(response.reason)[:_LONGEST_REASON]
     try:
         return HTTPStatus(response.status_code).phrase
     except ValueError:

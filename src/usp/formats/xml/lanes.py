@@ -33,16 +33,18 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         self._learned = False  # whether the way in which entries are written is known
         self._held = ""  # text that the fast lane waits to see the end of
 
-    def feed(self, text: str) -> list[Entry]:
+    def _feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far: by the fast lane where it can be taken."""
         if self._tags is None:
             return self._scan(text)
         if not self._at_rest():
             return self._return_to_rest(text, self._tags)
+        searched = max(0, len(self._held) - len(self._tags.end))
         block = self._held + text
         if not self._learned:
             self._learn(block)
-        end = block.rfind(self._tags.end) + len(self._tags.end)
+            searched = 0  # for another end of entries
+        end = block.rfind(self._tags.end, searched) + len(self._tags.end)
         if end < len(self._tags.end):
             self._held = block if len(block) <= MAX_ENTRY else ""
             return [] if self._held else self._scan(block)
@@ -50,8 +52,10 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         entries = self._cut_block(block, self._tags)
         if entries is None:
             entries = self._cut_entries(block, self._tags)
-        elif self.counts_lines:
-            self.scanner.skip(block)
+        else:
+            self.scanner.forgive()
+            if self.counts_lines:
+                self.scanner.skip(block)
         if self._held and not self._at_rest():
             held, self._held = self._held, ""
             entries += self._scan(held)
@@ -64,7 +68,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
             return self._scan(text)
         entries = self._scan(text[:end])
         rest = text[end:]
-        return entries + (self.feed(rest) if self._at_rest() else self._scan(rest))
+        return entries + (self._feed(rest) if self._at_rest() else self._scan(rest))
 
     def _at_rest(self) -> bool:
         """Whether the scanner stands directly below the root, with nothing begun."""

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
 
-from usp.formats.parser import AbstractSitemapParser
+from usp.formats.parser import MAX_PIECE, AbstractSitemapParser, pieces
 from usp.formats.xml.entries import Field, RawEntry
 from usp.formats.xml.meaning import Meaning, Sort, meaning_inside
 from usp.formats.xml.namespaces import Name, Scope, Space
@@ -78,7 +78,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self.scanner = scanner or Scanner(self, self.problems)
         self.scanner.hurry = fast
         self._scope = Scope(fold=fold)
-        self._stack: list[tuple[str, Scope]] = []  # names, and the scope outside of each
+        self._stack: list[str] = []  # the names of open elements,
+        self._scopes: list[Scope] = []  # and the scope outside of each
         self._too_deep: Counter[str] = Counter()  # elements beyond the greatest depth
         self._root: Name | None = None
         self._root_tag = ("", "")
@@ -91,11 +92,17 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._decoded: list[str] = []
         self._room = MAX_FIELD
         self._done: list[Entry] = []
-        self._bases: list[tuple[int, str | None]] = []  # the depth, and the base inside
+        self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
         self._stray_text = False
 
     def feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far."""
+        if len(text) <= MAX_PIECE:
+            return self._feed(text)
+        return [entry for piece in pieces(text) for entry in self._feed(piece)]
+
+    def _feed(self, text: str) -> list[Entry]:
+        """Read a piece of the document that is not too long."""
         return self._scan(text)
 
     def _scan(self, text: str) -> list[Entry]:
@@ -117,7 +124,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def close(self) -> list[Entry]:
         """Give the rest; an entry that was not closed before the document broke off is lost."""
         self.scanner.close()
-        if self._entry is not None:
+        if self.scanner.given_up:
+            self._entry = None
+        elif self._entry is not None:
             self._break_off(self._entry)
         elif not self.root_closed:
             self.problems.end("the document breaks off before its end", self.line)
@@ -140,24 +149,45 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Begin an element."""
         self._stray_text = False
-        if len(self._stack) >= MAX_DEPTH and not self._is_worth_a_look(name):
-            if len(self._too_deep) < MAX_NAMES:
-                self._too_deep[name] += not empty
+        if len(self._stack) >= MAX_DEPTH and self._is_too_deep(name, empty):
             return
+        if self._root is None:
+            self._start_root(name, attributes, empty)
+            return
+        if self.root_closed:
+            self._reopen(name)
+        outside = self._scope
+        declares = "xml" in attributes
+        if declares:
+            self._scope = self._scope_inside(attributes)
+        meaning = self._known(name)
+        if meaning.sort is not Sort.OTHER and self._is_in_the_way(meaning):
+            # What is closed for it is closed outside of it: its declarations count from there.
+            self._scope = outside
+            self._make_room(meaning)
+            outside = self._scope
+            self._scope = self._scope_inside(attributes) if declares else outside
         depth = len(self._stack)
+        if declares:
+            self._declare_base(attributes, depth)
+        if meaning.sort is not Sort.OTHER:
+            self._begin(meaning, attributes)
+        if empty and depth and not self._begins_at(depth):
+            self._scope = outside
+            return
+        self._stack.append(name)
+        self._scopes.append(outside)
+        if empty:
+            self._pop()
+
+    def _start_root(self, name: str, attributes: str, empty: bool) -> None:
         outside = self._scope
         if "xml" in attributes:
-            self._declare(attributes, depth)
-        if self._root is None:
-            self._begin_root(name, attributes)
-        elif self.root_closed:
-            self._reopen(name, attributes)
-        else:
-            self._begin(name, attributes)
-            if empty and not self._begins_at(depth):
-                self._scope = outside
-                return
-        self._stack.append((name, outside))
+            self._scope = self._scope_inside(attributes)
+            self._declare_base(attributes, 0)
+        self._begin_root(name, attributes)
+        self._stack.append(name)
+        self._scopes.append(outside)
         if empty:
             self._pop()
 
@@ -167,7 +197,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         stack = self._stack
         if self._too_deep and self._too_deep[name] > 0:
             self._too_deep[name] -= 1
-        elif stack and stack[-1][0] == name:
+        elif stack and stack[-1] == name:
             self._pop()
         else:
             self._end_another(name)
@@ -194,6 +224,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             else:
                 self.start(name, attributes, False)
             known = None
+            if self.scanner.given_up:
+                return
             if inside and (self._field is not None or self._entry is None):
                 self.text(inside)
             if closing:
@@ -246,21 +278,32 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def declaration(self, kind: str, subset: bool) -> None:
         """Pass over a declaration that stands inside the document."""
         del subset
-        self.note(f"a {kind} stands inside the document")
+        self.scanner.repair(f"a {kind} stands inside the document")
 
     # Beginnings -----------------------------------------------------------------------------------
 
-    def _is_worth_a_look(self, name: str) -> bool:
-        """Tell whether an element that stands very deep is an entry: what it is in is not closed."""
-        return self._known(name).sort is Sort.ENTRY
+    def _is_too_deep(self, name: str, empty: bool) -> bool:
+        """Pass over an element that stands very deep, unless it is an entry.
 
-    def _declare(self, attributes: str, depth: int) -> None:
-        """Take what a tag says about namespaces and about the base of addresses."""
-        read = read_attributes(attributes, self.note)
-        if "xmlns" in attributes:
-            self._scope = self._scope.below(attributes, read)
-        if "xml:base" in read:
-            self._bases.append((depth, self._joined(read["xml:base"])))
+        What an entry stands in so deep is not closed.
+        """
+        if self._known(name).sort is Sort.ENTRY:
+            return False
+        if not empty and (len(self._too_deep) < MAX_NAMES or name in self._too_deep):
+            self._too_deep[name] += 1
+        return True
+
+    def _scope_inside(self, attributes: str) -> Scope:
+        """Give the scope inside a tag, which may declare namespaces."""
+        if "xmlns" not in attributes:
+            return self._scope
+        return self._scope.below(attributes, read_attributes(attributes, self._ignore))
+
+    def _declare_base(self, attributes: str, depth: int) -> None:
+        """Take what a tag says about the base of addresses; note damage in its attributes."""
+        step = read_attributes(attributes, self.note).get("xml:base")
+        if step is not None:
+            self._bases.append((depth, self._joined(step)))
 
     def _begin_root(self, name: str, attributes: str) -> None:
         self._root = self._scope.name(name)
@@ -274,39 +317,44 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             or bool(self._bases)
         )
 
-    def _reopen(self, name: str, attributes: str) -> None:
-        """Go on behind the end of the root: two documents in one, or a root closed too early."""
+    def _reopen(self, name: str) -> None:
+        """Go on after the end of the root: two documents in one, or a root closed too early."""
         self.note("the document goes on behind its end", f"<{name}>")
         self.root_closed = False
         if self._scope.name(name).local != self.root_name:
-            self._stack.append((self._root_tag[0], self._scope))
-            self._begin(name, attributes)
+            self._stack.append(self._root_tag[0])
+            self._scopes.append(self._scope)
 
-    def _begin(self, name: str, attributes: str) -> None:
-        entry = self._entry
-        meaning = self._known(name)
-        sort = meaning.sort
-        if sort is Sort.OTHER:
-            return
-        if sort is Sort.ENTRY:
-            if entry is not None:
+    def _is_in_the_way(self, meaning: Meaning) -> bool:
+        """Tell whether something is open that an element of that meaning cannot stand in."""
+        if meaning.sort is Sort.ENTRY:
+            return self._entry is not None or len(self._stack) > MAX_DEPTH // 2
+        return self._field is not None or (self._implied and meaning.sort is Sort.FIELD)
+
+    def _make_room(self, meaning: Meaning) -> None:
+        """Close what is open and cannot hold an element of that meaning."""
+        if meaning.sort is Sort.ENTRY:
+            if self._entry is not None:
                 self._end_unclosed_entry()
-            elif len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
-                self.note("elements are not closed", f"<{self._stack[-1][0]}>")
+            if len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
+                self.note("elements are not closed", f"<{self._stack[-1]}>")
                 self._close_to(1)
+            return
+        if self._field is not None:
+            self._end_unclosed_field(self._field)
+        if self._implied and meaning.sort is Sort.FIELD and meaning.local == "loc":
+            self._finish_entry()
+
+    def _begin(self, meaning: Meaning, attributes: str) -> None:
+        """Begin what an element means, where there is room for it."""
+        if meaning.sort is Sort.ENTRY:
             self._begin_entry(self.entries[meaning.local])
-        elif entry is None:
+        elif self._entry is None:
             self._begin_outside(meaning, attributes)
+        elif meaning.sort is Sort.RECORD:
+            self._add(meaning, Field(meaning.local, "", attributes))
         else:
-            if self._field is not None:
-                self._end_unclosed_field(self._field)
-            if self._implied and sort is Sort.FIELD and meaning.local == "loc":
-                self._finish_entry()
-                self._begin_outside(meaning, attributes)
-            elif sort is Sort.RECORD:
-                self._add(meaning, Field(meaning.local, "", attributes))
-            else:
-                self._begin_field(meaning, attributes)
+            self._begin_field(meaning, attributes)
 
     def _known(self, name: str) -> Meaning:
         """Give what an element means where the parser stands."""
@@ -355,7 +403,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _inside_stray(self) -> bool:
         """Tell whether the parser stands in an element that was named as a stray already."""
-        return any(self._scope.name(written).local in self.strays for written, _ in self._stack)
+        return any(self._scope.name(written).local in self.strays for written in self._stack)
 
     def _begin_field(self, meaning: Meaning, attributes: str) -> None:
         depth = len(self._stack)
@@ -374,17 +422,16 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def _end_another(self, name: str) -> None:
         """End an element that is not the innermost one, or that is none."""
         stack = self._stack
-        for at in range(len(stack) - 1, -1, -1):
-            if stack[at][0] == name:
-                self.note("an element is not closed", f"<{stack[-1][0]}>")
-                self._close_to(at)
-                return
+        if name in stack:
+            self.note("an element is not closed", f"<{stack[-1]}>")
+            self._close_to(len(stack) - 1 - stack[::-1].index(name))
+            return
         if self._implied and self._scope.name(name).local in self.entries:
             if self._field is not None:
                 self._end_unclosed_field(self._field)
             self._finish_entry()
         else:
-            self.note("an end tag has no start tag", f"</{name}>")
+            self.scanner.repair("an end tag has no start tag", f"</{name}>")
 
     def _end_unclosed_entry(self) -> None:
         if not self._implied:
@@ -402,7 +449,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self._pop()
 
     def _pop(self) -> None:
-        _, self._scope = self._stack.pop()
+        self._stack.pop()
+        self._scope = self._scopes.pop()
         if self._too_deep:
             self._too_deep.clear()
         depth = len(self._stack)
@@ -450,7 +498,12 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         assert self._entry is not None
         entry, self._entry = self._entry, None
         self._implied = False
-        self._done.extend(entry.finish(self))
+        found = entry.finish(self)
+        if found:
+            self._done += found
+            self.scanner.forgive()
+        else:
+            self.scanner.count_damage()
 
     # What entries and fields need -----------------------------------------------------------------
 
@@ -487,6 +540,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self.note("an xml:base is too long and was ignored", step)
             return base
         return joined
+
+    def _ignore(self, message: str, excerpt: str) -> None:
+        """Leave it to the second look at the same attributes to tell of damage in them."""
 
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:

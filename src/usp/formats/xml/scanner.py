@@ -8,8 +8,13 @@ Three rules make it tolerant, and every one of them is impossible in well-formed
 
 - a ``<`` that no tag begins with, or whose tag does not end before the next ``<``, is text;
 - a quote that does not end before the next ``<`` is no quote: the tag ends at its first ``>``;
-- a comment or CDATA section that never ends has not begun: what stands behind its opening is read as
-  if the opening were not there; a processing instruction that never ends, ends at its first ``>``.
+- a comment or CDATA section that never ends has not begun: what stands after its opening is read as
+  if the opening were not there; a processing instruction that never ends, ends at its first ``>``, or
+  before the next ``<``.
+
+Work grows with the length of the document and not with its square, whatever the damage: no character
+is searched twice for the same thing, and stretches that are tried at once are bounded. A document
+that is nothing but damage is given up: see :data:`MAX_DAMAGE`.
 """
 
 from __future__ import annotations
@@ -27,6 +32,15 @@ MAX_TAG = 1024 * 1024
 MAX_HELD = 4 * 1024 * 1024
 """How much of an unfinished section is kept, to be read again if it never ends."""
 
+MAX_DAMAGE = 400_000
+"""So many repairs in a row, without an entry that could be read, end the reading of a document.
+
+More than the fast lane takes at a time has characters: both lanes give up at the same place.
+"""
+
+MAX_STRETCH = 64 * 1024
+"""So many characters are tried at once when the scanner hurries."""
+
 # More than XML allows beyond ASCII: what is no name there is damage anyway.
 _NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
 _TAG = re.compile(rf"""<(/?)({_NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
@@ -34,8 +48,12 @@ _TOKEN = re.compile(_TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")
 _SIMPLE_TOKEN = re.compile(rf"<(/?)({_NAME})([^<>]*+)>([^<]*+)(?:(</\2>)([^<]*+))?+")
 _CLOSING = itemgetter(4)
 _UNUSUAL = re.compile(r"<[!?]")
+_RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
+_RESERVED_LENGTH = 5
+_ROOT_TAG = re.compile(r"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]", re.IGNORECASE)
 _LOOSE_TAG = re.compile(rf"<(/?)({_NAME})([^<>]*+)>")
 _MAYBE_TAG = re.compile(rf"</?{_NAME}")
+_BRACKET = re.compile(r"[\[\]<>]")
 _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
 
 
@@ -101,6 +119,18 @@ class Handler(Protocol):
         ...
 
 
+class _Deaf:
+    """A handler that hears nothing more, for what was given up."""
+
+    def _ignore(self, *_: object) -> None:
+        """Pass over everything."""
+
+    start = end = text = cdata = take = declaration = _ignore
+
+
+_DEAF = _Deaf()
+
+
 class Scanner:
     """Cuts text into tokens: ``feed`` pieces of text, then ``close``."""
 
@@ -116,10 +146,12 @@ class Scanner:
         self._counted = 0  # and where that is in the buffer
         self._section: _Section | None = None  # a section that is longer than what is kept
         self.hurry = False  # whether lines matter less than speed
+        self.before_root = False  # whether the root of the document is still looked for
         self._calm = 0  # up to where tags are read one by one, because one of them is not proper
-        self._unusual = -1  # where the next comment, section or instruction is, if not before
-        self._absent: set[str] = set()  # what was searched for and is not in the rest of the buffer
+        self._next: dict[str | re.Pattern[str], int] = {}  # where things are that were searched for
         self._searched = 0  # how far the end of an unfinished section was searched for
+        self._damage = 0  # repairs since the last entry
+        self.given_up = False  # whether there was too much damage to go on
 
     @property
     def line(self) -> int:
@@ -135,6 +167,8 @@ class Scanner:
 
     def feed(self, text: str) -> None:
         """Read on; an unfinished token waits for the rest."""
+        if self.given_up:
+            return
         self._waiting.append(text)
         self._missing -= len(text)
         if self._missing > 0:
@@ -146,6 +180,8 @@ class Scanner:
 
     def close(self) -> None:
         """Read what is left, unfinished tokens included."""
+        if self.given_up:
+            return
         self._advance()
         self._scan(final=True)
 
@@ -159,20 +195,44 @@ class Scanner:
     @property
     def idle(self) -> bool:
         """Whether everything that was fed is read."""
-        return self._at == len(self._buffer) and not self._waiting and self._section is None
+        return (
+            self._at == len(self._buffer)
+            and not self._waiting
+            and self._section is None
+            and not self.given_up
+        )
 
     def skip(self, text: str) -> None:
         """Count the lines of text that somebody else has read."""
         self._line = self.line + text.count("\n")
+
+    def repair(self, message: str, excerpt: str | None = None) -> None:
+        """Note damage that was repaired; give up where there is nothing else."""
+        self.problems.add(message, self.line, excerpt)
+        self.count_damage()
+
+    def count_damage(self) -> None:
+        """Count damage that was noted; give up where there is nothing else."""
+        self._damage += 1
+        if self._damage > MAX_DAMAGE and not self.given_up:
+            self.given_up = True
+            self.handler = _DEAF
+            self.problems.end(
+                f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry",
+                self.line,
+            )
+
+    def forgive(self) -> None:
+        """Begin to count damage anew: an entry could be read."""
+        self._damage = 0
 
     def _advance(self) -> None:
         self._line = self.line
         self._before += self._at
         self._buffer = self._buffer[self._at :] + "".join(self._waiting)
         self._at = self._counted = 0
-        self._unusual = -1
         self._calm = 0
-        self._absent.clear()
+        self._next.clear()
         self._waiting.clear()
 
     def _hurry(self) -> None:
@@ -182,20 +242,16 @@ class Scanner:
         complete.
         """
         buffer, handler, at = self._buffer, self.handler, self._at
-        if self._unusual < at:
-            found = _UNUSUAL.search(buffer, at)
-            self._unusual = found.start() if found else len(buffer)
-        end = self._unusual
-        last = buffer.rfind("<", at, end)
-        if last > buffer.rfind(">", at, end):
-            end = last
-        if not 0 < end - at <= MAX_TAG:
-            return
-        tokens = proper_tags(buffer, at, end)
+        unusual = self._find(_UNUSUAL, at)
+        stop = min(at + MAX_STRETCH, len(buffer) if unusual < 0 else unusual)
+        end, last = stop, buffer.rfind("<", at, stop)
+        if stop == at + MAX_STRETCH or last > buffer.rfind(">", at, stop):
+            end = last  # what begins there may not be complete
+        tokens = proper_tags(buffer, at, end) if end > at else None
         if tokens is None:
-            self._calm = end
+            self._calm = stop
             return
-        opening = buffer.find("<", at)
+        opening = buffer.find("<", at, end)
         if opening > at:
             handler.text(buffer[at:opening])
         handler.take(tokens)
@@ -253,6 +309,8 @@ class Scanner:
     # Sections: comment, CDATA, processing instruction ---------------------------------------------
 
     def _read_section(self, section: _Section, at: int, *, final: bool) -> bool:
+        if section is _INSTRUCTION:
+            return self._read_instruction(at, final=final)
         buffer = self._buffer
         inside = at + len(section.opening)
         end = self._find(section.end, max(inside, at + self._searched))
@@ -262,19 +320,17 @@ class Scanner:
                 self.handler.cdata(buffer[inside:end])
             self._at = end + len(section.end)
             return True
-        if section is _INSTRUCTION and (final or len(buffer) - at > MAX_TAG):
-            return self._broken_instruction(at)
-        if final:
-            self.problems.add(f"a {section.name} is not closed", self.line)
-            self._searched = 0
-            self._at = inside
-            return True
-        self._searched = max(0, len(buffer) - at - len(section.end) + 1)
         if len(buffer) - at > MAX_HELD:
             self._section, self._searched = section, 0
             if section is _CDATA:
                 self._at = inside
-            return self._finish_long_section(final=False)
+            return self._finish_long_section(final=final)
+        if final:
+            self._searched = 0
+            self.repair(f"a {section.name} is not closed")
+            self._at = inside
+            return True
+        self._searched = max(0, len(buffer) - at - len(section.end) + 1)
         return False
 
     def _finish_long_section(self, *, final: bool) -> bool:
@@ -295,36 +351,61 @@ class Scanner:
         self._at = end + len(section.end)
         return True
 
-    def _find(self, text: str, at: int) -> int:
-        """Find text behind a place; what is not there is not searched for again."""
-        if text in self._absent:
-            return -1
-        found = self._buffer.find(text, at)
-        if found < 0:
-            self._absent.add(text)
-        return found
+    def _find(self, what: str | re.Pattern[str], at: int) -> int:
+        """Find something after a place; no character is searched twice for it."""
+        known = self._next.get(what, -1)
+        if known < at:
+            if isinstance(what, str):
+                known = self._buffer.find(what, at)
+            else:
+                match = what.search(self._buffer, at)
+                known = match.start() if match else -1
+            self._next[what] = known = len(self._buffer) if known < 0 else known
+        return known if known < len(self._buffer) else -1
 
-    def _broken_instruction(self, at: int) -> bool:
-        """End an instruction that has lost its ``?>`` at its first ``>``."""
+    def _read_instruction(self, at: int, *, final: bool) -> bool:
+        """Step over an instruction; one that has lost its ``?>`` ends as soon as it can."""
+        buffer = self._buffer
+        inside = at + len(_INSTRUCTION.opening)
+        long = len(buffer) - at >= MAX_TAG + len(_INSTRUCTION.end)
+        if not final and len(buffer) - at < _RESERVED_LENGTH:
+            return False
+        reserved = _RESERVED.match(buffer, at)
+        following = buffer.find("<", inside) if reserved else -1
+        end = self._find(_INSTRUCTION.end, inside if reserved else max(inside, at + self._searched))
+        broken = end - at > MAX_TAG or 0 <= following < end
+        if end >= 0 and not broken and not reserved and self.before_root:
+            broken = 0 <= self._find(_ROOT_TAG, inside) < end
+        if end >= 0 and not broken:
+            self._searched = 0
+            self._at = end + len(_INSTRUCTION.end)
+            return True
+        if not (broken or final or long or following >= 0):
+            self._searched = max(0, len(buffer) - at - len(_INSTRUCTION.end) + 1)
+            return False
         self._searched = 0
-        self.problems.add("a processing instruction is not closed", self.line)
-        end = self._find(">", at)
-        self._at = end + 1 if end >= 0 else at + len(_INSTRUCTION.opening)
+        self.repair("a processing instruction is not closed")
+        following = buffer.find("<", inside, at + MAX_TAG)
+        closing = buffer.find(">", inside, following if following >= 0 else at + MAX_TAG)
+        self._at = closing + 1 if closing >= 0 else following if following >= 0 else inside
         return True
 
     def _read_declaration(self, kind: str, at: int, *, final: bool) -> bool:
         """Tell of a declaration and step behind it; what stands inside is never read."""
-        depth, position = 0, at
-        for position in range(at + 2, min(len(self._buffer), at + MAX_TAG)):
-            character = self._buffer[position]
-            depth += (character in "[<") - (character in "]>")
-            if depth < 0:
+        buffer = self._buffer
+        depth, position = 0, -1
+        for found in _BRACKET.finditer(buffer, at + 2, at + MAX_TAG):
+            depth += 1 if found[0] in "[<" else -1
+            if depth < 0 or (found[0] == "<" and depth == 1):
+                # A "<" outside of brackets: the declaration has lost its end.
+                position = found.start() + (depth < 0)
                 break
-        else:
-            if not final and len(self._buffer) - at < MAX_TAG:
+        if position < 0:
+            position = min(len(buffer), at + MAX_TAG)
+            if not final and position == len(buffer):
                 return False
-        self.handler.declaration(kind, "[" in self._buffer[at:position])
-        self._at = position + 1
+        self.handler.declaration(kind, "[" in buffer[at:position])
+        self._at = position
         return True
 
     # Damage ---------------------------------------------------------------------------------------
@@ -339,7 +420,7 @@ class Scanner:
                 return False
         loose = _LOOSE_TAG.match(buffer, at)
         if loose and loose.end() <= following and loose.end() - at <= MAX_TAG:
-            self.problems.add("a quote in a tag is not closed", self.line, loose[0])
+            self.repair("a quote in a tag is not closed", loose[0])
             slash, name, attributes = loose.groups()
             if slash:
                 self.handler.end(name)
@@ -348,7 +429,7 @@ class Scanner:
                 self.handler.start(name, attributes.removesuffix("/"), empty)
             self._at = loose.end()
             return True
-        self.problems.add("a '<' begins no tag", self.line)
+        self.repair("a '<' begins no tag")
         self.handler.text("&lt;")
         self._at = at + 1
         return True

@@ -1,0 +1,174 @@
+"""Dates as sitemaps and feeds write them.
+
+Nothing is filled in from today: what does not name its year is not a date. Neither is a date in the
+years 0 and 1, which is what programs write who have none (``0001-01-01T00:00:00Z`` is Go's, and
+``0000-00-00`` is MySQL's).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+import dateutil.parser
+
+_MAX_LENGTH = 100  # characters, blanks around it aside
+
+_USUAL = re.compile(  # what datetime reads itself, and in the same way
+    r"(?!000[01])[0-9]{4}-[01][0-9]-[0-3][0-9]"
+    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:Z|[+-][0-2][0-9]:[0-5][0-9])?)?"
+)
+_ISO = re.compile(
+    r"""
+    (?P<year>\d{4})
+    (?: (?P<separator>[-/.]) (?P<month>\d{1,2})
+        (?: (?P=separator) (?P<day>\d{1,2})
+            (?: (?:[Tt]|\s+) (?P<hour>\d{1,2}):(?P<minute>\d{1,2})
+                (?: :(?P<second>\d{1,2}) (?:[.,](?P<fraction>\d{1,12}))? )?
+            )?
+            \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?
+        )?
+    )?
+    """,
+    re.VERBOSE,
+)
+_LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
+_HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
+_FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
+_BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
+
+_NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
+_NO_YEAR_DAY = datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
+_HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)")
+_OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
+_FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
+_FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
+
+_ZONES = {  # RFC 2822, section 4.3; other names are left unknown
+    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip
+
+# Repairs: what stands around dates, and within.
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
+_NAMED_OFFSET = re.compile(r"(?<![A-Za-z])(?:GMT|UTC?|Z) ?([+-])(\d{1,2})(?::?(\d{2}))?(?!\d)")
+_CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
+_MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|</?[A-Za-z][^<>]*+>?|[<>]")
+_MONOTONIC = re.compile(r" m=[+-][\d.]++$")  # Go's String() of a time
+_SPACED = re.compile(r"(?<=\d)\. (?=\d)")  # 2025. 01. 19.
+_LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?) (\d\d:?\d\d)")
+_AROUND = " \t\r\n\u00a0\"'`\u201c\u201d,;|"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,12})?)?(?:\s?[AaPp]\.?[Mm](?![A-Za-z]))?"
+_INSIDE = re.compile(
+    r"(?<![\d+-])(?:"
+    rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}(?:[Tt\s]\s?{_TIME})?"
+    r"|(?:\d{1,2}[ -][A-Za-z]{3,9}\.?[ ,-] ?\d{4}|[A-Za-z]{3,9}\.? \d{1,2},? \d{4})"
+    rf"(?:,?\s{_TIME})?"
+    r")(?:\s?(?:[+-]\d{2}:?\d{2}|(?:Z|UTC?|GMT)(?![A-Za-z])))?(?!\d)"
+)
+
+
+def read_date(text: str) -> datetime | None:
+    """Return the date that a text means; None if it is not one.
+
+    A year means its first day, and so does a month. The result is aware if the text has an offset,
+    naive if not. Markup and words around a date are passed over if there is only one date.
+    """
+    text = text.strip()
+    try:
+        if _USUAL.fullmatch(text):
+            return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if len(text) > _MAX_LENGTH:
+        return None
+    # dateutil follows POSIX and reads GMT+0200 as two hours *behind* Greenwich; nobody else does.
+    text = _CUT_SHORT.sub("", _NAMED_OFFSET.sub(_plain_offset, text.translate(_DASHES)))
+    date = _read(text)
+    if date is None:
+        text = _cleaned(text)
+        date = _read(text) or _read_inside(text)
+    return None if date is None or date.year <= 1 else date
+
+
+def _plain_offset(match: re.Match[str]) -> str:
+    sign, hours, minutes = match.groups("00")
+    return f"{sign}{hours:0>2}{minutes}"
+
+
+def _cleaned(text: str) -> str:
+    """Return a text without what commonly stands around a date, or within."""
+    text = _MONOTONIC.sub("", _MARKUP.sub(" ", text)).strip(_AROUND)
+    return _LOST_PLUS.sub(r"\1+\2", _SPACED.sub(".", text))
+
+
+def _read_inside(text: str) -> datetime | None:
+    """Read the only date in a text whose other words have no digits."""
+    found = list(_INSIDE.finditer(text))
+    if len(found) != 1:
+        return None
+    start, end = found[0].span()
+    if any(map(str.isdigit, text[:start] + text[end:])):
+        return None
+    return _read(text[start:end])
+
+
+def _read(text: str) -> datetime | None:
+    """Read a date without anything around it."""
+    try:
+        match = _ISO.fullmatch(text)
+        if match:
+            return _iso_date(match.groupdict())
+        basic = _BASIC.fullmatch(text)
+        if basic:
+            day, time, zone = basic.groups("")
+            return datetime.fromisoformat(f"{day}T{time or '000000'}{zone.upper()}")
+        if _LOOKS_ISO.match(text) and not _HAS_WORDS.search(text):
+            return datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
+    except ValueError:
+        return None
+    return _read_words(text)
+
+
+def _iso_date(part: dict[str, str | None]) -> datetime:
+    return datetime(
+        int(part["year"] or 0),
+        int(part["month"] or 1),
+        int(part["day"] or 1),
+        int(part["hour"] or 0),
+        int(part["minute"] or 0),
+        int(part["second"] or 0),
+        int((part["fraction"] or "").ljust(6, "0")[:6]),
+        tzinfo=_iso_zone(part["zone"]),
+    )
+
+
+def _iso_zone(text: str | None) -> tzinfo | None:
+    if text is None:
+        return None
+    if text[0] not in "+-":
+        return UTC
+    digits = text[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def _read_words(text: str) -> datetime | None:
+    """Read a date in words, which must name its year."""
+    plain = _OFFSET.sub(r"\1", text)
+    years = _FOUR_DIGITS.findall(plain)
+    if not _HAS_YEAR.search(plain) or (years and max(years) < _FIRST_YEAR):
+        return None
+    try:
+        date = dateutil.parser.parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
+    except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
+        return None
+    return None if date.year == _NO_YEAR else date
+
+
+def _zone(name: str | None, offset: int | None) -> tzinfo | None:
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    hours = _ZONES.get((name or "").upper())
+    return None if hours is None else timezone(timedelta(hours=hours))

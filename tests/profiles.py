@@ -1,0 +1,16 @@
+"""How many examples of a law are tried: few while somebody waits, all of them in CI.
+
+``HYPOTHESIS_PROFILE`` is ``dev`` (the default), ``ci`` (the default where ``CI`` is set) or ``long``.
+"""
+
+from __future__ import annotations
+
+import os
+
+FACTORS = {"dev": 0.2, "ci": 1.0, "long": 20.0}
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+
+
+def examples(count: int) -> int:
+    """Return how many examples to try of a law that is worth ``count`` of them in CI."""
+    return max(5, round(count * FACTORS[PROFILE]))

@@ -1,0 +1,159 @@
+"""What clients say and give back has no secrets in it: of proxies, or of a session's parameters."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import socket
+
+import aiohttp
+import pytest
+import requests
+from both import fake_zones, fetch
+
+from usp.tree import sitemap_tree_for_homepage
+from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.redaction import redacted, secrets_of_params, secrets_of_proxies, without_params
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer, index, robots, urlset
+
+SECRET = "Zq8Geheim"
+KEY = {"key": f"{SECRET} &x", "lang": "de"}
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def session_with(params) -> requests.Session:
+    session = requests.Session()
+    session.params = params
+    return session
+
+
+# Parameters -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [KEY, {b"key": KEY["key"].encode(), "lang": ["de"]}])
+def test_the_parameters_of_a_session_do_not_stand_in_the_tree(params, serve, caplog):
+    caplog.set_level(logging.DEBUG, "usp")
+    query = f"?key={SECRET}+%26x&lang=de"
+    site = serve(
+        {
+            f"/robots.txt{query}": robots("/index.xml"),
+            f"/index.xml{query}": index("/a.xml?page=1", "/moved.xml", "/dead.xml", "{alt}/b.xml"),
+            f"/a.xml?page=1&{query[1:]}": urlset("/p"),
+            f"/moved.xml{query}": Answer(redirect=f"/there.xml{query}"),
+            f"/there.xml{query}": urlset("/r"),
+            f"/dead.xml{query}": Answer(hang_up=True),
+            "alt:/b.xml": urlset("{alt}/s"),
+        }
+    )
+    with session_with(params) as session:
+        events: list[object] = []
+        client = RequestsWebClient(session=session)
+        tree = sitemap_tree_for_homepage(
+            site.base, client, use_known_paths=False, on_event=events.append
+        )
+    nodes = list(tree.all_sitemaps())
+    assert {node.url for node in nodes} == {
+        site.url(path)
+        for path in (
+            *("/robots.txt", "/index.xml", "/a.xml?page=1", "/there.xml"),
+            *("/dead.xml", "alt:/b.xml"),
+        )
+    }
+    assert len(list(tree.all_pages())) == 3
+    for text in (repr(tree.to_dict()), caplog.text, repr(events), repr(tree.failures())):
+        assert SECRET not in text
+    assert SECRET.encode() not in pickle.dumps(tree)
+
+
+def test_what_the_website_itself_has_written_stays():
+    session = session_with({"key": "abc"})
+    url = "http://h/x?a=1&key=abc&b="
+    assert without_params(url, "http://h/x?a=1", session) == "http://h/x?a=1&b="
+    assert without_params(url, "http://h/x?a=1&key=abc", session) == url
+    assert without_params("http://h/x?key=other", "http://h/x", session) == "http://h/x?key=other"
+    assert without_params(url, url, object()) == url
+    assert (
+        without_params("http://h/x?key=abc", "http://h/x", session_with("key=abc")) == "http://h/x"
+    )
+    assert (
+        without_params("http://h/x?key=abc", "http://h/x", session_with(b"key=abc")) == "http://h/x"
+    )
+
+
+def test_secrets_are_found_in_every_form():
+    assert {"a b", "a%20b", "a+b"} <= secrets_of_params(session_with({"key": "a b"}))
+    assert secrets_of_params(session_with({"key": None})) == set()
+    assert {"me:w%40rd", "w%40rd", "w@rd"} <= secrets_of_proxies("http://me:w%40rd@proxy:1/")
+    assert "me:w/rd" in secrets_of_proxies("me:w/rd@proxy:1")
+
+
+def test_a_message_has_no_logins():
+    said = redacted("no http://me:word@h/x, no secret2 but a", {"secret2", "a"})
+    assert said == "no http://h/x, no *** but a"
+
+
+# Proxies --------------------------------------------------------------------------------------------
+
+PROXIES = [
+    "http://me:{0}@127.0.0.1:{1}", "http://me:{0}@127.0.0.1:x{1}", "http://me:{0}/y@127.0.0.1:{1}",
+    "ftp://me:{0}@127.0.0.1:{1}", "http://me:{0}@[broken:{1}", "me:{0}@127.0.0.1:{1}", "http://me:{0}@/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
+)
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_password_of_a_proxy_is_not_told(kind, proxy, closed_port, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("no_proxy", "")
+    fake_zones(monkeypatch, public="127.0.0.1")
+    address = proxy.format(SECRET, closed_port)
+    (result,) = fetch(kind, "http://127.0.0.1/x", start="http://127.0.0.1/", proxy=address)
+    assert isinstance(result, WebClientErrorResponse)
+    assert SECRET not in result.message()
+    assert SECRET not in caplog.text
+
+
+def test_nor_is_that_of_one_in_the_environment(closed_port, monkeypatch, caplog):
+    monkeypatch.setenv("no_proxy", "")
+    for port in (closed_port, "x"):
+        monkeypatch.setenv("http_proxy", f"http://me:{SECRET}@127.0.0.1:{port}")
+        tree = sitemap_tree_for_homepage("http://home.example/", use_known_paths=False)
+        assert tree.failures()
+        assert SECRET not in repr(tree.failures()) + caplog.text
+
+
+def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
+    """A session beside the user's must not connect where the user's would ask its proxy."""
+    fake_zones(monkeypatch, public="127.0.0.1")
+    proxy = serve(
+        {"proxied:http://home.example/": "home", "proxied:http://other.example/": "other"}
+    )
+
+    async def ask():
+        secret = {"Authorization": SECRET}
+        async with aiohttp.ClientSession(
+            auto_decompress=False, proxy=proxy.base, headers=secret
+        ) as session:
+            client = AiohttpWebClient(session=session)
+            texts = []
+            for url in ("http://home.example/", "http://other.example/"):
+                response = await client.get(url)
+                texts.append(b"".join([piece async for piece in response.body()]))
+                await response.close()
+            await client.close()
+            return texts
+
+    assert asyncio.run(ask()) == [b"home", b"other"]
+    home, other = proxy.requests
+    assert home.headers["Authorization"] == SECRET
+    assert "Authorization" not in other.headers
