@@ -9,17 +9,13 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from usp.crawl.addresses import refuse
-from usp.crawl.build import node_for
 from usp.crawl.choice import Choice
 from usp.crawl.clients import prepared
 from usp.crawl.loop import LoopDriver
 from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream
-from usp.exceptions import SitemapException
-from usp.formats.document import Role
 from usp.limits import DEFAULT
-from usp.tree import website_search
+from usp.tree import sitemap_search, website_search
 from usp.urls import without_login
 
 if TYPE_CHECKING:
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
-    from usp.crawl.website import Website
+    from usp.crawl.website import OneSitemap, Website
     from usp.helpers import (
         RecurseCallbackType,
         RecurseEntryCallbackType,
@@ -40,7 +36,12 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
     from usp.web_client.aiohttp_client import AiohttpWebClient
 
-__all__ = ["pages", "sitemap_tree_for_homepage", "sitemap_tree_for_sitemap"]
+__all__ = [
+    "pages",
+    "pages_of_sitemap",
+    "sitemap_tree_for_homepage",
+    "sitemap_tree_for_sitemap",
+]
 
 
 async def sitemap_tree_for_homepage(
@@ -85,19 +86,16 @@ async def sitemap_tree_for_sitemap(
     on_event: Listener | None = None,
 ) -> AbstractSitemap:
     """Fetch and read a sitemap whose address is known, and what it declares."""
-    refusal = refuse(url, 0, ())
-    if refusal:
-        raise SitemapException(refusal)
+    search = sitemap_search(url)
     plan = Plan(
         choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
         limits=limits or DEFAULT,
         on_event=on_event,
     )
     async with _crawl(url, web_client, plan) as (crawl, driver):
-        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
-        place = crawl.want(without_login(url), role=role)
+        sitemap = search(crawl)
         await driver.run()
-    return node_for(place, plan.limits)
+    return sitemap.tree()
 
 
 def pages(
@@ -129,15 +127,41 @@ def pages(
     return _pages(search, homepage_url.strip(), web_client, plan)
 
 
+def pages_of_sitemap(
+    url: str,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
+    *,
+    recurse_callback: RecurseCallbackType | None = None,
+    recurse_list_callback: RecurseListCallbackType | None = None,
+    recurse_entry_callback: RecurseEntryCallbackType | None = None,
+    limits: Limits | None = None,
+    crawl_delay: bool = False,
+    on_event: Listener | None = None,
+    on_failure: Callable[[Failure], object] | None = None,
+) -> AsyncGenerator[SitemapPage, None]:
+    """Yield the pages of a sitemap whose address is known, and of what it declares, as they come in.
+
+    As ``usp.stream.pages_of_sitemap``.
+    """
+    plan = Plan(
+        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
+        limits=limits or DEFAULT,
+        crawl_delay=crawl_delay,
+        on_event=on_event,
+        on_failure=on_failure,
+    )
+    return _pages(sitemap_search(url), url, web_client, plan)
+
+
 async def _pages(
-    search: Callable[[Crawl], Website],
+    search: Callable[[Crawl], Website | OneSitemap],
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     plan: Plan,
 ) -> AsyncGenerator[SitemapPage, None]:
     async with _crawl(start_url, web_client, plan) as (crawl, driver):
-        website = search(crawl)
-        stream = PageStream(crawl, website.holds)
+        top = search(crawl)
+        stream = PageStream(crawl, top.holds)
         while True:
             for page in stream.ready():
                 yield page
@@ -150,7 +174,7 @@ async def _pages(
             await driver.step(wait=not stream.can_go_on)
         while not crawl.complete:  # a limit has ended the stream: see what is missing
             await driver.step()
-        plan.tell_failures(website)
+        plan.tell_failures(top.tree())
 
 
 def _own_client() -> AiohttpWebClient:

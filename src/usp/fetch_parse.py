@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from usp.crawl.addresses import refuse
-from usp.crawl.build import document_node, node_for
+from usp.crawl.build import document_node
 from usp.crawl.choice import Choice
 from usp.crawl.clients import prepared
 from usp.crawl.fetch import Received
@@ -18,6 +18,7 @@ from usp.crawl.look import FirstLook, left_out_problem
 from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan
 from usp.crawl.threads import ThreadDriver
+from usp.crawl.website import OneSitemap
 from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.formats.document import Role
 from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
@@ -184,15 +185,13 @@ class SitemapFetcher:
         """Fetch and parse; what cannot be fetched is an ``InvalidSitemap``."""
 
         def seed(crawl: Crawl) -> Callable[[], AbstractSitemap]:
-            role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
-            place = crawl.want(
+            return OneSitemap(
+                crawl,
                 self._url,
-                role=role,
                 level=self._level,
                 parents=self._parents,
                 quiet=self._quiet_404,
-            )
-            return lambda: node_for(place, self._plan.limits)
+            ).tree
 
         return crawl_with(seed, self._start, self._client, self._plan)
 

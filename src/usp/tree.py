@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from usp.crawl.addresses import refuse_address
+from usp.crawl.addresses import refuse, refuse_address
 from usp.crawl.choice import Choice
 from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
 from usp.crawl.plan import Plan
-from usp.crawl.website import Website
+from usp.crawl.website import OneSitemap, Website
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
 from usp.formats.document import Role
@@ -148,6 +148,17 @@ def website_search(
             _UNPUBLISHED_SITEMAP_PATHS if use_known_paths else (), extra_known_paths or ()
         ),
     )
+
+
+def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSitemap]:
+    """Return what begins to fetch one sitemap in a crawl: tree and stream share it.
+
+    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
+    """
+    refusal = refuse(url, 0, ())
+    if refusal:
+        raise SitemapException(refusal)
+    return partial(OneSitemap, url=without_login(url), guess=guess)
 
 
 def _homepage(url: str, *, normalize: bool) -> str:

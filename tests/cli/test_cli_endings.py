@@ -109,7 +109,7 @@ def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("usp.cli.crawling.sitemap_tree_for_homepage", interrupted)
+    monkeypatch.setattr("usp.cli.crawling.crawl_with", interrupted)
     ended = run("ls", "example.org")
     assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
 

@@ -41,6 +41,14 @@ class Address:
         """Whether nothing has to be fetched."""
         return self.is_stdin or self.path is not None
 
+    @property
+    def may_be_sitemap(self) -> bool:
+        """Whether only its content tells that a URL is a sitemap's, as with ``/feed/``."""
+        if self.is_local or self.is_sitemap:
+            return False
+        parts = urlsplit(self.url)
+        return bool(parts.path.strip("/") or parts.query) and not parts.path.endswith(_PAGES)
+
 
 def address(text: str) -> Address:
     """Complete and check a URL; without a scheme, https is meant.

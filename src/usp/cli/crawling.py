@@ -6,31 +6,34 @@ import dataclasses
 import re
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp import stream
 from usp.cli.errors import FAILED, PARTIAL, json_option, tell
 from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.log import logging_to
 from usp.cli.progress import Progress, progress
+from usp.crawl.plan import Plan
+from usp.fetch_parse import crawl_with
 from usp.limits import Limits
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, IndexXMLSitemap
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.stream import PageBlocks
+from usp.tree import sitemap_search, website_search
 from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from usp.cli.address import Address
+    from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
-    from usp.objects.page import SitemapPage
+    from usp.crawl.website import OneSitemap, Website
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
@@ -98,56 +101,50 @@ class Crawling:
             stack.enter_context(logging_to(self.log_file, self.verbose))
             yield shown
 
-    def tree(
-        self,
-        start: Address,
-        *,
-        use_robots: bool | None = None,
-        use_known_paths: bool | None = None,
-        on_event: Listener | None = None,
-    ) -> AbstractSitemap:
+    def tree(self, start: Address, on_event: Listener | None = None) -> AbstractSitemap:
         """Fetch the tree of a website or of a sitemap, or read what is here already."""
         if start.is_stdin:
             return tree_of_stdin(self.limits)
         if start.path is not None:
             return tree_of(start.path, self.limits)
-        if start.is_sitemap:
-            return sitemap_tree_for_sitemap(
-                start.start,
-                self.client(),
-                limits=self.limits,
-                crawl_delay=self.crawl_delay,
-                keep_partial=self.keep_partial,
-                on_event=on_event,
-            )
-        return sitemap_tree_for_homepage(
-            start.start,
-            self.client(),
-            use_robots=self.use_robots if use_robots is None else use_robots,
-            use_known_paths=self.use_known_paths if use_known_paths is None else use_known_paths,
+        plan = self._plan(on_event)
+        tops = (
+            crawl_with(partial(_top, search), start.start, self.client(), plan)
+            for search in self._searches(start)
+        )
+        return next(top.tree() for top in tops if not top.is_wrong_guess)
+
+    def blocks(self, start: Address, on_event: Listener | None = None) -> Iterator[PageBlocks]:
+        """Yield the streams to try, in blocks of pages: the first one that is not a wrong guess."""
+        plan = self._plan(on_event)
+        for search in self._searches(start):
+            yield PageBlocks(search, start.start, self.client(), plan)
+
+    def _plan(self, on_event: Listener | None) -> Plan:
+        return Plan(
             limits=self.limits,
             crawl_delay=self.crawl_delay,
             keep_partial=self.keep_partial,
+            any_thread=True,
             on_event=on_event,
         )
 
-    def pages(
-        self,
-        start: Address,
-        on_event: Listener | None = None,
-        on_failure: Callable[[Failure], object] | None = None,
-    ) -> Generator[SitemapPage, None, None]:
-        """Give the pages of a website while they come in."""
-        return stream.pages(
-            start.start,
-            self.client(),
-            use_robots=self.use_robots,
-            use_known_paths=self.use_known_paths,
-            limits=self.limits,
-            crawl_delay=self.crawl_delay,
-            on_event=on_event,
-            on_failure=on_failure,
-        )
+    def _searches(self, start: Address) -> Iterator[Callable[[Crawl], Website | OneSitemap]]:
+        """Yield where to begin; what may be a sitemap is tried before the website is."""
+        if start.is_sitemap or start.may_be_sitemap:
+            yield sitemap_search(start.start, guess=start.may_be_sitemap)
+        if not start.is_sitemap:
+            yield website_search(
+                start.start, use_robots=self.use_robots, use_known_paths=self.use_known_paths
+            )
+
+
+def _top(
+    search: Callable[[Crawl], Website | OneSitemap], crawl: Crawl
+) -> Callable[[], Website | OneSitemap]:
+    """Begin a crawl; what it ends with is what it began with."""
+    top = search(crawl)
+    return lambda: top
 
 
 _LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypeVar
 
+    from usp.objects.page import PageBlock
+
     T = TypeVar("T")
 
 _STEP = 1000  # pages between two looks at the clock
@@ -62,6 +64,14 @@ class Progress:
                 waiting = 0
             yield page
         self._pages += waiting
+
+    def counted_blocks(
+        self, blocks: Iterable[tuple[str, PageBlock]]
+    ) -> Iterator[tuple[str, PageBlock]]:
+        """Count the pages of blocks while they pass."""
+        for sitemap_url, block in blocks:
+            self._pages += len(block.urls)
+            yield sitemap_url, block
 
     def line(self) -> str:
         """Return how far the work is, in one line."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from usp.crawl.look import Look
     from usp.limits import Limits
+    from usp.objects.sitemap import AbstractSitemap
     from usp.store import Document, Store, Writer
     from usp.urls import Login
     from usp.web_client.abstract_client import AbstractWebClient
@@ -101,9 +102,12 @@ class Arrival:
     receives.
     """
 
-    def __init__(self, exchange: Exchange, writer: Writer) -> None:
+    def __init__(
+        self, exchange: Exchange, writer: Writer, kind: type[AbstractSitemap] | None = None
+    ) -> None:
         self.exchange = exchange
         self.writer = writer
+        self.kind = kind
         self.over = False
         self.document: Document | None = None  # in the end, unless it failed
         self.on_growth: Callable[[], object] | None = None
@@ -193,7 +197,7 @@ class Reception:
         if self._arrival is not None:
             self._arrival.tell()
         elif self._look.has_pages:
-            self._arrival = Arrival(self._exchange, self._writer)
+            self._arrival = Arrival(self._exchange, self._writer, self._look.kind)
             self._announce(self._arrival)
         return going_on
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from usp.formats.document import DocumentParser
     from usp.formats.parser import Entry
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractIndexSitemap
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
 
 _SLICE = 64 * 1024  # bytes
 _MAX_LASTMOD = 100  # characters: no date has more
@@ -84,10 +84,15 @@ class FirstLook:
         self._count = 0
 
     @property
+    def kind(self) -> type[AbstractSitemap] | None:
+        """The class of the document's node, once it is known."""
+        parser = self.parser.parser
+        return parser.sitemap_class if parser else None
+
+    @property
     def has_pages(self) -> bool:
         """Whether the document is known to be a page sitemap."""
-        parser = self.parser.parser
-        return parser is not None and issubclass(parser.sitemap_class, AbstractPagesSitemap)
+        return self.kind is not None and issubclass(self.kind, AbstractPagesSitemap)
 
     def feed(self, chunk: bytes) -> bool:
         """Read on; return False if the rest is of no use."""

@@ -100,7 +100,7 @@ class UniquePages:
 
 
 class PageReader:
-    """Gives the pages of a document while it is read: ``feed`` chunks, then ``close``.
+    """Gives the pages of a document while it is read, in blocks: ``feed`` chunks, then ``close``.
 
     ``given`` are pages that are not given once more.
     """
@@ -115,15 +115,32 @@ class PageReader:
         self._parser = parser_for(
             base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
         )
-        self._pages = (given or UniquePages(limits.url_length)).of
+        self._given = given or UniquePages(limits.url_length)
 
-    def feed(self, chunk: bytes) -> Iterator[SitemapPage]:
-        """Give the pages that are complete so far."""
-        return chain.from_iterable(map(self._pages, self._parser.feed(chunk)))
+    def feed(self, chunk: bytes) -> Iterator[PageBlock]:
+        """Yield the pages that are complete so far."""
+        return _blocks(self._parser.feed(chunk), self._given)
 
-    def close(self, unfinished: str | None = None) -> Iterator[SitemapPage]:
-        """Give the rest; ``unfinished`` is why there is no more, if there was."""
-        return chain.from_iterable(map(self._pages, self._parser.close(unfinished)))
+    def close(self, unfinished: str | None = None) -> Iterator[PageBlock]:
+        """Yield the rest; ``unfinished`` is why there is no more, if there was."""
+        return _blocks(self._parser.close(unfinished), self._given)
+
+
+def _blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
+    """Yield the pages of entries in blocks; those that come one by one are put together."""
+    single: list[SitemapPage] = []
+    for entry in entries:
+        if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
+            yield PageList(single)
+            single = []
+        if isinstance(entry, PageBatch):
+            block = unique.block(entry)
+            if block.urls:
+                yield block
+        else:
+            single.extend(unique.of(entry))
+    if single:
+        yield PageList(single)
 
 
 class StoredPages:
@@ -149,42 +166,23 @@ class StoredPages:
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Read the pages; the first declaration of a URL counts."""
-        return self.unless(UniquePages(self._limits.url_length))
-
-    def unless(self, given: UniquePages) -> Iterator[SitemapPage]:
-        """Read the pages but for those that were given already."""
-        pages = chain.from_iterable(self._batches(given))
+        pages = chain.from_iterable(self._batches(UniquePages(self._limits.url_length)))
         return pages if self._most is None else islice(pages, self._most)
 
-    def _batches(self, given: UniquePages) -> Iterator[Iterator[SitemapPage]]:
-        reader = PageReader(self._base, self._document.exchange, self._limits, given)
-        yield from map(reader.feed, self._document.chunks())
-        yield reader.close(self._document.exchange.broken)
+    def _batches(self, unique: UniquePages) -> Iterator[Iterable[SitemapPage]]:
+        return map(unique.of, self._entries(self._parser(fast=True)))
 
-    def blocks(self) -> Iterator[PageBlock]:
-        """Read the same pages block by block."""
+    def blocks(self, given: UniquePages | None = None) -> Iterator[PageBlock]:
+        """Read the same pages block by block, but for those that were given already."""
         left = self._most
-        for block in self._all_blocks():
+        unique = given or UniquePages(self._limits.url_length)
+        for block in _blocks(self._entries(self._parser(fast=True)), unique):
             if left is not None:
                 if len(block.urls) > left:
                     yield PageList(list(islice(block.pages(), left)))
                     return
                 left -= len(block.urls)
             yield block
-
-    def _all_blocks(self) -> Iterator[PageBlock]:
-        unique = UniquePages(self._limits.url_length)
-        single: list[SitemapPage] = []
-        for entry in self._entries(self._parser(fast=True)):
-            if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
-                yield PageList(single)
-                single = []
-            if isinstance(entry, PageBatch):
-                yield unique.block(entry)
-            else:
-                single.extend(unique.of(entry))
-        if single:
-            yield PageList(single)
 
     def count(self) -> int:
         """Count the pages without keeping them."""

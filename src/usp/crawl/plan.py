@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp.crawl.events import Listener
-    from usp.crawl.website import Website
     from usp.objects.problem import Failure
+    from usp.objects.sitemap import AbstractSitemap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,14 @@ class Plan:
     limits: Limits = DEFAULT
     crawl_delay: bool = False
     keep_partial: bool = False  # whether Ctrl-C ends the crawl with what is there
+    any_thread: bool = False  # whether the client may be called in any thread, one at a time
     on_event: Listener | None = None
     on_failure: Callable[[Failure], object] | None = None  # for streams, at their end
 
-    def tell_failures(self, website: Website) -> None:
-        """Tell what is missing of a website, once its stream is over."""
+    def tell_failures(self, tree: AbstractSitemap) -> None:
+        """Tell what is missing in the tree of a stream, once that is over."""
         if self.on_failure is not None:
-            for failure in website.tree().failures():
+            for failure in tree.failures():
                 self.on_failure(failure)
 
     def crawl(self, client: object, start_url: str) -> Crawl:

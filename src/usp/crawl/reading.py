@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from usp.crawl.pages import PageReader, StoredPages, UniquePages
+from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from usp.crawl.fetch import Arrival
     from usp.crawl.places import Place
     from usp.limits import Limits
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageBlock, SitemapPage
 
 
 class PageStream:
@@ -52,28 +54,35 @@ class PageStream:
         return self._growing is not None and self._growing.has_more
 
     def ready(self) -> Iterator[SitemapPage]:
-        """Give the pages that are there, up to the limit."""
+        """Yield the pages that are there, up to the limit; each knows its sitemap."""
+        return pages_of(self.blocks())
+
+    def blocks(self) -> Iterator[tuple[str, PageBlock]]:
+        """Yield the same pages in blocks, each with the address of its sitemap."""
         most = self._crawl.limits.pages
-        if most is None:
-            yield from self._ready()
-            return
-        for page in self._ready():
-            if self._count >= most:
+        for sitemap_url, block in self._ready():
+            count = len(block.urls)
+            room = count if most is None else most - self._count
+            if count > room:
+                self._count += room
                 self._full = True
                 self._crawl.end(self._crawl.limits.reached("pages"))
+                if room:
+                    yield sitemap_url, PageList(list(islice(block.pages(), room)))
                 return
-            self._count += 1
-            yield page
+            self._count += count
+            yield sitemap_url, block
 
-    def _ready(self) -> Iterator[SitemapPage]:
+    def _ready(self) -> Iterator[tuple[str, PageBlock]]:
         while True:
             if self._growing is not None:
-                yield from self._growing.read()
+                yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
                 if not self._growing.over:
                     return
                 self._growing = None
             elif self._settled:
-                yield from self._pages_of(self._settled.popleft())
+                place = self._settled.popleft()
+                yield from zip(repeat(place.final_url), self._blocks_of(place), strict=False)
             elif not self._begin_growing():
                 return
 
@@ -88,7 +97,7 @@ class PageStream:
     def _wanted(self, place: Place) -> bool:
         return self._holds(self._crawl.top_of(place))
 
-    def _pages_of(self, place: Place) -> Iterable[SitemapPage]:
+    def _blocks_of(self, place: Place) -> Iterable[PageBlock]:
         if place.is_homepage or not self._wanted(place):  # asked for every place, in order
             return ()
         received = place.received
@@ -98,14 +107,15 @@ class PageStream:
         has_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
         if not has_pages and received.look.pages_at is None:
             return ()
-        pages = StoredPages(received.document, place.final_url, self._crawl.limits)
-        return _from(place.final_url, pages)
+        return StoredPages(received.document, place.final_url, self._crawl.limits).blocks()
 
 
-def _from(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
-    for page in pages:
-        page._sitemap_url = sitemap_url  # noqa: SLF001 - pages of a stream know where they are from
-        yield page
+def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
+    """Yield the pages of blocks, each with the address of the sitemap it is from."""
+    for sitemap_url, block in blocks:
+        for page in block.pages():
+            page._sitemap_url = sitemap_url  # noqa: SLF001 - pages of a stream know where they are from
+            yield page
 
 
 class _Growing:
@@ -120,9 +130,9 @@ class _Growing:
         self.over = False
         self._place = place
         self._limits = limits
-        self._url = place.final_url
+        self.url = place.final_url
         self._given = UniquePages(limits.url_length)
-        self._reader = PageReader(self._url, arrival.exchange, limits, self._given)
+        self._reader = PageReader(self.url, arrival.exchange, limits, self._given)
         self._position = 0
 
     @property
@@ -133,25 +143,23 @@ class _Growing:
     def has_more(self) -> bool:
         return self._settled or self.arrival.writer.size > self._position
 
-    def read(self) -> Iterator[SitemapPage]:
-        """Give the pages of what has come since the last time."""
+    def read(self) -> Iterator[PageBlock]:
+        """Yield the pages of what has come since the last time."""
         while True:
             settled = self._settled  # asked first: what comes after is not missed
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)
-                yield from _from(self._url, self._reader.feed(chunk))
+                yield from self._reader.feed(chunk)
                 continue
             if settled:
-                yield from _from(self._url, self._rest())
+                yield from self._rest()
                 self.over = True
             return
 
-    def _rest(self) -> Iterator[SitemapPage]:
+    def _rest(self) -> Iterator[PageBlock]:
         received = self._place.received
         if received is None or received.document is self.arrival.document:
             broken = received.document.exchange.broken if received else self._place.reason
-            yield from self._reader.close(broken)
-        else:
-            pages = StoredPages(received.document, self._url, self._limits)
-            yield from pages.unless(self._given)
+            return self._reader.close(broken)
+        return StoredPages(received.document, self.url, self._limits).blocks(self._given)

@@ -32,7 +32,8 @@ _HEAD_START = 0.003  # seconds
 class ThreadDriver:
     """Drives a crawl, step by step or to its end; events are told in the thread that drives.
 
-    A context: leaving it ends the threads.
+    A context: leaving it ends the threads. A client that promises no more than one request at a time
+    is called in the thread that drives, unless ``any_thread`` will do.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class ThreadDriver:
         client: AbstractWebClient,
         store: Store,
         on_event: Listener | None = None,
+        *,
+        any_thread: bool = False,
     ) -> None:
         self._crawl = crawl
         self._on_event = on_event
         self._patience = Patience(crawl)
-        hands = _Workers if concurrency_of(client) > 1 else _Here
+        hands = _Workers if concurrency_of(client) > 1 or any_thread else _Here
         self._hands = hands(client, store, crawl)
 
     def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
@@ -82,6 +85,10 @@ class ThreadDriver:
     def call_me(self, arrival: Arrival) -> None:
         """End the wait of a step when more of a document has come."""
         arrival.on_growth = self._hands.wake
+
+    def wake(self) -> None:
+        """End the wait of a step; may be called from any thread."""
+        self._hands.wake()
 
     def _tell(self) -> None:
         for event in self._crawl.take_events():

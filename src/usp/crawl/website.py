@@ -1,4 +1,7 @@
-"""A website: where its sitemaps are looked for, and what of that stands in its tree."""
+"""What a crawl begins with: a website, whose sitemaps are looked for, or one sitemap.
+
+Both say what of it stands in the tree: tree and stream, on threads and on asyncio, share them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from usp.crawl.fetch import Failed, HostGivenUp, NotAsked
 from usp.formats.document import Role
 from usp.formats.html import CHALLENGE
 from usp.objects.problem import Failure
-from usp.objects.sitemap import IndexWebsiteSitemap
+from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
 from usp.web_client.abstract_client import status_of
 
 if TYPE_CHECKING:
@@ -19,11 +22,61 @@ if TYPE_CHECKING:
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.places import Place
+    from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import WebClientErrorResponse
+
+
+class OneSitemap:
+    """Wants one sitemap, whose address is known, from a crawl: the top of its own tree.
+
+    A ``guess`` may well be something else, and is asked for less often.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        url: str,
+        *,
+        level: int = 0,
+        parents: frozenset[str] = frozenset(),
+        quiet: bool = False,
+        guess: bool = False,
+    ) -> None:
+        self._limits = crawl.limits
+        self._is_guess = guess
+        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        self._place = crawl.want(
+            url, role=role, level=level, parents=parents, quiet=quiet, probe=guess
+        )
+
+    @property
+    def url(self) -> str:
+        """The address, after redirects as far as they are known."""
+        return self._place.node_url
+
+    @property
+    def is_wrong_guess(self) -> bool:
+        """Whether it was a guess, and what comes is not XML that is a sitemap or a feed.
+
+        Text that is served somewhere is a list of addresses only if somebody says so.
+        """
+        received, arrival = self._place.received, self._place.arrival
+        kind = received.look.kind if received else arrival.kind if arrival else None
+        return self._is_guess and (kind is None or issubclass(kind, PagesTextSitemap))
+
+    def tree(self) -> AbstractSitemap:
+        """Return the tree, once the crawl is complete."""
+        return node_for(self._place, self._limits)
+
+    def holds(self, top: Place) -> bool:
+        """Return whether a place stands at the top of the tree."""
+        return top is self._place
 
 
 class Website:
     """Wants robots.txt, then the links of the homepage, then the known paths, from a crawl."""
+
+    is_wrong_guess = False
 
     def __init__(
         self,
@@ -34,7 +87,7 @@ class Website:
         use_html_links: bool,
         known_paths: Iterable[str],
     ) -> None:
-        self._url = homepage_url
+        self.url = homepage_url
         self._limits = crawl.limits
         self._robots = (
             crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS) if use_robots else None
@@ -53,7 +106,7 @@ class Website:
         """Give the tree, once the crawl is complete."""
         held = [place for place in self._tops() if self.holds(place)]
         return IndexWebsiteSitemap(
-            self._url,
+            self.url,
             [node_for(place, self._limits) for place in held],
             not_found=[failure for failure in self._not_found() if failure is not None],
         )
@@ -83,7 +136,7 @@ class Website:
                 if not isinstance(result.error, HostGivenUp) and not unasked:
                     unasked = True
                     reason = f"known paths were not looked at: {result.error.message()}"
-                    yield Failure(self._url, reason), False
+                    yield Failure(self.url, reason), False
             elif not _is_absent(place, result.error):
                 yield failure_of(place), result.error.unreachable
 

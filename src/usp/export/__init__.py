@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from usp.export.source import Pages
     from usp.selection import Selection
 
-__all__ = ["COLUMNS", "FORMATS", "MissingExtraError", "TooLargeError", "format_of", "write"]
+__all__ = [
+    "COLUMNS",
+    "FORMATS",
+    "MissingExtraError",
+    "TooLargeError",
+    "format_of",
+    "write",
+    "write_blocks",
+]
 
 _Write: TypeAlias = Callable[
     [Iterable[tuple[str | None, PageBlock]], IO[bytes], Sequence[str]], None
@@ -69,6 +77,21 @@ def write(
     Raises ``ValueError`` for names that are none, ``MissingExtraError`` if ``parquet`` lacks pyarrow,
     ``TooLargeError`` if a stream cannot take all in one XML sitemap, ``OSError`` from writing.
     """
+    if isinstance(pages, AbstractSitemap):
+        site = site or pages.url
+    blocks = blocks_of(pages, selection, site)
+    write_blocks(blocks, target, format, columns, location=location or site)
+
+
+def write_blocks(
+    blocks: Iterable[tuple[str | None, PageBlock]],
+    target: str | os.PathLike[str] | IO[Any],
+    format: str | None = None,  # noqa: A002 - the word for it
+    columns: Iterable[str] | None = None,
+    *,
+    location: str | None = None,
+) -> None:
+    """Write pages that come in blocks, each with the address of its sitemap, as :func:`write` does."""
     path = os.fspath(target) if isinstance(target, str | os.PathLike) else None
     form = format or (path is not None and format_of(path)) or ""
     if form not in FORMATS:
@@ -78,13 +101,10 @@ def write(
     names = chosen(columns)
     if form == "parquet":
         pyarrow(".parquet")
-    if isinstance(pages, AbstractSitemap):
-        site = site or pages.url
-    blocks = blocks_of(pages, selection, site)
     if path is None:
         FORMATS[form](blocks, _bytes_of(target, form), names)
     elif form == "xml" and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
-        xml_file.write_files(blocks, path, names, location or site)
+        xml_file.write_files(blocks, path, names, location)
     else:
         with replacing(path) as file, packing(path, file) as stream:
             FORMATS[form](blocks, stream, names)

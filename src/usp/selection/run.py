@@ -99,6 +99,18 @@ class SelectionRun:
             if wanted is not None:
                 yield sitemap, wanted
 
+    def of_stream(self, blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
+        """Yield what is wanted of blocks that come with the address of their sitemap.
+
+        Nothing more is asked for once there are enough: the next block may not be here yet.
+        """
+        remaining = iter(blocks)
+        while not self.over and (given := next(remaining, None)) is not None:
+            sitemap_url, block = given
+            wanted = self._of_block(block) if self.wants(sitemap_url) else None
+            if wanted is not None:
+                yield sitemap_url, wanted
+
     def _of_block(self, block: PageBlock) -> PageBlock | None:
         urls = block.urls
         keep = [True] * len(urls)

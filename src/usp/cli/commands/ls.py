@@ -6,18 +6,19 @@ import io
 import logging
 import sys
 from contextlib import closing, contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from usp.cli.address import Address, address
-from usp.cli.crawling import Crawling, crawl_options, end_with, end_with_failures, was_read
+from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
 from usp.cli.errors import tell
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
-from usp.crawl.events import PagesReady
-from usp.export import TooLargeError, write
+from usp.cli.pipes import watching
+from usp.export import TooLargeError, write, write_blocks
 from usp.export.atomic import packing, replacing
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import AbstractIndexSitemap
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from usp.cli.progress import Progress
-    from usp.crawl.events import Event
-    from usp.export.source import Pages
-    from usp.objects.problem import Failure
+    from usp.objects.page import PageBlock
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.stream import PageBlocks
 
 log = logging.getLogger(__name__)
 
@@ -59,65 +60,105 @@ def command(crawling: Crawling, listing: Listing, start: Address) -> None:
       usp ls example.org -v -l crawl.log            the log in a file
     """  # noqa: D301 - click knows the backspace
     with crawling.running() as progress:
-        if _can_stream(start, listing):
+        if _can_stream(crawling, listing, start):
             _list_stream(crawling, listing, start, progress)
         else:
             _list_tree(crawling, listing, start, progress)
 
 
-def _can_stream(start: Address, listing: Listing) -> bool:
-    """Tell whether pages need not wait for the tree: if they are few, that saves requests."""
+_STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
+
+
+def _can_stream(crawling: Crawling, listing: Listing, start: Address) -> bool:
+    """Tell whether pages are written as they are found, and need not wait for the tree.
+
+    A file is there when it is complete; if few pages are wanted, the rest need not be fetched.
+    """
+    if start.is_local or crawling.keep_partial or listing.output == "tabtree":
+        return False
     limited = listing.selection is not None and listing.selection.limit is not None
-    website = not start.is_sitemap and not start.is_local
-    return limited and website and listing.output != "tabtree"
+    return limited or (listing.target is None and listing.output in _STREAMED)
 
 
 def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
     tree = crawling.tree(start, on_event=progress)
-    if (
-        tree.failures()
-        and not was_read(tree, is_local=start.is_local)
-        and not (listing.is_lines and listing.target is None)
-    ):
-        end_with(
-            tree, start, strict=crawling.strict
-        )  # a file of nothing must not take the place of a good one
+    _end_if_nothing(tree, crawling, listing, start)
     if listing.is_lines:
         lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
         _write_lines(progress.counted(lines), listing.target)
     else:
-        _write_table(tree, listing, tree.url)
-    if isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
-        log.warning("No sitemaps were found at %s", tree.url)
-    sys.stdout.flush()
-    tell.undated(listing.undated.count)
-    end_with(tree, start, strict=crawling.strict)
+        _write_table(tree, listing)
+    _end(tree, crawling, listing, start)
 
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
-    """List the first pages; what comes behind them is neither fetched nor missed."""
-    assert listing.selection is not None
-    failures: list[Failure] = []
-    found = False
+    """List pages as they come in; what is behind the last one wanted is neither fetched nor missed."""
+    for stream in crawling.blocks(start, on_event=progress):
+        with closing(iter(stream)) as coming, _stopping(stream, listing.target):
+            first = next(coming, None)
+            assert stream.top is not None
+            if stream.top.is_wrong_guess:
+                continue
+            if stream.tree is not None:
+                _end_if_nothing(stream.tree, crawling, listing, start)
+            blocks = coming if first is None else chain((first,), coming)
+            _write_blocks(progress.counted_blocks(blocks), listing, stream.top.url)
+            _end(stream.tree, crawling, listing, start)
+        return
 
-    def heard(event: Event) -> None:
-        nonlocal found
-        progress(event)
-        found = found or isinstance(event, PagesReady)
 
-    stream = crawling.pages(start, on_event=heard, on_failure=failures.append)
-    run = listing.selection.run(start.url)
-    with closing(stream):
-        pages = progress.counted(run.pages(stream))
-        if listing.is_lines:
-            shown = _shown(listing, start.url)
-            _write_lines((shown(page.url) for page in pages), listing.target)
-        else:
-            _write_table(pages, listing, start.url, selected=True)
+@contextmanager
+def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
+    """Stop a stream if the standard output is a pipe that nobody reads any more."""
+    if target is not None:
+        yield
+        return
+    with watching(sys.stdout, stream.stop):
+        yield
+        if stream.is_stopped:
+            raise BrokenPipeError
+
+
+def _write_blocks(blocks: Iterator[tuple[str, PageBlock]], listing: Listing, site: str) -> None:
+    if listing.selection is not None:
+        blocks = listing.selection.run(site).of_stream(blocks)
+    if listing.target is None:
+        blocks = _flushed(blocks)
+    if listing.is_lines:
+        shown = _shown(listing, site)
+        _write_lines((shown(url) for _, block in blocks for url in block.urls), listing.target)
+        return
+    with _told(listing.target):
+        target = listing.target or sys.stdout
+        write_blocks(blocks, target, listing.output, listing.columns, location=site)
+
+
+def _flushed(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
+    """Let whoever reads have what was found, before the next block is waited for."""
+    for block in blocks:
+        yield block
+        sys.stdout.flush()
+
+
+def _end_if_nothing(
+    tree: AbstractSitemap, crawling: Crawling, listing: Listing, start: Address
+) -> None:
+    """End if nothing was read: a file of nothing must not take the place of a good one."""
+    is_shown = listing.is_lines and listing.target is None
+    if tree.failures() and not was_read(tree, is_local=start.is_local) and not is_shown:
+        end_with(tree, start, strict=crawling.strict)
+
+
+def _end(
+    tree: AbstractSitemap | None, crawling: Crawling, listing: Listing, start: Address
+) -> None:
+    """End with what is said of a tree; None is one that was not fetched to its end."""
+    if tree is not None and isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
+        log.warning("No sitemaps were found at %s", tree.url)
     sys.stdout.flush()
     tell.undated(listing.undated.count)
-    # They are told only if the stream came to its own end.
-    end_with_failures(failures, found=found, strict=crawling.strict)
+    if tree is not None:
+        end_with(tree, start, strict=crawling.strict)
 
 
 def _shown(listing: Listing, url: str) -> Callable[[str], str]:
@@ -157,8 +198,7 @@ def _text(target: Path | None) -> Iterator[TextIO]:
             stream.detach()  # flushes; the file is closed by who opened it
 
 
-def _write_table(pages: Pages, listing: Listing, site: str, *, selected: bool = False) -> None:
-    selection = None if selected else listing.selection
-    target = listing.target or sys.stdout
+def _write_table(tree: AbstractSitemap, listing: Listing) -> None:
     with _told(listing.target):
-        write(pages, target, listing.output, listing.columns, selection, site=site)
+        target = listing.target or sys.stdout
+        write(tree, target, listing.output, listing.columns, listing.selection)

@@ -1,0 +1,108 @@
+"""One sitemap, page by page: what its tree has, on threads and on asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import closing
+
+import pytest
+
+from usp import aio
+from usp.crawl.plan import Plan
+from usp.exceptions import SitemapException
+from usp.limits import Limits
+from usp.stream import PageBlocks, pages_of_sitemap
+from usp.tree import sitemap_search, sitemap_tree_for_sitemap
+from usp.web_client.requests_client import RequestsWebClient
+from website import SITEMAP_NS, Answer
+
+
+def urlset(*urls: str) -> str:
+    entries = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    return f'<urlset xmlns="{SITEMAP_NS}">{entries}</urlset>'
+
+
+def index(*urls: str) -> str:
+    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+    return f'<sitemapindex xmlns="{SITEMAP_NS}">{entries}</sitemapindex>'
+
+
+@pytest.fixture
+def site(serve, quick_retries):
+    return serve(
+        {
+            "/i.xml": index("{base}/a.xml", "{base}/gone.xml", "{base}/in.xml", "{base}/moved.xml"),
+            "/a.xml": urlset("{base}/1", "{base}/2", "{base}/1"),
+            "/in.xml": index("{base}/b.xml"),
+            "/b.xml": urlset("{base}/3"),
+            "/moved.xml": Answer(redirect="{base}/c.xml", status=302),
+            "/c.xml": urlset("{base}/4"),
+            "/robots.txt": "Sitemap: {base}/b.xml",
+        }
+    )
+
+
+async def _collected(pages):
+    return [page async for page in pages]
+
+
+@pytest.mark.parametrize("path", ["/i.xml", "/a.xml", "/moved.xml", "/gone.xml", "/robots.txt"])
+@pytest.mark.parametrize("limits", [Limits(), Limits(pages=2), Limits(sitemaps=2)])
+def test_pages_and_failures_are_those_of_the_tree(site, path, limits):
+    url = site.url(path)
+    tree = sitemap_tree_for_sitemap(url, limits=limits)
+    failures, others = [], []
+    client = RequestsWebClient(max_concurrent_requests=4)
+    pages = list(pages_of_sitemap(url, client, limits=limits, on_failure=failures.append))
+    assert pages == list(tree.all_pages())
+    again = aio.pages_of_sitemap(url, client, limits=limits, on_failure=others.append)
+    assert asyncio.run(_collected(again)) == pages
+    sitemaps = {page.url: node.url for node in (tree, *tree.all_sitemaps()) for page in node.pages}
+    assert {page.url: page.sitemap_url for page in pages} == sitemaps
+    if limits.pages is None:  # what came after the last page, and was cut off, is up to the network
+        missing = {failure.url for failure in tree.failures()}
+        assert {failure.url for failure in failures} == missing
+        assert others == failures
+    client.close()
+
+
+def test_what_is_not_a_url_is_refused_at_once():
+    for pages in (pages_of_sitemap, aio.pages_of_sitemap):
+        with pytest.raises(SitemapException):
+            pages("ftp://h/sitemap.xml")
+
+
+def test_blocks_are_pages_and_end_with_their_tree(site):
+    blocks = PageBlocks(sitemap_search(site.url("/i.xml")), site.url("/i.xml"), None, Plan())
+    given = [(sitemap_url, list(block.urls)) for sitemap_url, block in blocks]
+    assert given == [
+        (site.url("/a.xml"), [site.url("/1"), site.url("/2")]),
+        (site.url("/b.xml"), [site.url("/3")]),
+        (site.url("/c.xml"), [site.url("/4")]),
+    ]
+    assert blocks.tree is not None
+    assert [failure.url for failure in blocks.tree.failures()] == [site.url("/gone.xml")]
+
+
+def test_a_stream_that_is_stopped_ends_although_nothing_comes(serve):
+    gate = threading.Event()
+    site = serve(
+        {
+            "/i.xml": index(
+                "{base}/a.xml", "{base}/slow.xml", *(f"{{base}}/{n}" for n in range(9))
+            ),
+            "/a.xml": urlset("{base}/1"),
+            "/slow.xml": Answer(urlset("{base}/2"), gate=gate),
+        }
+    )
+    client, plan = RequestsWebClient(max_concurrent_requests=1), Plan(any_thread=True)
+    blocks = PageBlocks(sitemap_search(site.url("/i.xml")), site.url("/i.xml"), client, plan)
+    with closing(iter(blocks)) as coming:
+        assert list(next(coming)[1].urls) == [site.url("/1")]
+        threading.Timer(0.2, blocks.stop).start()
+        assert next(coming, None) is None
+    assert blocks.tree is None
+    assert site.hits["/0"] == 0
+    gate.set()
+    client.close()
