@@ -9,6 +9,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from usp.crawl import journal
 from usp.crawl.addresses import refuse
 from usp.crawl.build import document_node
 from usp.crawl.choice import Choice
@@ -279,10 +280,11 @@ def parse_document(
             break
     look = first.close()
     node_url = url or name
+    exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
+    journal.received(exchange, look)
     if look.kind is None:
         reason = f"No parsers support sitemap from {node_url}: {look.refusal}"
         return InvalidSitemap(node_url, reason, problems=look.problems)
-    exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
     children: list[AbstractSitemap] = [
         InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
         for child in look.children

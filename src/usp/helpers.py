@@ -159,11 +159,19 @@ def ungzipped_response_content(
 ) -> str:
     """Give the text of an answer: unpacked by its content, decoded by BOM, header or declaration."""
     from usp.formats.decode import Decoder  # noqa: PLC0415 - see the module
+    from usp.formats.unpack import gunzip_complaint  # noqa: PLC0415
     from usp.limits import Limits  # noqa: PLC0415
 
     limits = Limits(unpacked_bytes=max_uncompressed_bytes, ratio=None)
-    decoder = Decoder(content_type=response.header("Content-Type"), limits=limits)
-    text = decoder.feed(response.raw_data()) + decoder.close()
-    for problem in decoder.problems.listed():
+    content_type, data = response.header("Content-Type"), response.raw_data()
+    decoder = Decoder(content_type=content_type, limits=limits)
+    text = decoder.feed(data) + decoder.close()
+    problems = decoder.problems.listed()
+    complaint = gunzip_complaint(url, content_type, data[:2], problems)
+    if complaint is not None:
+        log.warning(
+            "Unable to gunzip response for %s, maybe it's a non-gzipped sitemap: %s", url, complaint
+        )
+    for problem in problems:
         log.warning("%s: %s", url, problem)
     return text

@@ -19,7 +19,7 @@ from usp.tree import sitemap_tree_for_homepage  # noqa: E402 - the path is set a
 from website import Answer, Site, index, robots, rss, urlset  # noqa: E402
 
 NOWHERE = "http://127.0.0.3:1"  # a port that nobody listens to
-GZIPPED = gzip.compress(urlset("http://h/p").encode())
+GZIPPED = gzip.compress(urlset("http://h/p").encode(), mtime=0)
 
 
 def declared(body, path="/s.xml", **more):
@@ -71,6 +71,9 @@ SITES = {
         '<urlset xmlns="http://example.org/"><url><loc>{base}/p</loc></url></urlset>'
     ),
     "a DOCTYPE": declared('<!DOCTYPE urlset [<!ENTITY a "b">]>' + urlset("/p")[21:]),
+    "a DOCTYPE after the declaration": declared(
+        '<?xml version="1.0"?>\n<!DOCTYPE urlset [<!ENTITY a "b">]>' + urlset("/p")[21:]
+    ),
     "an unknown root": declared("<catalogue><thing/></catalogue>"),
     "HTML": declared(
         "<!DOCTYPE html><html><head><title>x</title></head><body><p>Hi<br></body></html>"
@@ -130,7 +133,7 @@ SITES = {
 
 
 class Records(logging.Handler):
-    """Keeps what is logged, with the address of the website left out."""
+    """Keeps what programs look for, with the address of the website left out."""
 
     def __init__(self, site):
         super().__init__(logging.DEBUG)
@@ -138,10 +141,16 @@ class Records(logging.Handler):
 
     def emit(self, record):
         text = record.getMessage().replace(self.site.base, "{base}")
-        self.records.append([record.name, record.levelname, text])
+        told = [record.name, record.levelname, text]
+        wanted = record.levelno >= logging.WARNING or text.startswith(MATCHED)
+        if wanted and told not in self.records:  # once, however often it was tried
+            self.records.append(told)
 
 
-def logged(name, **options):
+MATCHED = ("Invalid sitemap: ", "Response content: ")
+
+
+def logged(name):
     """Read a website and give what was logged: logger, level and text of each record."""
     logger = logging.getLogger("usp")
     level = logger.level
@@ -150,9 +159,7 @@ def logged(name, **options):
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG)
         try:
-            tree = sitemap_tree_for_homepage(
-                site.base + "/", use_known_paths=options.get("known", False)
-            )
+            tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
             list(tree.all_pages())
         finally:
             logger.removeHandler(handler)
@@ -162,4 +169,4 @@ def logged(name, **options):
 
 if __name__ == "__main__":
     time.sleep = lambda _: None
-    print(json.dumps({name: logged(name) for name in sys.argv[1:] or SITES}, indent=1))
+    print(json.dumps({name: logged(name) for name in SITES}, indent=1, ensure_ascii=True))

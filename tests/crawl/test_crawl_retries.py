@@ -188,15 +188,16 @@ def test_children_at_a_dead_host_are_not_asked_for():
 def test_expected_404s_are_quiet(caplog, message, quiet, level):
     crawl = Crawl(chance=EVEN)
     crawl.want(url("a"), probe=quiet)
-    with caplog.at_level(logging.DEBUG, "usp.crawl"):
+    with caplog.at_level(logging.DEBUG, "usp.helpers"):
         play(crawl, World({"a": error(message)}))
-    assert [(r.levelname, message in r.getMessage()) for r in caplog.records] == [(level, True)]
+    told = [r for r in caplog.records if r.name == "usp.helpers"]
+    assert [(r.levelname, message in r.getMessage()) for r in told] == [(level, True)]
 
 
 def test_a_repeat_is_no_warning(caplog):
     crawl = Crawl(chance=EVEN)
     crawl.want(url("a"))
-    with caplog.at_level(logging.WARNING, "usp.crawl"):
+    with caplog.at_level(logging.WARNING, "usp"):
         play(crawl, World({"a": [BUSY, pages()]}))
     assert not caplog.records
 

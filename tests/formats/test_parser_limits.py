@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 from formats_support import chunks, read, urlset
 
@@ -14,6 +12,7 @@ from usp.formats.xml.parser import MAX_FIELD
 
 IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
 E = "https://www.example.org"
+NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 @pytest.mark.parametrize("size", [1 << 16, 1 << 30])
@@ -58,23 +57,25 @@ def test_reading_a_page_twice_gives_equal_pages():
     assert entry.page() == entry.page()
 
 
-def test_a_urlset_without_the_sitemap_namespace_is_read_with_a_warning(caplog):
-    caplog.set_level(logging.WARNING)
-    assert read([f"<urlset><url><loc>{E}/1</loc></url></urlset>".encode()]).urls == [f"{E}/1"]
-    assert "namespace" in caplog.text
-    caplog.clear()
-    read([urlset(f"{E}/1").encode()])
-    assert caplog.text == ""
+@pytest.mark.parametrize(
+    ("attributes", "namespace"),
+    [("", ("urlset", "")), (" xmlns='urn:x'", ("urlset", "urn:x")), (f" xmlns='{NS}'", None)],
+)
+def test_a_urlset_in_another_namespace_than_that_of_sitemaps_is_read(attributes, namespace):
+    parser = XMLSitemapParser(E)
+    entries = parser.feed(f"<urlset{attributes}><url><loc>{E}/1</loc></url></urlset>")
+    assert [entry.page().url for entry in entries] == [f"{E}/1"]
+    assert parser.namespace == namespace
 
 
 @pytest.mark.parametrize(
     "declaration", ["<!DOCTYPE urlset []>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
 )
-def test_a_document_type_with_declarations_is_refused_and_logged(caplog, declaration):
+def test_a_document_type_with_declarations_is_refused_in_known_words(declaration):
     reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
     assert reading.kind is None
     assert reading.pages == ()
-    assert "Sitemap contained unexpected non-standard XML DOCTYPE" in caplog.text
+    assert reading.refusal.startswith("Sitemap contained unexpected non-standard XML DOCTYPE.")
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ and limits cut in an order that does not depend on the network.
 
 from __future__ import annotations
 
-import logging
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
+from usp.crawl import journal
 from usp.crawl.addresses import host_of, listed, origin_of, recurs, refuse, refuse_address
 from usp.crawl.clients import ClientMistake
 from usp.crawl.events import (
@@ -46,7 +46,6 @@ from usp.crawl.retry import (
     SHORTAGE_SECONDS,
     explain,
     kind_of,
-    log_failure,
 )
 from usp.exceptions import LocalShortageError
 from usp.excerpts import excerpt
@@ -64,8 +63,6 @@ if TYPE_CHECKING:
     from usp.crawl.look import Look
     from usp.formats.parser import ChildEntry
     from usp.urls import HttpUrl, Login
-
-log = logging.getLogger(__name__)
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 
@@ -223,6 +220,7 @@ class Crawl:
                 continue
             doc.attempt += 1
             doc.active = True
+            journal.fetching(doc.url, doc.level)
             self._events.append(SitemapStarted(doc.url, doc.attempt))
             orders.append(Fetch(doc.url, doc.role, doc.attempt, self._login_for(doc.url)))
         return orders
@@ -295,8 +293,8 @@ class Crawl:
             if isinstance(result, Received):
                 doc.partial = _longer(doc.partial, result)
             pause = self._pause(doc, error)
-            quiet = doc.quiet or doc.role is not Role.SITEMAP
-            log_failure(doc.url, error, retry=pause is not None, quiet_404=quiet, quiet=given_up)
+            quiet = doc.quiet or doc.role is Role.HOMEPAGE
+            journal.request_failed(doc.url, error, retry_in=pause, quiet_404=quiet, quiet=given_up)
             if pause is not None:
                 self._queue.put(doc, not_before=now + pause)
                 return
@@ -382,15 +380,11 @@ class Crawl:
         self._events.append(
             SitemapReceived(doc.url, exchange.final_url, exchange.received, exchange.seconds)
         )
+        journal.received(exchange, look, quiet=doc.quiet)
         if look.kind is None:
             reason = look.refusal or "it is no sitemap"
-            level = logging.DEBUG if doc.quiet else logging.WARNING
-            log.log(level, "%s is no sitemap: %s", exchange.final_url, reason)
             self._events.append(SitemapFailed(doc.url, reason, doc.attempt))
             return
-        for problem in look.problems:
-            log.warning("%s: %s", exchange.final_url, problem)
-        log.info("%s: %s, %d bytes", exchange.final_url, look.kind.__name__, exchange.received)
         self._events.append(SitemapFinished(doc.url, look.kind.__name__))
         if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:
             pages = StoredPages(result.document, exchange.final_url, self.limits)
@@ -466,6 +460,8 @@ class Crawl:
         place.reason = reason and excerpt(reason)
         is_top = self.top_of(place) is place and not place.is_homepage
         if is_top and not self.holds(place):  # asked about every one of them, in order
+            if place.reason is not None:
+                journal.left_out(place.node_url, place.reason, quiet=place.probe)
             return
         received = place.received
         if received is not None and place.doc is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from usp.crawl import journal
 from usp.crawl.clients import ClientMistake, newer, sorted_out
 from usp.crawl.look import FirstLook
 from usp.crawl.pages import parser_for
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from usp.store import Document, Store, Writer
     from usp.urls import Login
     from usp.web_client.abstract_client import AbstractWebClient
-
-log = logging.getLogger(__name__)
 
 _SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
@@ -329,14 +327,14 @@ def fetch_document(
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         return mistake(error, client, order)
     finally:
-        _release(response)
+        _release(response, order.url)
 
 
-def _release(response: AbstractWebClientSuccessResponse) -> None:
+def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
     try:
         newer(response, "close", AbstractWebClientSuccessResponse.close)
-    except Exception:
-        log.exception("A response could not be closed")
+    except Exception as error:  # noqa: BLE001 - what came of it is there
+        journal.not_closed(url, error)
 
 
 def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:

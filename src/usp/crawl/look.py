@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
 
 _SLICE = 64 * 1024  # bytes
+_START = 2  # bytes that tell gzip
 _MAX_LASTMOD = 100  # characters: no date has more
 
 
@@ -59,6 +60,8 @@ class Look:
     unfinished: str | None = None
     crawl_delay: float | None = None
     pages: int | None = None
+    namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
+    start: bytes = b""  # the first bytes, as they came
 
     def without_children(self, reason: str) -> Look:
         """Return the same without the children, which are counted as left out."""
@@ -82,6 +85,7 @@ class FirstLook:
         self._pages_at: int | None = None
         self._pages = UniquePages(limits.url_length)
         self._count = 0
+        self._start = b""
 
     @property
     def kind(self) -> type[AbstractSitemap] | None:
@@ -96,6 +100,8 @@ class FirstLook:
 
     def feed(self, chunk: bytes) -> bool:
         """Read on; return False if the rest is of no use."""
+        if len(self._start) < _START:
+            self._start += chunk[: _START - len(self._start)]
         for at in range(0, len(chunk), _SLICE):  # what comes out of a slice may be a lot
             self._sort(self.parser.feed(chunk[at : at + _SLICE]))
         return self.parser.refusal is None
@@ -151,4 +157,6 @@ class FirstLook:
             unfinished=ended or broken or self.parser.problems.unfinished,
             crawl_delay=getattr(parser, "crawl_delay", None),
             pages=self._count,
+            namespace=self.parser.namespace,
+            start=self._start,
         )

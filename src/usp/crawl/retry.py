@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from usp.advice import BLOCKED
-from usp.crawl.clients import ClientMistake
+from usp.crawl import journal
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
 
-log = logging.getLogger(__name__)
-
-_NOT_FOUND = 404
 _BUSY = frozenset({429, 503})
 
 
@@ -92,7 +88,7 @@ def get_with_retries(
         if not isinstance(response, WebClientErrorResponse):
             return response
         pause = policy.delay(attempt, response)
-        log_failure(url, response, retry=pause is not None, quiet_404=quiet_404)
+        journal.request_failed(url, response, retry_in=pause, quiet_404=quiet_404)
         if pause is None:
             return response
         time.sleep(pause)
@@ -102,22 +98,3 @@ def get_with_retries(
 def explain(error: WebClientErrorResponse) -> str:
     """Say what went wrong, and what to try if the server turns robots away."""
     return f"{error.message()} ({BLOCKED})" if error.blocked else error.message()
-
-
-def log_failure(
-    url: str,
-    error: WebClientErrorResponse,
-    *,
-    retry: bool,
-    quiet_404: bool,
-    quiet: bool = False,
-) -> None:
-    """Log a failed request: loudly only if it was expected to succeed."""
-    not_found = status_of(error) == _NOT_FOUND
-    expected = quiet or (quiet_404 and not_found)
-    level = logging.DEBUG if expected else logging.INFO if retry else logging.WARNING
-    after = "; it will be tried again" if retry else ""
-    traceback = error.shown if isinstance(error, ClientMistake) else None
-    log.log(
-        level, "Request for URL %s failed: %s%s", url, explain(error), after, exc_info=traceback
-    )

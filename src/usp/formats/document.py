@@ -109,6 +109,11 @@ class DocumentParser:
         self._has_more = False  # whether there is more behind the root than the tail
 
     @property
+    def namespace(self) -> tuple[str, str] | None:
+        """The name and namespace of a root that is not in the namespace of sitemaps."""
+        return self._xml.namespace if self._xml else None
+
+    @property
     def encoding(self) -> str | None:
         """The character encoding of the document, once it is known."""
         return self._decoder.encoding

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from usp.excerpts import excerpt
@@ -22,7 +21,11 @@ if TYPE_CHECKING:
     from usp.formats.xml.parser import AbstractXMLSitemapParser
     from usp.formats.xml.scanner import Token
 
-log = logging.getLogger(__name__)
+DOCTYPE = (
+    "Sitemap contained unexpected non-standard XML DOCTYPE. "
+    "Parsing not supported for security reasons."
+)
+"""Why a document with declarations of its own is refused, in the words that programs know."""
 
 ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
     "urlset": PagesXMLSitemapParser,
@@ -46,6 +49,7 @@ class XMLSitemapParser(AbstractSitemapParser):
     """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
 
     ``concrete`` is that parser, once the root is known; ``refusal`` says why there will be none.
+    ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         super().__init__(url, problems, fast=fast)
         self.concrete: AbstractXMLSitemapParser | None = None
         self.refusal: str | None = None
+        self.namespace: tuple[str, str] | None = None
         self._before = Problems()  # what is wrong before the root; of interest if there is one
         self._scanner = Scanner(self, self._before)
         self._scanner.before_root = True
@@ -113,7 +118,7 @@ class XMLSitemapParser(AbstractSitemapParser):
                 self.refuse(f"its root element is <{name}>")
             return
         if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
-            log.warning("%s: <%s> is not in the sitemap namespace", self.url or "a document", name)
+            self.namespace = (root.local, "" if root.space is Space.NONE else excerpt(root.uri))
         self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
         self._scanner.before_root = False
@@ -151,8 +156,7 @@ class XMLSitemapParser(AbstractSitemapParser):
                 "a DOCTYPE stands before the document and was ignored", self._scanner.line
             )
         else:
-            log.error("Sitemap contained unexpected non-standard XML DOCTYPE: %s", self.url)
-            self.refuse(f"it has declarations of its own ({kind})")
+            self.refuse(DOCTYPE)
 
     def _note_stray(self, lines: int = 0) -> None:
         if not self._stray:

@@ -11,11 +11,15 @@ from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from usp.objects.problem import Problem
 
 MAX_LAYERS = 4
 """How many compressions around each other are removed."""
 
+_BROKEN = "the compressed data"
+_BREAKS_OFF = f"{_BROKEN} breaks off"
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
 _LARGE = 16 * 1024 * 1024  # up to here, anything may unpack to however much
@@ -58,7 +62,7 @@ class Inflater:
                 plain = self._inflate.decompress(piece)
             except zlib.error as error:
                 yield _replay(before, piece)
-                self._problems.end(f"the compressed data is broken ({_reason(error)})")
+                self._problems.end(f"{_BROKEN} is broken ({_reason(error)})")
                 self._over = True
                 return
             taken -= len(self._inflate.unused_data)
@@ -80,7 +84,7 @@ class Inflater:
     def close(self) -> None:
         """Note whether the data broke off."""
         if not self._over and not self._inflate.eof:
-            self._problems.end("the compressed data breaks off")
+            self._problems.end(_BREAKS_OFF)
             self._over = True
         elif self._head and not self._over:
             self._junk()
@@ -116,6 +120,21 @@ def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
         except zlib.error:
             break
     return bytes(saved)
+
+
+def gunzip_complaint(
+    url: str, content_type: str | None, start: bytes, problems: Iterable[Problem]
+) -> str | None:
+    """Return why a document could not be gunzipped, if its address, type or first bytes promise it."""
+    if start[:2] == _MAGIC[:2]:
+        reason = next((p.message for p in problems if p.message.startswith(_BROKEN)), None)
+        if reason == _BREAKS_OFF:  # in Python's words, which programs know
+            reason = "Compressed file ended before the end-of-stream marker was reached"
+    else:
+        path = url.partition("?")[0].partition("#")[0].lower()
+        promised = path.endswith(".gz") or "gzip" in (content_type or "").lower()
+        reason = f"Not a gzipped file ({start[:2]!r})" if promised else None
+    return None if reason is None else f"Unable to gunzip data: {reason}"
 
 
 def _reason(error: zlib.error) -> str:

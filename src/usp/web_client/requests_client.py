@@ -62,6 +62,7 @@ log = logging.getLogger(__name__)
 
 _CHUNK = 128 * 1024
 _LONGEST_REASON = 200
+_EXCERPT = 64 * 1024  # of the body of an error, for the log
 _SIP = 64  # bytes of a body that old versions unpack whole, however much that is
 _UNPACKS_IN_PIECES = {"urllib3": (2, 6), "brotli": (1, 2), "brotlicffi": (1, 2)}
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
@@ -135,7 +136,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
                 if self._limit is not None and len(data) >= self._limit:
                     break
         except _BODY_ERRORS as error:
-            log.warning("%s: the body broke off: %s", self.url(), error)
+            logging.getLogger("usp.helpers").warning(
+                "Request for URL %s failed: the body broke off: %s", self.url(), error
+            )
         return bytes(data if self._limit is None else data[: self._limit])
 
     def body(self) -> Iterator[bytes]:
@@ -382,6 +385,8 @@ class RequestsWebClient(AbstractWebClient):
                 timeout=self._timeout,
                 shown=lambda url: without_params(without_login(url), asked, session),
             )
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Response content: %s", _excerpt(response))
         response.close()
         return RequestsWebClientErrorResponse(
             f"{response.status_code} {_reason(response)}",
@@ -480,6 +485,14 @@ class RequestsWebClient(AbstractWebClient):
             return False
         agent = self._session.headers.get("User-Agent")
         return agent is not None and agent != requests.utils.default_user_agent()
+
+
+def _excerpt(response: requests.Response) -> str:
+    """Return the beginning of a body as text, whatever is wrong with it."""
+    try:
+        return next(iter(response.iter_content(_EXCERPT)), b"").decode("utf-8", "replace")
+    except _BODY_ERRORS as error:
+        return f"({error})"
 
 
 def _reason(response: requests.Response) -> str:

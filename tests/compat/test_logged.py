@@ -1,0 +1,212 @@
+"""The log is an interface: loggers, levels and texts are those of ultimate-sitemap-parser 1.8.1.
+
+``logged_by_1_8_1.json`` has what it logged about the websites of ``logged_sites.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import logged_sites
+import pytest
+from logged_sites import SITES, logged
+
+import usp.aio
+from usp.fetch_parse import SitemapFetcher
+from usp.stream import pages
+from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
+from website import Answer, index, robots, urlset
+
+RECORDED = json.loads(Path(__file__).with_name("logged_by_1_8_1.json").read_text("utf-8"))
+LOGGERS = {"usp.helpers", "usp.fetch_parse", "usp.tree", "usp.objects.sitemap"}
+
+OWN_WORDS = {  # the same records, but the reason is told in our own words
+    "connection refused",
+    "connection reset",
+    "a redirect without end",
+    "robots.txt is HTML",
+    "HTML",
+    "XHTML",
+    "an unknown root",
+    "broken XML",
+}
+
+READ = {  # read, repaired or found only when the pages are read: told by ``problems`` of the node
+    "robots.txt with a relative sitemap",
+    "a bare ampersand",
+    "an undeclared prefix",
+    "an empty loc",
+    "a page without loc",
+    "an unreadable priority",
+    "a priority that is too high",
+    "an unknown frequency",
+    "a feed item without link",
+    "a feed item without title",
+}
+
+BETTER = {  # something else is told, because something else is done
+    "a passing error": "only the last failure is a warning",
+    "bad gzip by name": "what is no sitemap is invalid, not a list of its words",
+    "bad gzip by type": "the same",
+    "truncated gzip": "the same",
+    "words": "the same",
+    "an empty document": "it is invalid, not a sitemap without pages",
+    "only white space": "the same",
+    "a child that is no URL": "a problem of the index, with its line",
+    "a child without loc": "a problem, where nothing was told",
+    "bytes that are no UTF-8": "a problem, where nothing was told",
+    "a body cut off": "the pages that came are kept",
+}
+
+
+def loud(records):
+    return {tuple(record) for record in records if record[1] in ("WARNING", "ERROR")}
+
+
+def without_reason(records):
+    return {(name, level, re.sub(r"(failed): .*", r"\1", text)) for name, level, text in records}
+
+
+@pytest.fixture(autouse=True)
+def _quick(quick_retries):
+    """Failed requests are repeated at once."""
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_warnings_and_errors_are_those_of_1_8_1(name):
+    ours, theirs = loud(logged(name)), loud(RECORDED[name])
+    assert {logger for logger, *_ in ours} <= LOGGERS
+    if name in READ:
+        assert ours == set()
+    elif name in OWN_WORDS:
+        assert without_reason(ours) == without_reason(theirs)
+    elif name in BETTER:
+        assert ours != theirs, f"no difference any more: {BETTER[name]}"
+        assert {text for *_, text in ours if text.startswith("Unable to gunzip")} == {
+            text for *_, text in theirs if text.startswith("Unable to gunzip")
+        }
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("name", sorted(set(SITES) - set(BETTER)))
+def test_invalid_sitemaps_are_told_as_by_1_8_1(name):
+    """The reason may go on where that of 1.8.1 ends."""
+    start = "Invalid sitemap: "
+    ours, theirs = (
+        [record for record in records if record[2].startswith(start)]
+        for records in (logged(name), RECORDED[name])
+    )
+    assert [record[:2] for record in ours] == [record[:2] for record in theirs]
+    for (*_, told), (*_, expected) in zip(ours, theirs, strict=True):
+        known = re.sub(r" with parent URLs .*", "", expected)  # a set: in any order
+        if name in OWN_WORDS:
+            known = re.sub(r"(Unable to fetch sitemap from \S+:) .*", r"\1", known)
+        assert told.startswith(known)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_the_content_of_an_error_is_told_in_detail(name):
+    start = "Response content: "
+    ours, theirs = (
+        [record for record in records if record[2].startswith(start)]
+        for records in (logged(name), RECORDED[name])
+    )
+    assert ours == theirs
+
+
+def test_the_content_of_an_error_is_not_read_unless_somebody_wants_it(serve):
+    """It may have no end."""
+    site = serve({"/robots.txt": Answer(status=404, endless=b"x" * 1000)})
+    assert not sitemap_tree_for_homepage(site.base + "/", use_known_paths=False).sub_sitemaps
+    logger = logging.getLogger("usp.web_client.requests_client")
+    logger.setLevel(logging.DEBUG)
+    try:
+        assert not sitemap_tree_for_homepage(site.base + "/", use_known_paths=False).sub_sitemaps
+    finally:
+        logger.setLevel(logging.NOTSET)
+
+
+SILENCED = """
+import logging, sys
+for name in ("usp.helpers", "usp.fetch_parse", "usp.tree"):
+    logging.getLogger(name).setLevel(logging.CRITICAL)
+sys.path.insert(0, {folder!r})
+import logged_sites
+from usp.crawl import crawl
+from usp.crawl.retry import RetryPolicy
+from usp.stream import pages
+from usp.tree import sitemap_tree_for_homepage
+crawl.DECLARED = crawl.PROBE = RetryPolicy(first_delay=0.001)
+for name, answers in logged_sites.SITES.items():
+    with logged_sites.Site(answers) as site:
+        tree = sitemap_tree_for_homepage(site.base + "/a/b?c", extra_known_paths={{"x.xml"}})
+        assert list(tree.all_pages()) == list(pages(site.base + "/"))
+        [node.problems for node in tree.all_sitemaps()]
+"""
+
+
+def test_with_three_loggers_silenced_nothing_is_written():
+    folder = str(Path(logged_sites.__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", SILENCED.format(folder=folder)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_every_front_door_has_the_same_loggers(serve, caplog):
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml"),
+            "/i.xml": index("/gone.xml", "/a.xml"),
+            "/a.xml": "<urlset><url><loc>{base}/p</loc></url></urlset>",
+        }
+    )
+    fronts = [
+        lambda: list(pages(site.base + "/")),
+        lambda: SitemapFetcher(site.url("/i.xml"), 0).sitemap(),
+        lambda: asyncio.run(usp.aio.sitemap_tree_for_homepage(site.base + "/")),
+    ]
+    for front in fronts:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "usp"):
+            front()
+        told = {(record.name, record.getMessage()) for record in caplog.records}
+        assert told == {
+            ("usp.helpers", f"Request for URL {site.url('/gone.xml')} failed: 404 Not Found"),
+            (
+                "usp.fetch_parse",
+                (
+                    'XML sitemap root tag urlset detected without expected xmlns (value is ""), '
+                    "assuming is an XML sitemap."
+                ),
+            ),
+        }
+
+
+def test_a_namespace_is_told_once_however_often_the_pages_are_read(caplog):
+    with caplog.at_level(logging.WARNING, "usp"):
+        node = sitemap_from_str('<urlset xmlns="urn:x"><url><loc>http://h/p</loc></url></urlset>')
+        assert len(node.pages) == len(list(node.all_pages())) == 1
+    (record,) = caplog.records
+    assert '(value is "urn:x")' in record.getMessage()
+
+
+def test_known_paths_that_are_missing_are_told_in_detail_only(serve, caplog):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
+    with caplog.at_level(logging.DEBUG, "usp"):
+        sitemap_tree_for_homepage(site.base + "/", extra_known_paths={"my/map.xml"})
+    told = f"Request for URL {site.url('/my/map.xml')} failed: 404 Not Found"
+    assert [
+        (record.name, record.levelname) for record in caplog.records if record.getMessage() == told
+    ] == [("usp.helpers", "DEBUG")]
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
