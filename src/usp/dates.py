@@ -105,7 +105,7 @@ def _cleaned(text: str) -> str:
 def _read_inside(text: str) -> datetime | None:
     """Read the only date in a text whose other words have no digits."""
     found = list(_INSIDE.finditer(text))
-    if len(found) != 1:
+    if len(found) != 1 or "[" in text:  # a zone in brackets changes what the time means
         return None
     start, end = found[0].span()
     if any(map(str.isdigit, text[:start] + text[end:])):
