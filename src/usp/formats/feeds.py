@@ -14,10 +14,35 @@ from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from usp.formats.parser import Entry, Note
 
 
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
+
+
+class _Links:
+    """The links of an entry as Atom writes them: the first of each relation counts."""
+
+    __slots__ = ("_first",)
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+
+    def add(self, field: Field, base: str | None, note: Note) -> None:
+        """Take a link; an address may also stand in its text."""
+        given = field.attributes(note)
+        href = values.text(given.get("href")) or values.text(field.text)
+        if href:
+            kind = (values.text(given.get("rel")) or "alternate").lower()
+            url = absolute_url(href, base) or href
+            self._first.setdefault("", url)
+            self._first.setdefault(kind.removeprefix(_IANA), url)
+
+    def of(self, *kinds: str) -> list[str]:
+        """Return the links of some relations, in that order; ``""`` is the first of any relation."""
+        return list(dict.fromkeys(self._first[kind] for kind in kinds if kind in self._first))
 
 
 class _FeedEntry(RawEntry, PageEntry):
@@ -29,55 +54,70 @@ class _FeedEntry(RawEntry, PageEntry):
     def __init__(self, line: int, base: str | None) -> None:
         super().__init__(line, base)
         self._fields: dict[str, str] = {}
+        self._links = _Links()
         self._url: str | None = None
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
         """Take a field that is not empty."""
         del parser
+        self._keep(field)
+
+    def _keep(self, field: Field) -> None:
         text = values.text(field.text)
         if text is not None:
             self._fields.setdefault(field.name, text)
 
-    def link(self) -> str | None:
-        """Give the address of the page, as written."""
+    def links(self) -> list[str]:
+        """Return what may be the address of the page, as written, the most likely one first."""
         raise NotImplementedError
 
     def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
-        """Give the entry itself, if it has an address and a title."""
-        link = self.link()
-        self._url = absolute_url(link or "", self.base)
-        if self._url is None:
-            message = "a link is not an HTTP URL" if link else "an entry has no link"
-            parser.problems.add(message, self.line, link, lost=1)
-            return []
-        if self._first(self.titles) is None:
-            message = "an entry has neither a title nor a description"
-            parser.problems.add(message, self.line, self._url, lost=1)
-            return []
-        return [self]
-
-    def _first(self, names: tuple[str, ...]) -> str | None:
-        return next((self._fields[name] for name in names if name in self._fields), None)
+        """Return the entry itself, if it has an address."""
+        links = self.links()
+        for more, link in zip(range(len(links) - 1, -1, -1), links, strict=True):
+            self._url = absolute_url(link, self.base)
+            if self._url is not None:
+                return [self]
+            parser.problems.add("a link is not an HTTP URL", self.line, link, lost=int(not more))
+        if not links:
+            parser.problems.add("an entry has no link", self.line, lost=1)
+        return []
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Give the page, its title and date as a news story."""
-        title = self._first(self.titles)
-        if self._url is None or title is None:
+        """Return the page; its title and date are its news story, if it has a title."""
+        if self._url is None:
             return None
-        written = self._first(self.dates)
-        date = values.date(written)
-        if written and date is None and note:
-            note("the date of an entry cannot be read", written)
-        return SitemapPage(self._url, news_story=SitemapNewsStory(title, date))
+        date = self._date(note)
+        title = next((self._fields[name] for name in self.titles if name in self._fields), None)
+        return SitemapPage(
+            self._url, news_story=None if title is None else SitemapNewsStory(title, date)
+        )
+
+    def _date(self, note: Note | None) -> datetime | None:
+        """Return the first date that can be read."""
+        for name in self.dates:
+            written = self._fields.get(name)
+            date = values.date(written)
+            if date is not None:
+                return date
+            if written and note:
+                note("the date of an entry cannot be read", written)
+        return None
 
 
 class _Item(_FeedEntry):
     """An ``<item>`` of RSS."""
 
     own_fields = frozenset({"title", "description", "link", "guid", "pubDate", "pubdate"})
-    extensions: ClassVar = {Space.DUBLIN_CORE: Extension("", frozenset({"date"}))}
+    extensions: ClassVar = {
+        Space.DUBLIN_CORE: Extension("", frozenset({"date", "created", "issued", "modified"})),
+        Space.ATOM: Extension("", frozenset({"link", "published", "updated"})),
+    }
     titles = ("title", "description")
-    dates = ("pubDate", "pubdate", "date")
+    dates = (
+        *("pubDate", "pubdate", "date", "published", "issued", "created"),
+        *("modified", "updated"),
+    )
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
         """Take a field; a guid only if it is a permanent link."""
@@ -86,49 +126,48 @@ class _Item(_FeedEntry):
             url = values.text(field.text)
             if permanent is False or not is_http_url(url or ""):
                 return
+        elif field.name == "link" and not values.text(field.text):
+            self._links.add(field, parser.base(), parser.note)
+            return
         super().add(field, parser)
 
     def add_to_record(self, space: Space, field: Field) -> None:
-        """Take Dublin Core's date, which RSS 1.0 has instead of a pubDate."""
-        del space
-        text = values.text(field.text)
-        if text is not None:
-            self._fields.setdefault(field.name, text)
+        """Take a date of Dublin Core (RSS 1.0 has no pubDate), or what is borrowed from Atom."""
+        if space is Space.ATOM and field.name == "link":
+            self._links.add(field, self.base, _ignore)
+        else:
+            self._keep(field)
 
-    def link(self) -> str | None:
-        """Give the link, or else the permanent guid."""
-        return self._first(("link", "guid"))
+    def links(self) -> list[str]:
+        """Return the link, or else the permanent guid, or else a link as Atom writes it."""
+        own = [self._fields[name] for name in ("link", "guid") if name in self._fields]
+        return own + self._links.of("alternate", "self")
 
 
 class _AtomEntry(_FeedEntry):
     """An ``<entry>`` of Atom."""
 
     own_fields = frozenset(
-        {"title", "summary", "tagline", "link", "issued", "published", "updated", "modified"}
+        {"title", "summary", "tagline", "link", "id", "issued", "published", "updated", "modified"}
     )
     titles = ("title", "summary", "tagline")
     dates = ("published", "issued", "updated", "modified")
 
-    def __init__(self, line: int, base: str | None) -> None:
-        super().__init__(line, base)
-        self._links: dict[str, str] = {}
-
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
-        """Take a field; the first link of each kind counts."""
-        if field.name != "link":
+        """Take a field, or a link."""
+        if field.name == "link":
+            self._links.add(field, parser.base(), parser.note)
+        else:
             super().add(field, parser)
-            return
-        given = field.attributes(parser.note)
-        href = values.text(given.get("href")) or values.text(field.text)
-        if href:
-            kind = (values.text(given.get("rel")) or "alternate").lower()
-            url = absolute_url(href, parser.base()) or href
-            self._links.setdefault("", url)
-            self._links.setdefault(kind.removeprefix(_IANA), url)
 
-    def link(self) -> str | None:
-        """Give the alternate link, or else the feed's own, or else the first."""
-        return self._links.get("alternate") or self._links.get("self") or self._links.get("")
+    def links(self) -> list[str]:
+        """Return the alternate link, or else the feed's own, or else the first, or else the id."""
+        name = self._fields.get("id", "")
+        return self._links.of("alternate", "self", "") or [name] * is_http_url(name)
+
+
+def _ignore(message: str, excerpt: str) -> None:
+    """Pass over damage in what is borrowed."""
 
 
 class PagesRSSSitemapParser(AbstractXMLSitemapParser):

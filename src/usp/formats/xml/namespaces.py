@@ -66,7 +66,9 @@ _BY_PREFIX = {
     "xhtml": Space.XHTML,
     "rss": Space.RSS,
     "atom": Space.ATOM,
+    "a10": Space.ATOM,  # what .NET calls it
     "dc": Space.DUBLIN_CORE,
+    "dcterms": Space.DUBLIN_CORE,
 }
 
 
