@@ -19,6 +19,7 @@ import pytest
 
 import usp
 from adversary import GROWTH, cook, growth, recipes
+from usp.cli import errors, hints
 from usp.formats import document, index, url_batches
 from usp.formats.urlset import PagesXMLSitemapParser
 from usp.formats.xml import fast
@@ -75,6 +76,10 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.formats.index._entry": lambda: {"_entry": index._entry(fast.tags("sitemap", "x:"))},
     "usp.formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
     "usp.formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
+    "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
+    "usp.cli.hints._finding": lambda: {
+        f"_finding[{at}]": pattern for at, (pattern, _) in enumerate(hints._ADVICE)
+    },
     "usp.selection.patterns._compiled": lambda: {  # those that begin with re: are the caller's own
         f"_compiled[{glob}]": selection_patterns._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
@@ -88,6 +93,8 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first_entry": {"search"},
     "_entry": {"findall"},
     "_end_of": {"search"},
+    "_naming": {"search"},
+    "_finding": {"search"},
     "_compiled": {"search"},
     "of_host": {"match"},
 }

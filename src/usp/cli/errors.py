@@ -158,7 +158,12 @@ def _names_host(reason: str, url: str) -> bool:
         host = urlsplit(url).hostname
     except ValueError:
         return False
-    return bool(host) and bool(re.search(rf"(?<![\w.-]){re.escape(str(host))}(?![\w-])", reason))
+    return bool(host) and bool(_naming(str(host)).search(reason))
+
+
+def _naming(host: str) -> re.Pattern[str]:
+    """Return the pattern of a host's name in a text."""
+    return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
 
 
 tell = Teller()
