@@ -195,7 +195,7 @@ def test_a_file_that_cannot_be_written_is_told_in_a_line(run, dated, tmp_path):
     (tmp_path / "here" / "a.csv").symlink_to("gone/b.csv")
     for form in ("csv", "pages"):
         ended = run("ls", dated, "-f", form, "-o", str(tmp_path / "here" / "a.csv"))
-        assert ended.status == 1
+        assert ended.status == 2
         assert "there is no folder" in ended.err
 
 

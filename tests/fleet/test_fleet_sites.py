@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import threading
 
 import pyarrow as pa
 import pytest
@@ -85,3 +87,15 @@ def test_sites_at_one_address_are_found_by_looking_them_up():
 def test_a_host_without_an_address_stays_by_itself():
     assert address_of("127.0.0.1") == "127.0.0.1"
     assert address_of("no.such.host.invalid") == "no.such.host.invalid"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes that have a name")
+def test_a_list_may_come_through_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("a.example\nb.example\n",))
+    writer.start()
+    assert list(read_sites(str(pipe))) == ["https://a.example/", "https://b.example/"]
+    writer.join()
+    with pytest.raises(SiteListError):
+        list(read_sites(str(tmp_path)))

@@ -36,8 +36,8 @@ def test_the_report_may_go_elsewhere_and_replaces_what_is_there(run, tmp_path):
 def test_a_file_that_cannot_be_written_is_an_error(run):
     with demo_site() as url:
         ended = run(url, "-o", "no/such/folder/x.html")
-    assert ended.exit_code == 1
-    assert "No such file" in ended.stderr
+    assert ended.exit_code == 2
+    assert "there is no folder" in ended.stderr
 
 
 def test_a_site_that_is_not_there_has_a_report_that_says_so(run, tmp_path):

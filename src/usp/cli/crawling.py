@@ -20,7 +20,12 @@ from usp.cli.progress import Progress, progress
 from usp.crawl.plan import Plan
 from usp.fetch_parse import crawl_with
 from usp.limits import Limits
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, IndexXMLSitemap
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+)
 from usp.stream import PageBlocks
 from usp.tree import sitemap_search, website_search
 from usp.web_client.identity import DEFAULT_CONCURRENCY
@@ -310,7 +315,8 @@ def was_read(tree: AbstractSitemap, *, is_local: bool = False) -> bool:
 
     Of files an index is enough, since nothing that it declares is fetched.
     """
-    wanted = (AbstractPagesSitemap, IndexXMLSitemap) if is_local else AbstractPagesSitemap
+    index = (IndexXMLSitemap, IndexRobotsTxtSitemap) if is_local else ()
+    wanted = (AbstractPagesSitemap, *index)
     return any(isinstance(node, wanted) for node in (tree, *tree.all_sitemaps()))
 
 

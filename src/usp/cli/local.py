@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain, takewhile
+from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from usp.fetch_parse import parse_document
+from usp.formats.decode import Decoder
+from usp.formats.document import Role
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractSitemap,
@@ -15,7 +20,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
 )
 from usp.store import Store
-from usp.tree import sitemap_from_bytes, sitemap_from_file
+from usp.tree import sitemap_from_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,19 +29,43 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 
+_CHUNK = 128 * 1024
+_HEAD = 64 * 1024  # bytes that are looked at to tell what a document is
+_ROBOTS = re.compile(
+    r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
+)
+
+
 def tree_of_stdin(limits: Limits) -> AbstractSitemap:
-    """Read one sitemap from the standard input."""
-    return sitemap_from_bytes(sys.stdin.buffer.read(), limits=limits)
+    """Read one sitemap or robots.txt from the standard input."""
+    return _document(sys.stdin.buffer, "-", limits)
 
 
 def tree_of(path: Path, limits: Limits) -> AbstractSitemap:
-    """Read a file, or every file of a folder that is a sitemap.
+    """Read a file or a pipe, or every file of a folder that is a sitemap.
 
     What an index in a folder declares is taken from the files of that name beside it.
     """
     if path.is_dir():
         return _Folder(path, limits).tree()
-    return sitemap_from_file(path, limits=limits)
+    name = path.resolve() if path.is_file() else path.absolute()  # a pipe has no other name
+    with path.open("rb") as file:
+        return _document(file, name.as_uri(), limits, is_robots=path.name == "robots.txt")
+
+
+def _document(
+    file: IO[bytes], name: str, limits: Limits, *, is_robots: bool = False
+) -> AbstractSitemap:
+    head = file.read(_HEAD)
+    role = Role.ROBOTS if is_robots or _looks_like_robots(head, limits) else Role.SITEMAP
+    rest = iter(partial(file.read, _CHUNK), b"")
+    return parse_document(chain((head,), rest), None, role=role, name=name, limits=limits)
+
+
+def _looks_like_robots(head: bytes, limits: Limits) -> bool:
+    decoder = Decoder(limits=limits)
+    text = decoder.feed(head) + decoder.close()
+    return not text.lstrip("\ufeff \t\r\n").startswith("<") and bool(_ROBOTS.search(text))
 
 
 class _Folder:

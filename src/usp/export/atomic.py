@@ -47,6 +47,8 @@ class NewFile:
         try:
             descriptor = os.open(self._temporary, flags, _MODE)
         except FileNotFoundError as error:
+            if self.path.parent.is_dir():
+                raise
             raise FileNotFoundError(
                 f"there is no folder {str(self.path.parent)!r}; make it first"
             ) from error

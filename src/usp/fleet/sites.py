@@ -81,7 +81,7 @@ def _texts(source: str) -> Iterator[str]:
         yield from _lines(sys.stdin)
         return
     path = Path(source)
-    if not path.is_file():
+    if not path.exists() or path.is_dir():  # a pipe is as good as a file
         raise SiteListError(f"there is no file {source!r}; give a list of sites, one a line, or -")
     if path.suffix.lower() in {".parquet", ".pq"}:
         yield from _parquet(path)

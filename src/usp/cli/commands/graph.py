@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from usp import graph
 from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with
+from usp.cli.target import Target, is_from_file
+from usp.export.atomic import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _DRAW = {"dot": graph.dot, "mermaid": graph.mermaid, "svg": graph.svg}
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
@@ -27,7 +32,8 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=Target(),
+    metavar="FILE",
     help="Write to this file instead of the standard output.",
 )
 @click.option(
@@ -51,15 +57,14 @@ def command(
       usp graph example.org -f mermaid             for Markdown
       usp graph example.org | dot -Tpng > a.png    anything else that Graphviz draws
     """  # noqa: D301 - click knows the backspace
-    if language is None:
-        language = _SUFFIXES.get(output.suffix.lower()) if output else "dot"
+    told = _SUFFIXES.get(output.suffix.lower()) if output else "dot"
+    if language is None or (output is not None and is_from_file("language")):
+        language = told or language
     if language is None:
         raise click.UsageError(
             f"{output.name if output else ''!r} does not say what to draw in; end it in .svg, .dot "
             "or .mmd, or use --format"
         )
-    if output is not None and not output.absolute().parent.is_dir():
-        raise click.UsageError(f"there is no folder {str(output.parent)!r}")
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
     text = _DRAW[language](tree, most_siblings=siblings)
@@ -67,5 +72,6 @@ def command(
         click.echo(text, nl=False)
         sys.stdout.flush()
     else:
-        output.write_text(text, encoding="utf-8")
+        with replacing(output) as file:
+            file.write(text.encode())
     end_with(tree, start, strict=crawling.strict)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -10,9 +9,13 @@ import rich_click as click
 from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with
 from usp.cli.output.text import printable
-from usp.report import FetchLog, write_report
+from usp.cli.target import Target
+from usp.export.atomic import replacing
+from usp.report import FetchLog, html
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from usp.crawl.events import Event
 
 
@@ -21,10 +24,11 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=Target(),
+    metavar="FILE",
     default="report.html",
     show_default=True,
-    help="The file to write; an older one is replaced.",
+    help="The file to write; an older one is replaced. - is the standard output.",
 )
 @click.option(
     "--all-problems",
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 def command(
     crawling: Crawling,
     start: Address,
-    output: Path,
+    output: Path | None,
     all_problems: bool,
 ) -> None:
     """Write a report of a website's sitemaps: one HTML page that needs no network.
@@ -59,10 +63,17 @@ def command(
             progress(event)
 
         tree = crawling.tree(start, on_event=listen)
-        try:
-            write_report(tree, output, fetches, all_problems=all_problems)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise click.ClickException(printable(f"{output}: {reason}")) from error
-    click.echo(printable(str(output)))
+        page = html(tree, fetches, all_problems=all_problems)
+        if output is not None:
+            _write(page, output)
+    click.echo(page if output is None else printable(str(output)))
     end_with(tree, start, strict=crawling.strict)
+
+
+def _write(page: str, output: Path) -> None:
+    try:
+        with replacing(output) as file:
+            file.write(page.encode())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise click.ClickException(printable(f"{output}: {reason}")) from error

@@ -7,12 +7,12 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
 from usp.cli.output import LINES, OUTPUTS
+from usp.cli.target import Target, is_from_file
 from usp.export import COLUMNS, FORMATS, format_of
 from usp.export.schema import MissingExtraError, chosen, pyarrow
 from usp.selection import Selection
@@ -20,6 +20,7 @@ from usp.selection.dates import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +70,7 @@ _OPTIONS = [
         "--output",
         "target",
         metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=Target(),
         help="Write to this file, once all is there; its suffix tells the format, .gz packs it.",
     ),
     click.option(
@@ -174,10 +175,8 @@ def _listing(
     *,
     strip_url: bool,
 ) -> Listing:
-    if target is not None and not target.absolute().parent.is_dir():
-        raise click.BadParameter(
-            f"there is no folder {str(target.parent)!r}; make it first", param_hint="--output"
-        )
+    if target is not None and is_from_file("output"):
+        output = _format_told(target) or output
     output = output or (_USUAL if target is None else _format_of(target))
     if output in FORMATS and strip_url:
         raise click.UsageError(f"--strip-url is for tabtree and pages; {output} has whole URLs")
@@ -192,10 +191,15 @@ def _listing(
     return Listing(output, target, names, selection, undated, strip_url)
 
 
-def _format_of(target: Path) -> str:
+def _format_told(target: Path) -> str | None:
+    """Return the format that the suffix of a file tells; None if it tells none."""
     if target.name.lower().removesuffix(".gz").endswith(".txt"):
         return "pages"
-    form = format_of(target)
+    return format_of(target)
+
+
+def _format_of(target: Path) -> str:
+    form = _format_told(target)
     if form is None:
         raise click.BadParameter(
             f"{target.name!r} does not tell the format; say it with -f, or give the file a suffix: "
