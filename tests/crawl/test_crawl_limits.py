@@ -31,7 +31,7 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(lim
     assert len(set(world.asked)) == len(world.asked)
     lost = [problem for node in tree_nodes for problem in node.problems]
     assert lost
-    assert all(problem.lost > 0 and f"{limit:,}" in problem.message for problem in lost)
+    assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
 
 
 def test_what_the_limit_cuts_off_is_counted():

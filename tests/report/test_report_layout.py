@@ -19,6 +19,7 @@ from usp.objects.sitemap import (
 )
 from usp.report import FetchLog, html, summarise
 from usp.tree import sitemap_tree_for_homepage
+from website import Answer, index
 
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
@@ -98,6 +99,23 @@ def test_problems_are_put_together_by_kind_with_their_counts(look):
     first.locator("summary").click()
     assert first.locator("tbody tr").count() == 10
     assert "and 295 more" in first.inner_text()
+
+
+@pytest.mark.usefixtures("quick_retries")
+def test_transfers_that_broke_off_at_different_places_are_of_one_kind(serve):
+    entries = "".join(f"<url><loc>{{base}}/{at}</loc></url>" for at in range(99))
+    paths = [f"/{at}.xml" for at in range(4)]
+    answers = {
+        path: Answer(f"<urlset>{entries}</urlset>", cut=500 + 100 * at)
+        for at, path in enumerate(paths)
+    }
+    answers["/sitemap.xml"] = index(*(f"{{base}}{path}" for path in paths))
+    tree = sitemap_tree_for_homepage(f"{serve(answers).base}/")
+    kinds = summarise(tree).problems.kinds
+    assert (kinds["the transfer broke off"].count, kinds["the transfer broke off"].sitemaps) == (
+        4,
+        4,
+    )
 
 
 def test_many_failures_are_unfolded_by_whoever_wants_to_see_them(look):

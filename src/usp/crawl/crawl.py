@@ -509,9 +509,8 @@ class Crawl:
 
     @staticmethod
     def _leave_out(place: Place, count: int, what: str, reason: str) -> None:
-        problem = left_out_problem(LeftOut(count, reason), what)
-        place.left_out = problem.message
-        place.problems.append(problem)
+        place.left_out = f"{count:,} of its {what} left out: {reason}"
+        place.problems.append(left_out_problem(LeftOut(count, reason), what))
 
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}

@@ -34,9 +34,7 @@ class LeftOut:
 
 def left_out_problem(left_out: LeftOut, what: str) -> Problem:
     """Return the problem of a document of which something is not in the tree."""
-    return Problem(
-        f"{left_out.count:,} of its {what} left out: {left_out.reason}", lost=left_out.count
-    )
+    return Problem(f"some of its {what} were left out: {left_out.reason}", lost=left_out.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class FirstLook:
         if ended is not None:
             problems.insert(0, Problem(f"the transfer was ended: {ended}"))
         elif broken is not None:
-            problems.insert(0, Problem(f"the transfer broke off: {broken}"))
+            problems.insert(0, Problem("the transfer broke off", excerpt=broken))
         left_out = None
         if self._left_out:
             left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
