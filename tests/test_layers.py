@@ -15,7 +15,7 @@ ROOT = Path(usp.__file__).parent
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "demo"],
     ["export", "report", "graph", "check", "fleet"],
-    ["tree", "aio", "stream", "fetch_parse"],
+    ["tree", "aio", "stream", "fetch_parse", "parsers", "parser_entries"],
     ["crawl"],
     ["web_client", "store"],
     ["formats"],

@@ -1,36 +1,20 @@
 """Fetches and parses one sitemap and everything it declares.
 
-The parsers are here under the names programs know; they live in :mod:`usp.formats`.
+The parsers are here under the names that programs know; :mod:`usp.parsers` has them.
 """
 
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from usp.crawl import journal
 from usp.crawl.addresses import refuse
-from usp.crawl.build import document_node
 from usp.crawl.choice import Choice
-from usp.crawl.clients import prepared
-from usp.crawl.fetch import Received
-from usp.crawl.look import FirstLook, left_out_problem
-from usp.crawl.pages import parser_for
 from usp.crawl.plan import Plan
-from usp.crawl.threads import ThreadDriver
+from usp.crawl.run import crawl_with, parse_document
 from usp.crawl.website import OneSitemap
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.formats.document import Role
-from usp.formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
-from usp.formats.index import IndexXMLSitemapParser
-from usp.formats.parser import AbstractSitemapParser
-from usp.formats.robots import IndexRobotsTxtSitemapParser
-from usp.formats.root import XMLSitemapParser
-from usp.formats.text import PlainTextSitemapParser
-from usp.formats.urlset import PagesXMLSitemapParser
-from usp.formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY, date
-from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.helpers import (
     RecurseCallbackType,
     RecurseEntryCallbackType,
@@ -51,7 +35,6 @@ from usp.objects.page import (
     SitemapPage,
     SitemapPageChangeFrequency,
 )
-from usp.objects.problem import Failure
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -62,7 +45,17 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
-from usp.store import Exchange, Store
+from usp.parsers import (
+    AbstractSitemapParser,
+    AbstractXMLSitemapParser,
+    IndexRobotsTxtSitemapParser,
+    IndexXMLSitemapParser,
+    PagesAtomSitemapParser,
+    PagesRSSSitemapParser,
+    PagesXMLSitemapParser,
+    PlainTextSitemapParser,
+    XMLSitemapParser,
+)
 from usp.urls import without_login
 from usp.web_client.abstract_client import (
     AbstractWebClient,
@@ -76,7 +69,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
     from typing import TypeVar
 
     from usp.crawl.crawl import Crawl
@@ -136,9 +129,6 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-LOCAL_URL = "http://usp-local-dummy.local/"
-"""The address of a document that has none."""
-
 
 class SitemapFetcher:
     """Fetches a sitemap, and if it is an index, the sitemaps that it declares.
@@ -197,44 +187,6 @@ class SitemapFetcher:
         return crawl_with(seed, self._start, self._client, self._plan)
 
 
-def crawl_with(
-    seed: Callable[[Crawl], Callable[[], T]],
-    start_url: str,
-    web_client: AbstractWebClient | None,
-    plan: Plan,
-) -> T:
-    """Run a crawl from start to end.
-
-    ``seed`` says what is wanted and gives what makes the result of it.
-    """
-    with client_for(web_client, start_url, plan) as client:
-        crawl = plan.crawl(client, start_url)
-        result = seed(crawl)
-        with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
-            try:
-                driver.run()
-            except KeyboardInterrupt:
-                if not plan.keep_partial:
-                    raise
-                crawl.end("the crawl was interrupted")
-                driver.run()
-    return result()
-
-
-@contextmanager
-def client_for(
-    web_client: AbstractWebClient | None, start_url: str, plan: Plan
-) -> Iterator[AbstractWebClient]:
-    """Give what fetches for one crawl: a client of ours, or the caller's."""
-    given = web_client if web_client is not None else RequestsWebClient()
-    client = prepared(given, without_login(start_url), plan)
-    try:
-        yield client
-    finally:
-        if client is not web_client:
-            client.close()
-
-
 class SitemapStrParser:
     """Parses a sitemap that is at hand; what it declares is not fetched."""
 
@@ -245,65 +197,3 @@ class SitemapStrParser:
         """Parse; the children of an index are ``InvalidSitemap`` nodes."""
         data = self._content.encode("utf-8", "surrogatepass")
         return parse_document([data], None, content_type="text/plain; charset=utf-8")
-
-
-def parse_document(
-    chunks: Iterable[bytes],
-    url: str | None,
-    *,
-    content_type: str | None = None,
-    role: Role = Role.SITEMAP,
-    name: str = LOCAL_URL,
-    limits: Limits = DEFAULT,
-    store: Store | None = None,
-) -> AbstractSitemap:
-    """Parse a document that is at hand; ``url`` is where it came from, if that is known.
-
-    Otherwise ``name`` is the address of its node.
-    """
-    writer = (store or Store()).writer()
-    first = FirstLook(
-        parser_for(
-            url,
-            content_type,
-            None,
-            role=role,
-            glance=limits.pages is None,
-            fast=True,
-            limits=limits,
-        ),
-        limits,
-    )
-    for chunk in chunks:
-        writer.write(chunk)
-        if not first.feed(chunk):
-            break
-    look = first.close()
-    node_url = url or name
-    exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
-    journal.received(exchange, look)
-    if look.kind is None:
-        reason = f"No parsers support sitemap from {node_url}: {look.refusal}"
-        return InvalidSitemap(node_url, reason, problems=look.problems)
-    children: list[AbstractSitemap] = [
-        InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
-        for child in look.children
-    ]
-    missing = look.unfinished
-    most = limits.pages if limits.pages is not None and (look.pages or 0) > limits.pages else None
-    if most is not None:
-        missing = missing or limits.reached("pages")
-    problems = []
-    if look.left_out is not None:
-        problems.append(left_out_problem(look.left_out, "sitemaps"))
-        missing = missing or problems[0].message
-    return document_node(
-        Received(writer.finish(exchange), look),
-        children,
-        url=node_url,
-        base=url,
-        problems=problems,
-        failure=Failure(node_url, missing) if missing else None,
-        limits=limits,
-        most=most,
-    )

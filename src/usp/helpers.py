@@ -70,9 +70,9 @@ _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0
 _HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
 
 
-def is_http_url(url: str) -> bool:
-    """Tell whether ``url`` is an absolute HTTP(S) URL, without blanks."""
-    if not _HTTP_URL.fullmatch(url):
+def is_http_url(url: str | None) -> bool:
+    """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one."""
+    if url is None or not _HTTP_URL.fullmatch(url):
         return False
     try:
         return bool(urlsplit(url).hostname)
@@ -81,19 +81,24 @@ def is_http_url(url: str) -> bool:
 
 
 def html_unescape_strip(string: str | None) -> str | None:
-    """Decode character references and strip blanks; None stays None.
+    """Return a text with character references decoded and blanks stripped; None for blanks alone.
 
     Only references that end in ``;`` are decoded, so ``?a=1&section=2`` stays what it is.
     """
-    if string is None:
-        return None
+    if not string:
+        return string
     if "&" in string and ";" in string:
         string = _REFERENCE.sub(lambda match: html.unescape(match[0]), string)
-    return string.strip()
+    return string.strip() or None
 
 
 def strip_url_to_homepage(url: str) -> str:
-    """Cut a URL back to its scheme and host, with a trailing slash."""
+    """Return a URL cut back to its scheme and host, with a trailing slash.
+
+    Raises ``StripURLToHomepageException`` for anything that is not an HTTP(S) URL.
+    """
+    if not isinstance(url, str):
+        raise StripURLToHomepageException(f"Unable to parse URL {url}: it is not a text")
     try:
         parts = urlsplit(url.strip())
         host = parts.hostname

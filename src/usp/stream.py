@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from usp.crawl.choice import Choice
 from usp.crawl.plan import Plan
 from usp.crawl.reading import PageStream, pages_of
+from usp.crawl.run import client_for
 from usp.crawl.threads import ThreadDriver
-from usp.fetch_parse import client_for
 from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
 

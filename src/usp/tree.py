@@ -11,9 +11,10 @@ from usp.crawl.addresses import refuse, refuse_address
 from usp.crawl.choice import Choice
 from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
 from usp.crawl.plan import Plan
+from usp.crawl.run import crawl_with, parse_document
 from usp.crawl.website import OneSitemap, Website
 from usp.exceptions import SitemapException
-from usp.fetch_parse import SitemapFetcher, SitemapStrParser, crawl_with, parse_document
+from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 from usp.formats.document import Role
 from usp.helpers import (
     RecurseCallbackType,

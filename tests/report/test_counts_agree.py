@@ -11,7 +11,7 @@ from rich.console import Console
 from usp.cli import main
 from usp.cli.treeview import summary as summary_line
 from usp.cli.treeview import tree_view
-from usp.fetch_parse import parse_document
+from usp.crawl.run import parse_document
 from usp.objects.problem import how_many
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.report import html, summarise

@@ -18,7 +18,7 @@ from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.log import logging_to
 from usp.cli.progress import Progress, progress
 from usp.crawl.plan import Plan
-from usp.fetch_parse import crawl_with
+from usp.crawl.run import crawl_with
 from usp.limits import Limits
 from usp.objects.sitemap import (
     AbstractPagesSitemap,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp.crawl.plan import Plan
+    from usp.limits import Limits
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,11 +35,15 @@ class ClientMistake(WebClientErrorResponse):
         self.shown = None if secret else exception  # in a log; it may hold a password
 
 
+def for_crawl(client: T, start_url: str, limits: Limits) -> T:
+    """Return the client of one crawl: the same, or one that it makes for that."""
+    method = getattr(type(client), "for_crawl", None)
+    return method(client, start_url, limits) if inspect.isfunction(method) else client
+
+
 def prepared(client: T, start_url: str, plan: Plan) -> T:
-    """Return the client of one crawl: the same, or one that it has made for that."""
-    for_crawl = getattr(type(client), "for_crawl", None)
-    if inspect.isfunction(for_crawl):
-        client = for_crawl(client, start_url, plan.limits)
+    """Return the client of one crawl, told how much it may receive."""
+    client = for_crawl(client, start_url, plan.limits)
     client.set_max_response_data_length(plan.most_bytes)  # type: ignore[attr-defined]
     return client
 
