@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from usp.fetch_parse import parse_document
+from usp.crawl.run import parse_document
 from usp.formats.decode import Decoder
 from usp.formats.document import Role
 from usp.objects.sitemap import (
