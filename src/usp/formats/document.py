@@ -156,9 +156,9 @@ class DocumentParser:
         return entries
 
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
+        if self.refusal:
+            return ()
         if self.parser is None and self._xml is None:
-            if self.refusal:
-                return ()
             self._head.append(text)
             self._missing -= len(text)
             if self._missing > 0 and not final:
