@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from usp.crawl.addresses import refuse
+from usp.crawl.addresses import refuse, without_fragments
 from usp.crawl.choice import Choice
 from usp.crawl.plan import Plan
 from usp.crawl.run import crawl_with, parse_document
@@ -155,7 +155,7 @@ class SitemapFetcher:
     ) -> None:
         parents = frozenset(parent_urls or ())
         limits = limits or DEFAULT
-        refusal = refuse(url, recursion_level, parents, limits)
+        refusal = refuse(url, recursion_level, without_fragments(parents), limits)
         if refusal:
             raise SitemapException(refusal)
         self._start = url

@@ -156,7 +156,7 @@ def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSit
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
-    refusal = refuse(url, 0, ())
+    refusal = refuse(url, 0, frozenset())
     if refusal:
         raise SitemapException(refusal)
     return partial(OneSitemap, url=without_login(url), guess=guess)

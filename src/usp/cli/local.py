@@ -107,27 +107,35 @@ class _Folder:
         ]
         return IndexWebsiteSitemap(f"{self._path.resolve().as_uri()}/", tops)
 
-    def _filled(self, file: Path, node: AbstractSitemap) -> AbstractSitemap:
-        """Give an index with the files that it declares in the place of their names."""
-        self._begun.add(file)
-        if isinstance(node, AbstractIndexSitemap):
-            node = type(node)(
-                node.url,
-                [self._child(child) for child in node.sub_sitemaps],
-                last_modified=node.last_modified,
-                problems=node.problems,
-                failure=node.failure,
-                size=node.size,
-            )
-        self._nodes[file] = node
-        return node
+    def _filled(self, top: Path, node: AbstractSitemap) -> AbstractSitemap:
+        """Return an index with the files that it declares in the place of their names.
 
-    def _child(self, child: AbstractSitemap) -> AbstractSitemap:
-        file = self._file_of(child)
+        Files are begun from the top down and done from the bottom up; a stack rather than recursion,
+        for they may be deep.
+        """
+        self._begun.add(top)
+        begun = [_Begun(top, node)]
+        while begun:
+            current = begun[-1]
+            child = next(current.children, None)
+            if child is None:
+                begun.pop()
+                self._nodes[current.file] = current.done()
+                if begun:
+                    begun[-1].below.append(self._nodes[current.file])
+                continue
+            file = self._file_of(child)
+            if file is not None and file not in self._begun:
+                self._begun.add(file)
+                begun.append(_Begun(file, self._read(file)))
+            else:
+                current.below.append(self._known(child, file))
+        return self._nodes[top]
+
+    def _known(self, child: AbstractSitemap, file: Path | None) -> AbstractSitemap:
+        """Return the node of a child that is not a file, or a file that was begun before."""
         if file is None:
             return child
-        if file not in self._begun:
-            return self._filled(file, self._read(file))
         if file in self._nodes:
             return self._nodes[file]
         reason = f"Recursion detected in URL {child.url}"  # begun, and not done: it stands above
@@ -139,6 +147,31 @@ class _Folder:
             return None
         parts = unquote(urlsplit(child.url).path).split("/")
         return max(self._files[parts[-1]], key=lambda file: _alike(file.parts, parts), default=None)
+
+
+class _Begun:
+    """A file whose children are being looked up."""
+
+    def __init__(self, file: Path, node: AbstractSitemap) -> None:
+        self.file = file
+        self._node = node
+        index = isinstance(node, AbstractIndexSitemap)
+        self.children = iter(node.sub_sitemaps if index else ())
+        self.below: list[AbstractSitemap] = []
+
+    def done(self) -> AbstractSitemap:
+        """Return the node with what was found below it."""
+        node = self._node
+        if not isinstance(node, AbstractIndexSitemap):
+            return node
+        return type(node)(
+            node.url,
+            self.below,
+            last_modified=node.last_modified,
+            problems=node.problems,
+            failure=node.failure,
+            size=node.size,
+        )
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _LONG = 12  # a run of more sitemaps of one kind is cut short,
 _FIRST = 6  # to so many at its beginning, and the last
+_DEEPEST = 100  # levels that are drawn; lines grow with them
 _MOST_ALIKE = 3  # problems of one kind that have a line each
 
 _KINDS: dict[type[AbstractSitemap], str] = {
@@ -58,10 +59,12 @@ def tree_view(
 ) -> Tree:
     """Give the tree as a drawing, a node a sitemap; pages are counted, not shown.
 
-    Without ``everything`` long runs of sitemaps are cut short. ``depth`` is how many levels are
-    drawn. Without ``count`` no pages are read, and without ``problems`` only those are shown that are
-    known without reading every field.
+    Without ``everything`` long runs of sitemaps and very deep ones are cut short. ``depth`` is how
+    many levels are drawn. Without ``count`` no pages are read, and without ``problems`` only those
+    are shown that are known without reading every field.
     """
+    if depth is None and not everything:
+        depth = _DEEPEST
     homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
     return _View(homepage, everything=everything, count=count, problems=problems).of(tree, depth)
 
@@ -85,6 +88,15 @@ class _View:
         return view
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
+        """Draw a sitemap and all below it, however deep."""
+        waiting = [(view, sitemap, depth)]
+        while waiting:
+            waiting.extend(self._add_one(*waiting.pop()))
+
+    def _add_one(
+        self, view: Tree, sitemap: AbstractSitemap, depth: int | None
+    ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
+        """Draw what is told of a sitemap; yield the branches that are still to be drawn."""
         if isinstance(sitemap, InvalidSitemap):
             word, style = ("failed", "red") if sitemap.failure else ("not followed", "dim")
             why = sitemap.failure.brief if sitemap.failure else sitemap.reason
@@ -107,7 +119,7 @@ class _View:
                     Text(f"… {counted(len(run), 'more sitemap')}{self._sum(run)}", style="dim")
                 )
             else:
-                self._add(view.add(self._label(child, self._shown)), child, below)
+                yield view.add(self._label(child, self._shown)), child, below
 
     def _runs(
         self, children: list[AbstractSitemap]

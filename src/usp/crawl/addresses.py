@@ -12,24 +12,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def refuse(url: str, level: int, parents: Iterable[str], limits: Limits = DEFAULT) -> str | None:
-    """Say why a sitemap is not even asked for, if it is not."""
+def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT) -> str | None:
+    """Return why a sitemap is not even requested, if it is not; ``above`` have no fragments."""
     refusal = refuse_address(url)
     if refusal:
         return refusal
     if limits.too_long(url):
         return f"URL {shown(url)} is too long: {limits.reached('url_length')}."
-    if recurs(url, parents):
-        return f"Recursion detected in URL {url} with parent URLs {listed(parents)}."
+    if recurs(url, above):
+        return f"Recursion detected in URL {url} with parent URLs {listed(above)}."
     if limits.depth is not None and level > limits.depth:
         reached = limits.reached("depth")
         return f"Recursion level exceeded {limits.depth} for URL {url}: {reached}."
     return None
 
 
-def recurs(url: str, parents: Iterable[str]) -> bool:
-    """Return whether a sitemap is one of those that it stands below."""
-    return urldefrag(url)[0] in {urldefrag(parent)[0] for parent in parents}
+def recurs(url: str, above: frozenset[str]) -> bool:
+    """Return whether a sitemap is one of those that it stands below, which have no fragments."""
+    return urldefrag(url)[0] in above
+
+
+def without_fragments(urls: Iterable[str]) -> frozenset[str]:
+    """Return URLs without their fragments: what is fetched for them."""
+    return frozenset(urldefrag(url)[0] for url in urls)
 
 
 def refuse_address(url: str) -> str | None:

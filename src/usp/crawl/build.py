@@ -24,8 +24,21 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 
-def node_for(place: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
-    """Build the node of a place and all nodes below it."""
+def node_for(top: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
+    """Return the node of a place and all nodes below it, however deep the tree is."""
+    order, waiting = [], [top]
+    while waiting:
+        place = waiting.pop()
+        order.append(place)
+        waiting.extend(place.children)
+    built: dict[int, AbstractSitemap] = {}
+    for place in reversed(order):  # the children of a place first, in their order
+        children = [built.pop(id(child)) for child in place.children]
+        built[id(place)] = _node(place, children, limits)
+    return built[id(top)]
+
+
+def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> AbstractSitemap:
     received = place.received
     if received is None:
         return InvalidSitemap(
@@ -38,7 +51,7 @@ def node_for(place: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
         )
     return document_node(
         received,
-        [node_for(child, limits) for child in place.children],
+        children,
         url=place.final_url,
         base=place.final_url,
         lastmod=place.lastmod,

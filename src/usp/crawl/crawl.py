@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
 from usp.crawl import journal
-from usp.crawl.addresses import host_of, listed, origin_of, recurs, refuse, refuse_address
+from usp.crawl.addresses import (
+    host_of,
+    listed,
+    origin_of,
+    recurs,
+    refuse,
+    refuse_address,
+    without_fragments,
+)
 from usp.crawl.clients import ClientMistake
 from usp.crawl.events import (
     Event,
@@ -136,7 +144,7 @@ class Crawl:
         With callbacks it is requested only when everything before it is settled: until then nobody
         knows whether they exclude it.
         """
-        place = Place(url, level, parents, (len(self._roots),), probe=probe)
+        place = Place(url, level, None, (len(self._roots),), declared_by=parents, probe=probe)
         self._roots.append(place)
         if probe and self._choice:
             self._waiting.append(place)
@@ -523,21 +531,22 @@ class Crawl:
         missing = left_out.count + max(0, len(children) - room)
         if missing:
             self._leave_out(place, missing, "sitemaps", left_out.reason)
+        above = without_fragments(parents)
         # All at once: an interrupt must not leave a half of them.
         place.children = [
-            self._child(place, child, parents, (*place.position, at))
+            self._child(place, child, above, (*place.position, at))
             for at, child in enumerate(children[:room])
         ]
         self._places += len(place.children)
 
     def _child(
-        self, parent: Place, entry: ChildEntry, parents: frozenset[str], position: tuple[int, ...]
+        self, parent: Place, entry: ChildEntry, above: frozenset[str], position: tuple[int, ...]
     ) -> Place:
         url, level = entry.loc, parent.level + 1
-        place = Place(url, level, parents, position, entry.lastmod)
-        refusal = refuse(url, level, parents, self.limits)
+        place = Place(url, level, parent, position, entry.lastmod)
+        refusal = refuse(url, level, above, self.limits)
         if refusal:
-            place.recurs = recurs(url, parents)
+            place.recurs = recurs(url, above)
             place.reason = excerpt(f"Unable to add sub-sitemap from URL {url}: {refusal}")
         elif not parent.is_homepage or not self.declared(url):
             place.doc = self._document(

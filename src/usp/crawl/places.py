@@ -41,9 +41,10 @@ class Place:
 
     url: str
     level: int
-    parents: frozenset[str]
+    above: Place | None
     position: tuple[int, ...]
     lastmod: str | None = None
+    declared_by: frozenset[str] = frozenset()  # what the caller says stands above the top
     doc: Doc | None = None
     probe: bool = False  # a known path
     reason: str | None = None
@@ -57,6 +58,15 @@ class Place:
     left_out: str | None = None  # why something below it is not in the tree
     problems: list[Problem] = field(default_factory=list)
     children: list[Place] = field(default_factory=list)
+
+    @property
+    def parents(self) -> frozenset[str]:
+        """The URLs of the sitemaps above, put together when asked: a tree may be deep."""
+        urls, place = set(), self
+        while place.above is not None:
+            place = place.above
+            urls.add(place.final_url)
+        return place.declared_by.union(urls)
 
     @property
     def is_homepage(self) -> bool:

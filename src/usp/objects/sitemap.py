@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from usp.names import elsewhere
 from usp.objects.page import PageList, SitemapPage
-from usp.objects.pickles import old_fields
+from usp.objects.pickles import flattened, old_fields, restored
 from usp.objects.problem import Failure
 
 if TYPE_CHECKING:
@@ -166,21 +166,37 @@ class AbstractSitemap(abc.ABC):
 
     def all_pages(self) -> Iterator[SitemapPage]:
         """Iterate over all pages below, depth first, in order of declaration."""
-        return chain.from_iterable(sitemap.all_pages() for sitemap in self.sub_sitemaps)
+        return chain.from_iterable(sitemap.all_pages() for sitemap in self._page_sitemaps())
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Give the pages of :meth:`all_pages` in blocks, each with the sitemap it stands in.
 
         For those who build columns: a block can give its URLs, dates and so on without making a page.
         """
-        return chain.from_iterable(sitemap.page_blocks() for sitemap in self.sub_sitemaps)
+        return chain.from_iterable(sitemap.page_blocks() for sitemap in self._page_sitemaps())
 
     def page_count(self) -> int:
         """Count what :meth:`all_pages` would give, without keeping any of it."""
-        return sum(sitemap.page_count() for sitemap in self.sub_sitemaps)
+        return sum(sitemap.page_count() for sitemap in self._page_sitemaps())
 
-    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:  # noqa: ARG002 - for page nodes
-        """Give the node and everything below it as dictionaries and lists."""
+    def _page_sitemaps(self) -> Iterator[AbstractPagesSitemap]:
+        """Yield the page sitemaps below."""
+        return (node for node in self.all_sitemaps() if isinstance(node, AbstractPagesSitemap))
+
+    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
+        """Return the node and everything below it as dictionaries and lists."""
+        result = self._own_dict(with_pages)
+        waiting = [(self, result)]
+        while waiting:
+            node, written = waiting.pop()
+            below = [(child, child._own_dict(with_pages)) for child in node.sub_sitemaps]  # noqa: SLF001
+            if "sub_sitemaps" in written:
+                written["sub_sitemaps"] = [child for _, child in below]
+                waiting.extend(below)
+        return result
+
+    def _own_dict(self, with_pages: bool) -> dict[str, Any]:  # noqa: ARG002 - for page nodes
+        """Return the node itself as a dictionary, the list of its sitemaps still empty."""
         return {"url": self.url}
 
     def to_arrow(
@@ -214,12 +230,23 @@ class AbstractSitemap(abc.ABC):
 
     @abc.abstractmethod
     def _same_content(self, other: Any) -> bool:
-        """Compare everything but the URL with a node of the same class."""
+        """Compare everything but the URL and the sitemaps below with a node of the same class."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AbstractSitemap):
             return NotImplemented
-        return type(self) is type(other) and self.url == other.url and self._same_content(other)
+        waiting = [(self, other)]
+        while waiting:
+            one, two = waiting.pop()
+            if one is two:
+                continue
+            if type(one) is not type(two) or one.url != two.url or not one._same_content(two):
+                return False
+            below = one.sub_sitemaps, two.sub_sitemaps
+            if len(below[0]) != len(below[1]):
+                return False
+            waiting.extend(zip(*below, strict=True))
+        return True
 
     def __hash__(self) -> int:
         return hash(self.url)
@@ -274,9 +301,8 @@ class InvalidSitemap(AbstractSitemap):
         """Empty: nothing is known below an invalid sitemap."""
         return []
 
-    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
-        """Give URL and reason."""
-        return {**super().to_dict(with_pages), "reason": self.reason}
+    def _own_dict(self, with_pages: bool) -> dict[str, Any]:
+        return {**super()._own_dict(with_pages), "reason": self.reason}
 
     def _same_content(self, other: InvalidSitemap) -> bool:
         return self.reason == other.reason
@@ -314,13 +340,15 @@ class AbstractIndexSitemap(AbstractSitemap):
         """Empty: an index has no pages of its own."""
         return []
 
-    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
-        """Give the node and everything below it as dictionaries and lists."""
-        below = [sitemap.to_dict(with_pages=with_pages) for sitemap in self._sub_sitemaps]
-        return {**super().to_dict(with_pages), "sub_sitemaps": below}
+    def _own_dict(self, with_pages: bool) -> dict[str, Any]:
+        return {**super()._own_dict(with_pages), "sub_sitemaps": []}
 
     def _same_content(self, other: AbstractIndexSitemap) -> bool:
-        return self._sub_sitemaps == other._sub_sitemaps
+        return len(self._sub_sitemaps) == len(other._sub_sitemaps)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the indexes below as a list: pickle itself is no use for a deep tree."""
+        return restored, (flattened(self),)
 
     def __repr__(self) -> str:
         """Give the URL and how many sitemaps stand directly below."""
@@ -421,9 +449,8 @@ class AbstractPagesSitemap(AbstractSitemap):
         """Count the pages without keeping them."""
         return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
 
-    def to_dict(self, with_pages: bool = True) -> dict[str, Any]:
-        """Give URL and, unless told otherwise, the pages as dictionaries."""
-        result = super().to_dict(with_pages)
+    def _own_dict(self, with_pages: bool) -> dict[str, Any]:
+        result = super()._own_dict(with_pages)
         if with_pages:
             result["pages"] = [page.to_dict() for page in self._pages]
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
 from usp.objects.page import PageList
@@ -210,7 +210,8 @@ def _sitemap_of(page: SitemapPage) -> str:
 
 
 def _page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
-    if isinstance(tree, AbstractPagesSitemap):
-        yield tree
-    for child in tree.sub_sitemaps:
-        yield from _page_sitemaps(child)
+    return (
+        node
+        for node in chain((tree,), tree.all_sitemaps())
+        if isinstance(node, AbstractPagesSitemap)
+    )

@@ -30,18 +30,12 @@ def lines(
         return (page for _, block in run.blocks(sitemap) for page in block.pages())
 
     yield printable(tree.url)
-    yield from _below(tree, shown, pages_of, "\t")
-
-
-def _below(
-    sitemap: AbstractSitemap,
-    shown: Callable[[str], str],
-    pages_of: Callable[[AbstractSitemap], Iterable[SitemapPage]],
-    indent: str,
-) -> Iterator[str]:
-    for child in sitemap.sub_sitemaps:
-        yield indent + shown(child.url)
-        yield from _below(child, shown, pages_of, indent + "\t")
-    if isinstance(sitemap, AbstractPagesSitemap):
-        for page in pages_of(sitemap):
-            yield indent + shown(page.url)
+    waiting: list[tuple[AbstractSitemap, int, bool]] = [(tree, 0, True)]
+    while waiting:
+        sitemap, depth, listed = waiting.pop()
+        if not listed:
+            yield "\t" * depth + shown(sitemap.url)
+        waiting.extend((child, depth + 1, False) for child in reversed(sitemap.sub_sitemaps))
+        if isinstance(sitemap, AbstractPagesSitemap):
+            for page in pages_of(sitemap):
+                yield "\t" * (depth + 1) + shown(page.url)
