@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import time
-import tracemalloc
 
 import pytest
 from both import KINDS, fetch, speaking
@@ -13,7 +11,6 @@ from usp.limits import Limits
 from usp.web_client import requests_client
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from usp.web_client.blocks import turns_robots_away
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
 
 OURS = ["requests", "aiohttp", "aiohttp, own session"]
@@ -147,77 +144,6 @@ def test_connections_are_kept_and_used_again(serve, monkeypatch):
     urls = [site.url("/"), site.url("/c")] * 3
     assert fetch("requests", *urls, start=site.base) == [b"home", b"chunked" * 50] * 3
     assert len(made) == 1
-
-
-# Bombs ----------------------------------------------------------------------------------------------
-
-
-def bomb(encoding: str) -> bytes:
-    zeros = bytes(1 << 20)
-    if encoding == "br":
-        packer = pytest.importorskip("brotli", reason="brotli is not installed").Compressor(
-            quality=5
-        )
-        return b"".join([packer.process(zeros) for _ in range(512)]) + packer.finish()
-    zstd = pytest.importorskip("backports.zstd", reason="backports.zstd is not installed")
-    packer = zstd.ZstdCompressor()
-    return b"".join([packer.compress(zeros) for _ in range(512)]) + packer.flush()
-
-
-@pytest.mark.parametrize("encoding", ["br", "zstd"])
-def test_a_bomb_that_was_not_asked_for_takes_little_memory(encoding, serve):
-    site = serve({"/": Answer(bomb(encoding), headers={"Content-Encoding": encoding})})
-    client = RequestsWebClient()
-    client.set_max_response_data_length(10_000_000)
-    tracemalloc.start()
-    sizes = []
-    body = map(sizes.append, map(len, client.get(site.url("/")).body()))
-    with pytest.raises(BrokenBody, match="more than 10000000 bytes"):
-        list(body)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    client.close()
-    assert sum(sizes) == 10_000_000
-    assert most < 50_000_000
-
-
-def test_where_urllib3_unpacks_whole_pieces_they_are_small(serve, monkeypatch):
-    monkeypatch.setattr(requests_client, "_unpacks_in_pieces", lambda: False)
-    site = serve({"/": Answer(b"x" * 1000, headers={"Content-Encoding": "br"})})
-    client = RequestsWebClient()
-    pieces = list(client.get(site.url("/")).body()) if not _has("brotli") else [b"x" * 1000]
-    client.close()
-    assert b"".join(pieces) == b"x" * 1000
-    if not _has("brotli"):
-        assert max(map(len, pieces)) <= 64
-
-
-def _has(module: str) -> bool:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize(
-    ("versions", "bounded"),
-    [
-        ({"urllib3": "2.6.0"}, True),
-        ({"urllib3": "2.8.0", "brotli": "1.2.0"}, True),
-        ({"urllib3": "2.5.0"}, False),
-        ({"urllib3": "1.26.20"}, False),
-        ({"urllib3": "2.6.0", "brotli": "1.1.0"}, False),
-    ],
-)
-def test_what_is_installed_tells_how_it_unpacks(versions, bounded, monkeypatch):
-    def version(name):
-        if name not in versions:
-            raise requests_client.metadata.PackageNotFoundError(name)
-        return versions[name]
-
-    monkeypatch.setattr(requests_client.metadata, "version", version)
-    assert requests_client._unpacks_in_pieces.__wrapped__() == bounded
 
 
 # Robots are turned away ---------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from usp.web_client.abstract_client import (
 )
 from usp.web_client.blocks import turns_robots_away
 from usp.web_client.cookies import HopCookies
+from usp.web_client.encodings import BodyDecoder
 from usp.web_client.failures import reason_of
 from usp.web_client.identity import (
     DEFAULT_CONCURRENCY,
@@ -86,16 +87,23 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         return self._url
 
     async def body(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes; stops at the limit."""
+        """Yield the body as it comes; stops at the limit."""
         room = self._limit
+        decoder = BodyDecoder(self.header("Content-Encoding"))
+        data: bytes | None = b""
         try:
-            while data := await self._piece():
-                if room is not None and len(data) > room:
-                    yield data[:room]
-                    raise BrokenBody(f"more than {self._limit} bytes; the rest was not received")
-                if room is not None:
-                    room -= len(data)
-                yield data
+            while data is not None:
+                data = await self._piece() or None
+                for piece in decoder.close() if data is None else decoder.feed(data):
+                    if room is not None and len(piece) > room:
+                        yield piece[:room]
+                        raise BrokenBody(
+                            f"more than {self._limit} bytes; the rest was not received"
+                        )
+                    if room is not None:
+                        room -= len(piece)
+                    yield piece
+                    self._check_time()
                 self._check_time()
         except _ERRORS as error:
             self._check_time()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import usp
 from usp.shortage import scarce
 from usp.urls import BadUrl, HttpUrl, read_url
+from usp.web_client.encodings import ACCEPTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +27,6 @@ _FOR_EVERYBODY = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
 )
 _OF_THE_CONNECTION = frozenset({"connection", "host"})
-
-_ENCODINGS = "gzip, deflate"  # what is decompressed by content later; others are not asked for
 
 
 def is_harmless(header: str) -> bool:
@@ -70,7 +69,7 @@ class Identity:
 
     def headers(self, url: HttpUrl | str, *, names_itself: bool = False) -> dict[str, str]:
         """Return the headers of a request; a session that names itself needs no user agent."""
-        headers = {"Accept-Encoding": _ENCODINGS}
+        headers = {"Accept-Encoding": ACCEPTED}
         if self._user_agent is not None or not names_itself:
             headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
         if scarce():  # a connection that is kept for later is missing elsewhere now

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import functools
 import logging
 import re
 import time
 from http import HTTPStatus
 from http.client import HTTPException
-from importlib import metadata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +32,7 @@ from usp.web_client.abstract_client import (
 )
 from usp.web_client.blocks import turns_robots_away
 from usp.web_client.cookies import HopCookies
+from usp.web_client.encodings import BodyDecoder, is_decoded
 from usp.web_client.failures import reason_of
 from usp.web_client.foreign_responses import as_response
 from usp.web_client.identity import (
@@ -63,11 +62,8 @@ log = logging.getLogger(__name__)
 _CHUNK = 128 * 1024
 _LONGEST_REASON = 200
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
-_SIP = 64  # bytes of a body that old versions unpack whole, however much that is
-_UNPACKS_IN_PIECES = {"urllib3": (2, 6), "brotli": (1, 2), "brotlicffi": (1, 2)}
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
-_KEPT_PACKED = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _BODY_ERRORS = (
     urllib3.exceptions.HTTPError,
     requests.RequestException,
@@ -130,12 +126,13 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def _receive(self) -> bytes:
         data = bytearray()
+        ours = is_decoded(self.header("Content-Encoding"))
         try:
-            for chunk in self._response.iter_content(_CHUNK):
+            for chunk in self._pieces() if ours else self._response.iter_content(_CHUNK):
                 data += chunk
                 if self._limit is not None and len(data) >= self._limit:
                     break
-        except _BODY_ERRORS as error:
+        except (*_BODY_ERRORS, BrokenBody) as error:
             logging.getLogger("usp.helpers").warning(
                 "Request for URL %s failed: the body broke off: %s", self.url(), error
             )
@@ -164,14 +161,13 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
                 # A session that caches has read it already; others have no connection of urllib3.
                 yield from self._response.iter_content(_CHUNK)
                 return
-            encoding = (self.header("Content-Encoding") or "").lower()
-            decode = not _KEPT_PACKED.issuperset(part.strip() for part in encoding.split(","))
-            # read1 gives what has come; urllib3 before 2.0 has only read, which fills the chunk.
-            read = getattr(raw, "read1", raw.read)
-            size = _SIP if decode and not _unpacks_in_pieces() else _CHUNK
-            while data := read(size, decode_content=decode):
-                yield data
+            decoder = BodyDecoder(self.header("Content-Encoding"))
+            while data := raw.read1(_CHUNK, decode_content=False):  # what has come
+                for piece in decoder.feed(data):
+                    yield piece
+                    self._check_time()
                 self._check_time()
+            yield from decoder.close()
         except _BODY_ERRORS as error:
             self._check_time()
             raise BrokenBody(reason_of(error, self.url(), self._timeout, in_body=True)) from error
@@ -531,21 +527,6 @@ def _shortened(timeout: Any, deadline: tuple[float, str] | None) -> Any:
     if timeout is None:
         return left
     return min(timeout, left) if isinstance(timeout, int | float) else timeout
-
-
-@functools.cache
-def _unpacks_in_pieces() -> bool:
-    """Tell whether no more is unpacked than was asked for, by what is installed."""
-    return all(map(_is_new, _UNPACKS_IN_PIECES))
-
-
-def _is_new(package: str) -> bool:
-    try:
-        version = metadata.version(package).split(".")[:2]
-    except metadata.PackageNotFoundError:
-        return True
-    numbers = tuple(int(part) for part in version if part.isdigit())
-    return numbers >= _UNPACKS_IN_PIECES[package]
 
 
 def _connection_error(

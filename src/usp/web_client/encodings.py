@@ -1,0 +1,195 @@
+"""Bodies that are compressed in a way that nobody asked for: Brotli and Zstandard.
+
+Requests ask for gzip and deflate, which are decompressed later, by their content. Some servers send
+``br`` or ``zstd`` nevertheless; where a library for it is installed, such a body is read here, in
+pieces of a bounded size.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import string
+from typing import TYPE_CHECKING, Any, Protocol
+
+from usp.web_client.abstract_client import BrokenBody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ACCEPTED = "gzip, deflate"
+"""The value of the ``Accept-Encoding`` header."""
+
+_PIECE = 256 * 1024  # bytes that come out at a time
+_SIP = 64  # bytes that become 2 MiB at most, where a library gives all of it at once
+_WINDOW_LOG = 23  # 8 MiB, as RFC 9659 has it for HTTP
+_HEAD = 16  # so many printable bytes in a row are text
+_TEXT = frozenset(string.printable.encode())
+_FRAME, _SKIPPED = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"  # how Zstandard begins
+
+
+def is_decoded(content_encoding: str | None) -> bool:
+    """Return whether a body with this header is decompressed here."""
+    return _outermost(content_encoding) in _LIBRARIES
+
+
+def _outermost(content_encoding: str | None) -> str:
+    return (content_encoding or "").rpartition(",")[2].strip().lower()
+
+
+class _Decompressor(Protocol):
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield what ``data`` becomes."""
+
+    def is_complete(self) -> bool:
+        """Return whether the end has come."""
+
+
+class BodyDecoder:
+    """Decodes a body: ``feed`` what comes, get what it is.
+
+    A body that is not what its ``Content-Encoding`` says passes as it came.
+    """
+
+    def __init__(self, content_encoding: str | None) -> None:
+        self._name = _outermost(content_encoding)
+        self._decompressor = _decompressor(self._name)
+        self._head: bytes | None = b"" if self._decompressor is not None else None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what has become readable; raises :class:`BrokenBody` if the data is damaged."""
+        if self._head is not None:
+            self._head += data
+            if len(self._head) < _HEAD:
+                return
+            data = self._begin()
+        yield from self._decoded(data)
+
+    def close(self) -> Iterator[bytes]:
+        """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
+        if self._head is not None:
+            yield from self._short(self._head)
+            return
+        if self._decompressor is not None and not self._decompressor.is_complete():
+            raise BrokenBody("the compressed data breaks off")
+
+    def _begin(self) -> bytes:
+        """Look at the first bytes; what they are not compressed as, they are not."""
+        head, self._head = self._head or b"", None
+        if _is_plain(self._name, head):
+            self._decompressor = None
+        return head
+
+    def _short(self, body: bytes) -> Iterator[bytes]:
+        """Yield a body that is too short to see what it is: if it cannot be read, it is plain."""
+        assert self._decompressor is not None
+        try:
+            pieces = list(self._decompressor.pieces(body))
+            yield from pieces if self._decompressor.is_complete() else [body]
+        except Exception:  # noqa: BLE001 - every library has errors of its own
+            yield body
+
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
+        if self._decompressor is None:
+            if data:
+                yield data
+            return
+        try:
+            yield from self._decompressor.pieces(data)
+        except Exception as error:
+            raise BrokenBody("the compressed data is damaged") from error
+
+
+def _is_plain(name: str, head: bytes) -> bool:
+    if name == "zstd":
+        return not head.startswith(_FRAME) and head[1:4] != _SKIPPED
+    return head.startswith(b"\x1f\x8b") or _TEXT.issuperset(head[:_HEAD])
+
+
+# Libraries ------------------------------------------------------------------------------------------
+
+
+class _Brotli:
+    def __init__(self, library: Any) -> None:
+        self._decompressor = library.Decompressor()
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        piece = self._decompressor.process(data, output_buffer_limit=_PIECE)
+        while piece or not self._decompressor.can_accept_more_data():
+            if piece:
+                yield piece
+            if self._decompressor.is_finished():
+                return
+            piece = self._decompressor.process(b"", output_buffer_limit=_PIECE)
+
+    def is_complete(self) -> bool:
+        return bool(self._decompressor.is_finished())
+
+
+class _Zstd:
+    """The module of the standard library, and its backport."""
+
+    def __init__(self, library: Any) -> None:
+        options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
+        self._new: Callable[[], Any] = functools.partial(library.ZstdDecompressor, options=options)
+        self._decompressor = self._new()
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        while data or not self._decompressor.needs_input:
+            if self._decompressor.eof:
+                if not data:
+                    return
+                self._decompressor = self._new()  # frames may follow each other
+            piece = self._decompressor.decompress(data, max_length=_PIECE)
+            data = self._decompressor.unused_data if self._decompressor.eof else b""
+            if piece:
+                yield piece
+
+    def is_complete(self) -> bool:
+        return bool(self._decompressor.eof)
+
+
+class _Zstandard:
+    def __init__(self, library: Any) -> None:
+        self._new = library.ZstdDecompressor(max_window_size=1 << _WINDOW_LOG).decompressobj
+        self._decompressor = self._new()
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        at = 0
+        while at < len(data):
+            if self._decompressor.eof:
+                self._decompressor = self._new()
+            sip = data[at : at + _SIP]
+            piece = self._decompressor.decompress(sip)
+            at += len(sip) - len(self._decompressor.unused_data)
+            if piece:
+                yield piece
+
+    def is_complete(self) -> bool:
+        return bool(self._decompressor.eof)
+
+
+_LIBRARIES: dict[str, tuple[tuple[str, Callable[[Any], _Decompressor]], ...]] = {
+    "br": (("brotli", _Brotli), ("brotlicffi", _Brotli)),
+    "zstd": (("compression.zstd", _Zstd), ("backports.zstd", _Zstd), ("zstandard", _Zstandard)),
+}
+
+
+def _decompressor(name: str) -> _Decompressor | None:
+    """Return what decompresses an encoding, if a library for it is installed."""
+    for module, kind in _LIBRARIES.get(name, ()):
+        library = _library(module)
+        if library is not None:
+            return kind(library)
+    return None
+
+
+@functools.cache
+def _library(name: str) -> Any:
+    try:
+        library = importlib.import_module(name)
+    except ImportError:
+        return None
+    if name.startswith("brotli") and not hasattr(library.Decompressor, "can_accept_more_data"):
+        return None  # before version 1.2 it gives all of a bomb at once
+    return library
