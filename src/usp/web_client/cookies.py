@@ -136,7 +136,7 @@ def within_bounds(kept: Iterable[tuple[str, str, str]], host: str, answers: list
     may be one of many owners, is made one for its host.
     """
     cookies = list(kept)
-    hosts = {host, f"{host}.local"}  # as http.cookiejar calls a name without a dot
+    hosts = {host, f"{host}.local", ""}  # as http.cookiejar calls a name without a dot; for all
     room = MOST_BYTES if len(cookies) < _MOST_IN_JAR else 0
     for name, value, domain in cookies:
         if domain.lstrip(".") in hosts:
