@@ -188,10 +188,12 @@ def test_the_mistakes_of_a_client_do_not_tell_it(site, caplog):
         def get(self, url):
             return WebClientErrorResponse(f"{url} has no answer", retryable=False)
 
-    for kind in (Mistaken, Telling):
-        tree = sitemap_tree_for_homepage(start(site), kind(), use_known_paths=False)
-        assert tree.failures()
-        assert is_clean(caplog.text, tree.failures(), pickle.dumps(tree))
+    with pytest.raises(RuntimeError, match="I cannot read") as caught:
+        sitemap_tree_for_homepage(start(site), Mistaken(), use_known_paths=False)
+    assert is_clean(caught.value, caplog.text)
+    tree = sitemap_tree_for_homepage(start(site), Telling(), use_known_paths=False)
+    assert tree.failures()
+    assert is_clean(caplog.text, tree.failures(), pickle.dumps(tree))
 
 
 @pytest.mark.parametrize("url", ["ftp://{}@h/", "http://{}@h\\x/", "http://{}@", "{}@h"])

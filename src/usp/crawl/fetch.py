@@ -270,9 +270,13 @@ def not_wanted(reason: str) -> NotAsked:
 def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
     """Return the failure of a ``client`` that raised what it should not; without one it is ours.
 
-    The exception of a client that is not ours is kept: its author may have to see it. The message
-    does not hold the login of the order.
+    The exception of a client that is not ours is kept: its author may have to see it. Neither the
+    message nor the exception holds the login of the order.
     """
+    if order is not None and order.login is not None:
+        error.args = tuple(
+            order.without_secrets(text) if isinstance(text, str) else text for text in error.args
+        )
     shortage = shortage_of(error)
     message = f"{type(error).__name__}: {error}"
     if order is not None:
