@@ -16,15 +16,16 @@ from lookalikes import PAGES, H, respond
 
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
-from website import index, paths, robots, urlset
+from website import Answer, index, paths, robots, urlset
 
 SITE = {
     "/robots.txt": robots("/i.xml"),
     "/i.xml": index("/a.xml", "/b.xml"),
     "/a.xml": urlset("/p"),
-    "/b.xml": urlset("/q"),
+    "/b.xml": Answer(redirect="/c.xml"),
+    "/c.xml": urlset("/q"),
 }
-REQUESTS = 4
+REQUESTS = 5
 
 
 @pytest.fixture
@@ -94,6 +95,21 @@ def test_a_caching_session(site, tmp_path):
     with requests_cache.CachedSession(tmp_path / "cache", backend="sqlite") as session:
         assert read(site, RequestsWebClient(session=session)) == REQUESTS
         assert read(site, RequestsWebClient(session=session)) == 0
+
+
+@pytest.mark.parametrize("options", [{"expire_after": 3600}, {"expire_after": 0}])
+def test_a_redirect_is_kept_as_long_as_anything_else(site, options):
+    with requests_cache.CachedSession("usp", backend="memory", **options) as session:
+        read(site, RequestsWebClient(session=session))
+        again = read(site, RequestsWebClient(session=session))
+    assert again == (0 if options["expire_after"] else REQUESTS)
+
+
+def test_what_is_in_a_cache_can_be_read_without_the_website(site):
+    with requests_cache.CachedSession("usp", backend="memory") as session:
+        read(site, RequestsWebClient(session=session))
+        site.close()
+        read(site, RequestsWebClient(session=session))
 
 
 # Mocks -------------------------------------------------------------------------------------------

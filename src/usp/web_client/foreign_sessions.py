@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import socket
+import sys
 from collections.abc import Mapping
 from http.client import HTTPMessage
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,19 @@ def _leave_body(response: requests.Response, **_: object) -> None:
     if response.is_redirect and getattr(response, "_content", None) is False:
         vars(response).update(_content=b"", _content_consumed=True)
         response.raw.close()
+
+
+def remember_redirect(session: Any, response: Any) -> None:
+    """Let the cache of ``requests_cache`` keep a redirect, as it does with those that it follows."""
+    library = sys.modules.get("requests_cache")
+    if library is None or not isinstance(session, library.CachedSession):
+        return
+    settings = session.settings
+    if settings.disabled or settings.expire_after == library.DO_NOT_CACHE:
+        return
+    if not getattr(response, "from_cache", False):
+        expires = library.get_expiration_datetime(settings.expire_after)
+        session.cache.save_response(response, expires=expires)
 
 
 def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:

@@ -355,6 +355,7 @@ class RequestsWebClient(AbstractWebClient):
             location = _location(response)
             if location is None:
                 break
+            foreign_sessions.remember_redirect(self._session, response)
             response.close()
             hops.append(response)
             if self._limits.redirects is not None and len(hops) > self._limits.redirects:
