@@ -32,6 +32,8 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "beside",
         "shortage",
         "advice",
+        "logs",
+        "printable",
         "urls",
         "web_client.abstract_client",
         "",

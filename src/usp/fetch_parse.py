@@ -5,7 +5,6 @@ The parsers are here under the names that programs know; :mod:`usp.parsers` has 
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from usp.crawl.addresses import refuse, without_fragments
@@ -27,6 +26,7 @@ from usp.helpers import (
     ungzipped_response_content,
 )
 from usp.limits import DEFAULT
+from usp.logs import get_logger
 from usp.names import elsewhere
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
@@ -127,7 +127,7 @@ __all__ = [
     "ungzipped_response_content",
 ]
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class SitemapFetcher:

@@ -7,7 +7,6 @@ functions that fetch or unpack call the layer that does the work.
 from __future__ import annotations
 
 import html
-import logging
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from usp.dates import read_date
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
+from usp.logs import get_logger
 from usp.names import elsewhere
 from usp.web_client.abstract_client import (
     AbstractWebClient,
@@ -52,7 +52,7 @@ __all__ = [
     "ungzipped_response_content",
 ]
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 HAS_DATETIME_NEW_ISOPARSER = True
 """Whether ``datetime.fromisoformat`` reads all of ISO 8601, as it does from Python 3.11 on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from usp.helpers import (
     strip_url_to_homepage,
 )
 from usp.limits import DEFAULT
+from usp.logs import get_logger
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -62,7 +62,7 @@ __all__ = [
     "strip_url_to_homepage",
 ]
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 """Where sitemaps are looked for although nothing points there."""

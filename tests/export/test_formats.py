@@ -17,6 +17,7 @@ from itertools import chain
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from export_trees import (
@@ -33,7 +34,7 @@ from hypothesis import HealthCheck, given, settings
 
 from profiles import examples
 from usp.demo import demo_site
-from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, write, xml_file
+from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, parquet_file, write, xml_file
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
@@ -430,3 +431,32 @@ def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monk
     with pytest.raises(OSError, match="No space left"):
         write(pages, Full(), "parquet")
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]
+
+
+def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkeypatch):
+    """The thread that writes is waited for; what waits behind it is not written any more."""
+    began, going_on, written = threading.Event(), threading.Event(), []
+
+    class Writer:
+        def write_table(self, table, **_):
+            began.set()
+            going_on.wait(20)
+            written.append(len(table))
+
+    join = threading.Thread.join
+
+    def interrupted(thread, timeout=None):
+        if thread.name == "usp-write" and not going_on.is_set():
+            going_on.set()
+            raise KeyboardInterrupt
+        join(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    batch = pa.record_batch({"url": ["a"]})
+    behind = parquet_file._Behind(Writer()).__enter__()
+    behind.put([batch])
+    assert began.wait(20)
+    with pytest.raises(KeyboardInterrupt):
+        behind.__exit__(None, None, None)
+    assert not behind._thread.is_alive()
+    assert written == [1]

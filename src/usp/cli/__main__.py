@@ -1,5 +1,5 @@
 """Runs the command line as ``python -m usp.cli``."""
 
-from usp.cli.app import main
+from usp.cli import main
 
 main()

@@ -17,7 +17,8 @@ import rich_click as click
 import usp
 from usp.cli import config
 from usp.cli.commands import COMMANDS
-from usp.cli.errors import FAILED, INTERRUPTED, json_option, tell, wants_json
+from usp.cli.errors import FAILED, json_option, tell, wants_json
+from usp.cli.interrupts import INTERRUPTED, interrupts
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class _Group(click.RichGroup):
             tell.error(str(error), FAILED)
             ctx.exit(FAILED)
         except KeyboardInterrupt:
-            tell.error("interrupted", INTERRUPTED)
+            _tell_interrupt()
             ctx.exit(INTERRUPTED)
         return result
 
@@ -95,14 +96,38 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     Always ends in ``SystemExit``.
     """
     tell.begin(as_json=wants_json(argv))
+    interrupts.told = interrupts.received = False
+    try:
+        sys.exit(_status(argv))
+    except (KeyboardInterrupt, click.Abort):
+        _tell_interrupt()
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if interrupts.received:  # and made something else of by whoever was at work
+            _tell_interrupt()
+            sys.exit(INTERRUPTED)
+        if not tell.as_json:
+            raise
+        tell.error(f"internal error: {type(error).__name__}: {error}", FAILED)
+        sys.exit(FAILED)
+
+
+def _status(argv: Sequence[str] | None) -> int:
+    """Run the command line and return its exit status."""
     try:
         status = cli.main(args=argv, prog_name="usp", standalone_mode=False)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
         tell.error(error.format_message(), error.exit_code, hint=hint, command=command)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except click.ClickException as error:
         tell.error(error.format_message(), error.exit_code)
-        sys.exit(error.exit_code)
-    sys.exit(status if isinstance(status, int) else 0)
+        return error.exit_code
+    return status if isinstance(status, int) else 0
+
+
+def _tell_interrupt() -> None:
+    if not interrupts.told:
+        interrupts.told = True
+        tell.error("interrupted", INTERRUPTED)

@@ -33,13 +33,12 @@ from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from usp.cli.address import Address
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
     from usp.crawl.website import OneSitemap, Website
-    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -331,16 +330,8 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
         tell.notice(f"{start.url} is a page: its website {tree.url} was read")
     if not failures and not found:
         tell.notice(f"no sitemaps with pages were found at {tree.url}")
-    end_with_failures(failures, found=found, strict=strict, shown=shown)
-
-
-def end_with_failures(
-    failures: Sequence[Failure], *, found: bool, strict: bool, shown: bool = False
-) -> None:
-    """End the command with 0 if anything was ``found``; what is missing counts if it is ``strict``."""
-    if not failures:
-        return
-    status = FAILED if not found else PARTIAL if strict else 0
-    tell.failures(failures, status, shown=shown)
-    if status:
-        raise Exit(status)
+    if failures:
+        status = FAILED if not found else PARTIAL if strict else 0
+        tell.failures(failures, status, shown=shown)
+        if status:
+            raise Exit(status)

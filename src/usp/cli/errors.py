@@ -6,7 +6,6 @@ Each failure is told once, by the command and not by the log, which is for those
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import sys
@@ -18,18 +17,18 @@ import rich_click as click
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 from usp.display import counted
+from usp.logs import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from usp.objects.problem import Failure
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 FAILED = 1
 WRONG_CALL = 2
 PARTIAL = 3
-INTERRUPTED = 130
 
 _MOST_TOLD = 5  # lines about failures, for people
 _MOST_ALIKE = 3  # failures for one reason that have a line each

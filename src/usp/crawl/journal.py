@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.clients import ClientMistake
 from usp.formats.unpack import gunzip_complaint
+from usp.logs import get_logger
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
     from usp.crawl.look import Look
     from usp.store import Exchange
 
-requests = logging.getLogger("usp.helpers")
-documents = logging.getLogger("usp.fetch_parse")
-nodes = logging.getLogger("usp.objects.sitemap")
+requests = get_logger("usp.helpers")
+documents = get_logger("usp.fetch_parse")
+nodes = get_logger("usp.objects.sitemap")
 
 _NOT_FOUND = 404
 

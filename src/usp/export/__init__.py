@@ -19,6 +19,7 @@ from usp.export import csv_file, json_file, parquet_file, xml_file
 from usp.export.atomic import packing, replacing
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
 from usp.export.source import blocks_of
+from usp.export.terminal import TerminalStream
 from usp.export.xml_file import TooLargeError
 from usp.objects.page import PageBlock
 from usp.objects.sitemap import AbstractSitemap
@@ -119,12 +120,16 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def _bytes_of(stream: Any, form: str) -> IO[bytes]:
-    """Give what takes bytes: the stream itself, what is below it, or what decodes them for it."""
+    """Return what takes bytes: the stream itself, what is below it, or what decodes them for it.
+
+    A terminal gets nothing that it would obey.
+    """
     if not isinstance(stream, io.TextIOBase):
         return cast("IO[bytes]", stream)
     stream.flush()
     if hasattr(stream, "buffer"):
-        return cast("IO[bytes]", stream.buffer)
+        below = cast("IO[bytes]", stream.buffer)
+        return cast("IO[bytes]", TerminalStream(below, form)) if stream.isatty() else below
     if form == "parquet":
         raise ValueError("parquet is no text: give a file, or a stream of bytes")
     return cast("IO[bytes]", _Decoding(stream))

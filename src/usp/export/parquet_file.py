@@ -20,6 +20,7 @@ GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 48 << 20
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20
+_PATIENCE = 0.1  # seconds until somebody who waits for room looks whether anybody makes some
 _WAITING = 1  # row groups between reader and writer: each is some ten megabytes
 
 
@@ -92,10 +93,27 @@ class _Behind:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._waiting.put(None)
-        self._thread.join()
+        self._end(error)
         if kind is None and self._error is not None:
             raise self._error
+
+    def _end(self, error: BaseException | None) -> None:
+        """Wait for the thread, also after Ctrl-C: the writer must not be closed while it writes.
+
+        After an error what waits is not written any more.
+        """
+        self._error = self._error or error
+        told = False
+        while self._thread.is_alive():
+            try:
+                if not told:
+                    self._waiting.put(None, timeout=_PATIENCE)
+                    told = True
+                self._thread.join()
+            except queue.Full:
+                continue
+            except KeyboardInterrupt as interrupt:
+                self._error = interrupt
 
 
 class _Open:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.process import STOP, work
+from usp.fleet.sheltered import sheltered
 from usp.fleet.worker import KILLER, write_failed
 from usp.fleet.writer import GROUP_SECONDS
 
@@ -89,9 +90,10 @@ class LocalEngine:
             place = (self._root, self._run, name)
             arguments = (theirs, self._options, place, self._seconds)
             process = context.Process(target=work, args=arguments, name=f"usp-{name}", daemon=True)
-            process.start()
-            theirs.close()
-            self._crew[ours] = _Worker(process, name)
+            with sheltered():
+                process.start()
+                theirs.close()
+                self._crew[ours] = _Worker(process, name)
             work_left = len(self._groups) > len(self._crew) * _PARCEL
 
     def _hear(self, pipe: Any, worker: _Worker) -> Iterator[tuple[str, Any]]:

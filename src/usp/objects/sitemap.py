@@ -21,10 +21,10 @@ a stored document anew each time somebody iterates.
 from __future__ import annotations
 
 import abc
-import logging
 from itertools import chain, islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from usp.logs import get_logger
 from usp.names import elsewhere
 from usp.objects.page import PageList, SitemapPage
 from usp.objects.pickles import flattened, old_fields, restored
@@ -41,7 +41,7 @@ else:
     __getattr__ = elsewhere(__name__)
 
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 _MAX_REPR = 200
 

@@ -17,6 +17,7 @@ import urllib3.response
 from urllib3 import HTTPHeaderDict
 
 from usp.limits import Limits
+from usp.logs import get_logger
 from usp.names import elsewhere
 from usp.shortage import shortage_of
 from usp.urls import BadUrl, HttpUrl, read_url, without_login
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = elsewhere(__name__)
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 _CHUNK = 128 * 1024
 _LONGEST_REASON = 200
@@ -133,7 +134,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
                 if self._limit is not None and len(data) >= self._limit:
                     break
         except (*_BODY_ERRORS, BrokenBody) as error:
-            logging.getLogger("usp.helpers").warning(
+            get_logger("usp.helpers").warning(
                 "Request for URL %s failed: the body broke off: %s", self.url(), error
             )
         return bytes(data if self._limit is None else data[: self._limit])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import sys
 from contextlib import closing, contextmanager
 from itertools import chain
@@ -21,7 +20,6 @@ from usp.cli.pipes import watching
 from usp.export import TooLargeError, write, write_blocks
 from usp.export.atomic import packing, replacing
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.sitemap import AbstractIndexSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
     from usp.objects.sitemap import AbstractSitemap
     from usp.stream import PageBlocks
-
-log = logging.getLogger(__name__)
 
 
 @click.command("ls")
@@ -153,8 +149,6 @@ def _end(
     tree: AbstractSitemap | None, crawling: Crawling, listing: Listing, start: Address
 ) -> None:
     """End with what is said of a tree; None is one that was not fetched to its end."""
-    if tree is not None and isinstance(tree, AbstractIndexSitemap) and not tree.sub_sitemaps:
-        log.warning("No sitemaps were found at %s", tree.url)
     sys.stdout.flush()
     tell.undated(listing.undated.count)
     if tree is not None:

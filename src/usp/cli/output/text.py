@@ -6,17 +6,12 @@ import string
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
+from usp.printable import printable
+
+__all__ = ["printable", "shown_below", "write_lines"]
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-
-def printable(text: str) -> str:
-    """Percent-encode what has no shape: controls, escapes, line ends, marks of direction."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else quote(char, errors="surrogatepass") for char in text
-    )
 
 
 def shown_below(homepage_url: str) -> Callable[[str], str]:

@@ -1,0 +1,87 @@
+"""Ctrl-C, from the first import to the last flush: one line and status 130, never a traceback.
+
+While a command is loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs, the
+first one raises ``KeyboardInterrupt``, so that files are put in order; another one ends the process.
+Where Ctrl-C is ignored (``nohup``) or somebody else takes care of it, nothing is changed.
+
+This module is loaded before all others of the command line, and loads next to nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import Any, NoReturn
+
+INTERRUPTED = 130
+_AGAIN = 0.02  # seconds after which an interrupt that went nowhere is sent again
+
+
+class Interrupts:
+    """What is done about Ctrl-C in the process of a command."""
+
+    def __init__(self) -> None:
+        self.told = False  # whether the user knows
+        self.received = False
+        self._armed = self._over = False
+
+    def guard(self) -> None:
+        """End the process at Ctrl-C from now on, until :meth:`allow`."""
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._end)
+            self._armed, self._over = True, False
+
+    def allow(self) -> None:
+        """Let the next Ctrl-C raise ``KeyboardInterrupt``."""
+        if self._armed:
+            sys.unraisablehook = self._lost
+            signal.signal(signal.SIGINT, self._raise)
+
+    def finish(self) -> None:
+        """Set Ctrl-C back; what is left of the process ends without a word if it is in the middle."""
+        if self._armed:
+            self._armed, self._over = False, True
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _raise(self, *_: object) -> NoReturn:
+        self.received = True
+        signal.signal(signal.SIGINT, self._end)
+        raise KeyboardInterrupt
+
+    def _end(self, *_: object) -> NoReturn:
+        if not self.told:
+            os.write(2, _clearing() + _line())
+        os._exit(INTERRUPTED)
+
+    def _lost(self, unraisable: Any) -> None:
+        """Raise anew what was raised where nothing can be: in a destructor, for example."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            if self._over:
+                os._exit(INTERRUPTED)
+            signal.signal(signal.SIGINT, self._raise)
+            again = threading.Timer(_AGAIN, signal.raise_signal, (signal.SIGINT,))
+            again.daemon = True
+            again.start()
+        else:
+            sys.__unraisablehook__(unraisable)
+
+
+def _clearing() -> bytes:
+    """Return what clears a line of progress."""
+    try:
+        return b"\r\x1b[2K" if os.isatty(2) else b""
+    except OSError:
+        return b""
+
+
+def _line() -> bytes:
+    if "--json" in sys.argv or os.environ.get("USP_JSON", "") not in ("", "0"):
+        return b'{"error": "interrupted", "status": 130, "hint": null}\n'
+    return b"usp: interrupted\n"
+
+
+interrupts = Interrupts()
