@@ -42,12 +42,17 @@ class Address:
         return self.is_stdin or self.path is not None
 
     @property
+    def has_path(self) -> bool:
+        """Whether the URL is of something on a website, and not of the website itself."""
+        parts = urlsplit(self.url)
+        return bool(parts.path.strip("/") or parts.query)
+
+    @property
     def may_be_sitemap(self) -> bool:
         """Whether only its content tells that a URL is a sitemap's, as with ``/feed/``."""
         if self.is_local or self.is_sitemap:
             return False
-        parts = urlsplit(self.url)
-        return bool(parts.path.strip("/") or parts.query) and not parts.path.endswith(_PAGES)
+        return self.has_path and not urlsplit(self.url).path.endswith(_PAGES)
 
 
 def address(text: str) -> Address:

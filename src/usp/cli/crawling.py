@@ -326,7 +326,7 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
     """
     found = was_read(tree, is_local=start.is_local)
     failures = tree.failures()
-    if start.url != tree.url and isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
+    if start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap):
         tell.notice(f"{start.url} is a page: its website {tree.url} was read")
     if not failures and not found:
         tell.notice(f"no sitemaps with pages were found at {tree.url}")
