@@ -155,11 +155,11 @@ class SitemapFetcher:
     ) -> None:
         parents = frozenset(parent_urls or ())
         limits = limits or DEFAULT
-        refusal = refuse(url, recursion_level, without_fragments(parents), limits)
-        if refusal:
-            raise SitemapException(refusal)
         self._start = url
         self._url = without_login(url)
+        refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
+        if refusal:
+            raise SitemapException(refusal)
         self._level = recursion_level
         self._client = web_client
         self._parents = parents

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from usp.advice import BLOCKED
 from usp.crawl import journal
+from usp.urls import without_login
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def get_with_retries(
         if not isinstance(response, WebClientErrorResponse):
             return response
         pause = policy.delay(attempt, response)
-        journal.request_failed(url, response, retry_in=pause, quiet_404=quiet_404)
+        journal.request_failed(without_login(url), response, retry_in=pause, quiet_404=quiet_404)
         if pause is None:
             return response
         time.sleep(pause)
