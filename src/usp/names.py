@@ -31,6 +31,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "InvalidOperation": "decimal:InvalidOperation",
         "OrderedDict": "collections:OrderedDict",
         "abc": "abc",
+        "logging": "logging",
         "re": "re",
         "xml": "xml",
     },
@@ -44,6 +45,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "gzip_lib": "gzip",
         "html": "html",
         "io": "io",
+        "logging": "logging",
         "re": "re",
         "sys": "sys",
         "time": "time",
@@ -56,15 +58,24 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "usp.objects.sitemap": {
         "Iterator": "collections.abc:Iterator",
         "cache": "functools:cache",
+        "logging": "logging",
         "os": "os",
         "pickle": "pickle",
         "tempfile": "tempfile",
     },
+    "usp.tree": {"logging": "logging"},
     "usp.web_client": {
         "abstract_client": "usp.web_client.abstract_client",
         "requests_client": "usp.web_client.requests_client",
     },
-    "usp.web_client.requests_client": {"__version__": "usp:__version__"},
+    "usp.web_client.requests_client": {
+        "AbstractWebClientSuccessResponse": (
+            "usp.web_client.abstract_client:AbstractWebClientSuccessResponse"
+        ),
+        "HTTPStatus": "http:HTTPStatus",
+        "WebClientErrorResponse": "usp.web_client.abstract_client:WebClientErrorResponse",
+        "__version__": "usp:__version__",
+    },
 }
 """By module and name: where it is, as ``module`` or ``module:name``."""
 

@@ -24,6 +24,7 @@ from usp.helpers import (
 )
 from usp.limits import DEFAULT
 from usp.logs import get_logger
+from usp.names import elsewhere
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from usp.crawl.events import Listener
     from usp.limits import Limits
     from usp.store import Store
+else:
+    __getattr__ = elsewhere(__name__)
 
 __all__ = [
     "AbstractSitemap",
