@@ -127,6 +127,7 @@ def test_problems_of_one_kind_share_a_line(run, tmp_path):
 
 
 def test_every_line_of_the_standard_error_is_json(run, site, closed):
+    Path("dead.txt").write_text(f"http://{closed}/\n")
     wrong = f"https://{closed}/"
     calls = [
         *([command, site, *more] for command in FETCHING for more in ([], ["-q"], ["-v"], ["-vv"])),
@@ -140,6 +141,7 @@ def test_every_line_of_the_standard_error_is_json(run, site, closed):
         ["crawl"],
         ["crawl", "no-such-file.txt", "-o", "dataset"],
         ["stats", "no-such-dataset"],
+        ["crawl", "dead.txt", "-o", "dataset", "--workers", "1", "--allow-network", "any"],
         ["ls", site, "--max", "tea=1"],
     ]
     for call in calls:

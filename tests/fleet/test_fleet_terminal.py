@@ -14,7 +14,7 @@ if sys.platform == "linux":
 
 
 def neutral(line: str) -> str:
-    return re.sub(r"\d+\.\d+", "N", line)
+    return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms", "N", line)
 
 
 def test_a_dataset_is_made_and_summed_up_the_same(serve, tmp_path):

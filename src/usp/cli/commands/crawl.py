@@ -154,6 +154,8 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     if not quiet:
         tell.line(_summary(summary, output), summary=summary)
     if summary["sites"] and summary["outcomes"].get("failed") == summary["sites"]:
+        if not quiet or tell.as_json:
+            tell.error("none of the sites could be read", FAILED)
         raise Exit(FAILED)
 
 
