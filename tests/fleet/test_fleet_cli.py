@@ -191,7 +191,7 @@ def test_the_statistics_are_shown_as_tables_and_as_json(crawled):
     assert shown.exit_code == 0, shown.output
     for title in ("Outcomes", "Largest sites", "Formats", "Extensions", "Pages by"):
         assert title in shown.output
-    as_json = json.loads(run(stats.command, crawled[0], "--json").output)
+    as_json = json.loads(run(stats.command, crawled[0], "-f", "json").output)
     assert as_json == json.loads(json.dumps(dataset_stats(crawled[0])))
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 from click.exceptions import Exit
 
+from usp.cli import fetching
 from usp.cli.errors import FAILED, PARTIAL, json_option, tell
+from usp.cli.fetching import no_warnings, read_verify
 from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.log import logging_to
 from usp.cli.progress import Progress, progress
@@ -79,6 +81,8 @@ class Crawling:
     proxy: str | None = dataclasses.field(default=None, repr=False)
     timeout: float | None = None
     concurrency: int = DEFAULT_CONCURRENCY
+    wait: float = 0.0
+    verify: bool | str = True
     quiet: bool = False
     verbose: int = 0
     log_file: Path | None = None
@@ -86,6 +90,7 @@ class Crawling:
     def client(self) -> RequestsWebClient:
         """Make the client that these options ask for."""
         client = RequestsWebClient(
+            verify=self.verify,
             zones=self.zones,
             user_agent=self.user_agent,
             headers=dict(self.headers),
@@ -103,6 +108,7 @@ class Crawling:
         with ExitStack() as stack:
             shown = stack.enter_context(progress(quiet=self.quiet or tell.as_json))
             stack.enter_context(logging_to(self.log_file, self.verbose))
+            stack.enter_context(no_warnings())
             yield shown
 
     def tree(self, start: Address, on_event: Listener | None = None) -> AbstractSitemap:
@@ -128,6 +134,7 @@ class Crawling:
         return Plan(
             limits=self.limits,
             crawl_delay=self.crawl_delay,
+            wait=self.wait,
             keep_partial=self.keep_partial,
             any_thread=True,
             on_event=on_event,
@@ -188,6 +195,7 @@ _OPTIONS = [
         show_default=True,
         help="How many requests to one host at a time.",
     ),
+    *fetching.OPTIONS,
     click.option(
         "--max",
         "limits",
@@ -238,6 +246,7 @@ def crawl_options(command: F) -> F:
             limits=read_limits(values.pop("limits")),
             zones=_read_zones(values.pop("allow_network")),
             headers=tuple(map(_read_header, values.pop("headers"))),
+            verify=read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
             use_robots=not values.pop("no_robots"),
             use_known_paths=not values.pop("no_known"),
             **{name: values.pop(name) for name in _SAME},
@@ -253,7 +262,16 @@ def crawl_options(command: F) -> F:
 
 
 _SAME = (
-    *("crawl_delay", "keep_partial", "strict", "user_agent", "proxy", "timeout", "concurrency"),
+    *(
+        "crawl_delay",
+        "keep_partial",
+        "strict",
+        "user_agent",
+        "proxy",
+        "timeout",
+        "concurrency",
+        "wait",
+    ),
     *("quiet", "verbose", "log_file"),
 )
 

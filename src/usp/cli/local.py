@@ -171,6 +171,7 @@ class _Begun:
             problems=node.problems,
             failure=node.failure,
             size=node.size,
+            status=node.status,
         )
 
 

@@ -85,5 +85,5 @@ def _handler(log_file: Path | None, verbosity: int) -> logging.Handler:
         raise click.BadParameter(
             f"cannot write to {str(log_file)!r}: {error.strerror}", param_hint="--log-file"
         ) from error
-    handler.setFormatter(_Formatter(_FORMAT))
+    handler.setFormatter(_Formatter(f"%(asctime)s {_FORMAT}", "%Y-%m-%dT%H:%M:%S%z"))
     return handler

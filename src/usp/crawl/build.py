@@ -98,6 +98,7 @@ def document_node(
     """
     look = received.look
     last_modified = date(lastmod)
+    status = received.document.exchange.status
     assert look.kind is not None
     if issubclass(look.kind, AbstractPagesSitemap):
         # Reading the pages finds the rest; only the transfer is not seen then.
@@ -109,10 +110,12 @@ def document_node(
             problems=[*known, *problems],
             failure=failure,
             size=received.document.size,
+            status=status,
         )
     listed = [*look.problems, *problems]
     if look.pages_at is not None:
-        stray = PagesXMLSitemap(url, StoredPages(received.document, base, limits, most))
+        source = StoredPages(received.document, base, limits, most)
+        stray = PagesXMLSitemap(url, source, status=status)
         children.insert(min(look.pages_at, len(children)), stray)
         listed.append(Problem("pages stand in an index of sitemaps"))
     return look.kind(
@@ -122,4 +125,5 @@ def document_node(
         problems=listed,
         failure=failure,
         size=received.document.size,
+        status=status,
     )

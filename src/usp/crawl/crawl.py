@@ -85,7 +85,8 @@ class Crawl:
     ``holds`` tells whether a place at the top is in the tree, ``declared`` whether a URL stands in what
     comes before the known paths; both are asked in the order of the tree.
 
-    With ``crawl_delay`` a pause that robots.txt asks for is kept. ``chance`` gives random numbers from
+    With ``crawl_delay`` a pause that robots.txt asks for is kept; ``wait`` seconds are kept between two
+    requests to a host in any case. ``chance`` gives random numbers from
     0 to 1, for the pauses between tries. A login in the address of the ``start`` is used for its host.
     """
 
@@ -96,12 +97,13 @@ class Crawl:
         per_host: int = 1,
         limits: Limits = DEFAULT,
         crawl_delay: bool = False,
+        wait: float = 0.0,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
     ) -> None:
         self.limits = limits
         self._choice = choice
-        self._per_host = per_host
+        self._per_host = 1 if wait else per_host
         self._crawl_delay = crawl_delay
         self._chance = chance
         self._start = start
@@ -111,7 +113,7 @@ class Crawl:
         self._places = 0  # in the tree
         self._declared = 0  # documents but for known paths
         self._events: list[Event] = []
-        self._queue = Queue[Doc](per_host)
+        self._queue = Queue[Doc](self._per_host, wait)
         self._hosts = Hosts()
         self._ends_at: float | None = None
         self._short_since: float | None = None  # of something on this machine

@@ -27,6 +27,7 @@ class Plan:
     choice: Choice = field(default_factory=Choice)
     limits: Limits = DEFAULT
     crawl_delay: bool = False
+    wait: float = 0.0  # seconds between two requests to one host
     keep_partial: bool = False  # whether Ctrl-C ends the crawl with what is there
     any_thread: bool = False  # whether the client may be called in any thread, one at a time
     on_event: Listener | None = None
@@ -45,6 +46,7 @@ class Plan:
             per_host=concurrency_of(client),
             limits=self.limits,
             crawl_delay=self.crawl_delay,
+            wait=self.wait,
             start=read_url(start_url),
         )
 

@@ -31,12 +31,16 @@ class _Host(Generic[T]):
 
 
 class Queue(Generic[T]):
-    """Gives documents by their position in the tree, those of a busy host later."""
+    """Gives documents by their position in the tree, those of a busy host later.
 
-    def __init__(self, per_host: int) -> None:
+    ``gap`` seconds at least are between the beginnings of two requests to a host.
+    """
+
+    def __init__(self, per_host: int, gap: float = 0.0) -> None:
+        self._gap = gap
         self._ready: list[tuple[tuple[int, ...], int, T]] = []
         self._later: list[tuple[float, int, T | str]] = []  # documents, and hosts that rest
-        self._hosts: defaultdict[str, _Host[T]] = defaultdict(lambda: _Host(per_host))
+        self._hosts: defaultdict[str, _Host[T]] = defaultdict(lambda: _Host(per_host, gap))
         self._count = 0  # tells documents of one position apart
 
     def put(self, item: T, not_before: float | None = None) -> None:
@@ -53,8 +57,8 @@ class Queue(Generic[T]):
         known.only = None
         known.most = most
         if gap:
-            known.gap = gap
-            self._rest(host, known.started + gap)
+            known.gap = max(gap, self._gap)
+            self._rest(host, known.started + known.gap)
         self._unpark(known)
 
     def release(self, host: str) -> None:

@@ -107,7 +107,9 @@ def parse_document(
             break
     look = first.close()
     node_url = url or name
-    exchange = Exchange(node_url, node_url, received=writer.size, content_type=content_type)
+    exchange = Exchange(
+        node_url, node_url, status=None, received=writer.size, content_type=content_type
+    )
     journal.received(exchange, look)
     if look.kind is None:
         reason = f"No parsers support sitemap from {node_url}: {look.refusal}"

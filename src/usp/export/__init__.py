@@ -8,18 +8,16 @@ A new format is a module with a function ``write``, and a line in :data:`FORMATS
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from usp.export import csv_file, json_file, parquet_file, xml_file
 from usp.export.atomic import packing, replacing
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
 from usp.export.source import blocks_of
-from usp.export.terminal import TerminalStream
+from usp.export.streams import bytes_of
 from usp.export.xml_file import TooLargeError
 from usp.objects.page import PageBlock
 from usp.objects.sitemap import AbstractSitemap
@@ -103,7 +101,7 @@ def write_blocks(
     if form == "parquet":
         pyarrow(".parquet")
     if path is None:
-        FORMATS[form](blocks, _bytes_of(target, form), names)
+        FORMATS[form](blocks, bytes_of(target, form), names)
     elif form == "xml" and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
         xml_file.write_files(blocks, path, names, location)
     else:
@@ -117,31 +115,3 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     suffix = PurePath(name.removesuffix(".gz")).suffix.removeprefix(".")
     packed_twice = suffix == "parquet" and name.endswith(".gz")
     return suffix if suffix in FORMATS and not packed_twice else None
-
-
-def _bytes_of(stream: Any, form: str) -> IO[bytes]:
-    """Return what takes bytes: the stream itself, what is below it, or what decodes them for it.
-
-    A terminal gets nothing that it would obey.
-    """
-    if not isinstance(stream, io.TextIOBase):
-        return cast("IO[bytes]", stream)
-    stream.flush()
-    if hasattr(stream, "buffer"):
-        below = cast("IO[bytes]", stream.buffer)
-        return cast("IO[bytes]", TerminalStream(below, form)) if stream.isatty() else below
-    if form == "parquet":
-        raise ValueError("parquet is no text: give a file, or a stream of bytes")
-    return cast("IO[bytes]", _Decoding(stream))
-
-
-class _Decoding:
-    """Takes bytes for a stream of text."""
-
-    def __init__(self, stream: io.TextIOBase) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def write(self, data: bytes) -> int:
-        self._stream.write(self._decoder.decode(data))
-        return len(data)

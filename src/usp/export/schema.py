@@ -128,18 +128,19 @@ COLUMNS: Mapping[str, AnyKind] = {
 """Every column and what its values are, in order."""
 
 
-def chosen(columns: Iterable[str] | None) -> tuple[str, ...]:
-    """Give the names of the wanted columns; all of them for None.
+def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tuple[str, ...]:
+    """Return the names of the wanted columns; all of them for None.
 
-    Raises ``ValueError`` for a name that is none.
+    Raises ``ValueError`` for an unknown name.
     """
+    there = tuple(known)
     if columns is None:
-        return tuple(COLUMNS)
+        return there
     names = tuple(dict.fromkeys((columns,) if isinstance(columns, str) else columns))
-    if unknown := [name for name in names if name not in COLUMNS]:
-        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
+    if unknown := [name for name in names if name not in there]:
+        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(there)}")
     if not names:
-        raise ValueError(f"no column is chosen; there are {', '.join(COLUMNS)}")
+        raise ValueError(f"no column is chosen; there are {', '.join(there)}")
     return names
 
 

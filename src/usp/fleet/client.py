@@ -1,4 +1,4 @@
-"""The client of a worker: every host is asked by all of its sites together, and answers are noted."""
+"""The client of a worker: every host is asked by all of its sites together."""
 
 from __future__ import annotations
 
@@ -14,16 +14,41 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractWebClientResponse
 
 
-class HostGate:
-    """Lets so many requests to one host be under way, whichever sites they are for."""
+_MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+
+class HostGate:
+    """Lets so many requests to one host be under way, whichever sites they are for.
+
+    With ``wait`` seconds between them, it is one at a time.
+    """
+
+    def __init__(self, most: int, wait: float = 0.0) -> None:
+        self._most = 1 if wait else most
+        self._wait = wait
+        self._free_at: dict[str, float] = {}
         self._hosts: dict[str, list[asyncio.Future[None]]] = {}
         self._busy: dict[str, int] = {}
 
     async def enter(self, host: str) -> None:
-        """Wait for room."""
+        """Wait for room, and for the pause to be over."""
+        await self._enter(host)
+        if self._wait:
+            try:
+                await self._pause(host)
+            except BaseException:
+                self.leave(host)
+                raise
+
+    async def _pause(self, host: str) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(self._free_at) > _MOST_TIMES:
+            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+        begin = max(now, self._free_at.get(host, now))
+        self._free_at[host] = begin + self._wait
+        await asyncio.sleep(begin - now)
+
+    async def _enter(self, host: str) -> None:
         if self._busy.get(host, 0) < self._most:
             self._busy[host] = self._busy.get(host, 0) + 1
             return
@@ -53,17 +78,17 @@ class HostGate:
 
 
 class FleetClient(AiohttpWebClient):
-    """The client of one site in a worker; ``statuses`` tells what each address answered."""
+    """The client of one site in a worker."""
 
     def __init__(self, options: FleetOptions, gate: HostGate) -> None:
         super().__init__(
+            verify=options.verify,
             user_agent=options.user_agent,
             timeout=options.timeout,
             max_concurrent_requests=options.per_host,
             zones=options.zones,
         )
         self._turns = gate
-        self.statuses: dict[str, int] = {}
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL when it is its turn at the host."""
@@ -77,7 +102,6 @@ class FleetClient(AiohttpWebClient):
         if isinstance(response, WebClientErrorResponse):
             self._turns.leave(host)
         elif isinstance(response, AiohttpWebClientSuccessResponse):
-            self.statuses[response.url()] = response.status_code()
             _leave_at_close(response, self._turns, host)
         return response
 

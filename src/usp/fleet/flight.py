@@ -46,7 +46,7 @@ class Flight:
         self._batches = batches
         self._options = options
         self._client = need("usp.fleet.client")
-        self._gate = self._client.HostGate(options.per_host)
+        self._gate = self._client.HostGate(options.per_host, options.wait)
         self._out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
         self._ready: deque[tuple[str, str]] = deque()
         self._waiting: dict[str, deque[str]] = {}

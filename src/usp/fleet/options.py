@@ -37,7 +37,9 @@ class FleetOptions:
     under way to one host, whichever sites they are for, and ``together`` how many sites that share a
     host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
     them; ``columns`` are the wanted ones of :data:`usp.export.COLUMNS`. ``problems`` reads every field
-    of every page to count what is wrong with it, which takes several times as long. ``logins`` are
+    of every page to count what is wrong with it, which takes several times as long. ``verify`` says
+    whether certificates are checked, or by which file or folder of authorities; ``wait`` seconds are
+    kept between two requests of a worker to one host. ``logins`` are
     those of the sites whose addresses had one; nothing that is written has them.
     """
 
@@ -46,6 +48,8 @@ class FleetOptions:
     crawl_delay: bool = False
     user_agent: str | None = None
     timeout: tuple[float, float] = (9.05, 30.0)
+    verify: bool | str = True
+    wait: float = 0.0
     in_flight: int = 256
     per_host: int = DEFAULT_CONCURRENCY
     together: int = 1

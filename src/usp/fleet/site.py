@@ -12,19 +12,13 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.crawl.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
+from usp.export.sitemaps import TYPES
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
-    IndexRobotsTxtSitemap,
-    IndexXMLSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
-    PagesTextSitemap,
-    PagesXMLSitemap,
 )
 from usp.shortage import shortage_of
 from usp.urls import with_login
@@ -35,16 +29,6 @@ if TYPE_CHECKING:
     from usp.crawl.events import Event
     from usp.fleet.options import FleetOptions
     from usp.objects.page import PageBlock
-
-TYPES: dict[type[AbstractSitemap], str] = {
-    IndexRobotsTxtSitemap: "robots",
-    IndexXMLSitemap: "index",
-    PagesXMLSitemap: "urlset",
-    PagesTextSitemap: "text",
-    PagesRSSSitemap: "rss",
-    PagesAtomSitemap: "atom",
-    InvalidSitemap: "invalid",
-}
 
 GRACE = 30.0
 """Seconds after the limit of a site's time in which its crawl must have ended by itself."""
@@ -163,7 +147,6 @@ class SiteCrawl:
 
     def _row(self, node: AbstractSitemap, parent: str | None, depth: int) -> dict[str, Any]:
         own = _own_failure(node)
-        status = getattr(self._client, "statuses", {}).get(node.url)
         has_pages = isinstance(node, AbstractPagesSitemap)
         return {
             "site": self.site,
@@ -171,7 +154,7 @@ class SiteCrawl:
             "parent": parent,
             "type": TYPES.get(type(node), "invalid"),
             "depth": depth,
-            "status": own.status if own is not None and own.status is not None else status,
+            "status": node.status,
             "bytes": node.size,
             "pages": self._counts[id(node)] if has_pages else None,
             "problems": self._problems(node),

@@ -84,12 +84,14 @@ class AbstractSitemap(abc.ABC):
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
         size: int | None = None,
+        status: int | None = None,
     ) -> None:
         self._url = url
         self._last_modified = last_modified
         self._problems = tuple(problems)
         self._failure = failure
         self._size = size
+        self._status = status
 
     @property
     def url(self) -> str:
@@ -113,6 +115,12 @@ class AbstractSitemap(abc.ABC):
     def size(self) -> int | None:
         """How many bytes of the document were received; None if it was not fetched."""
         return self._size
+
+    @property
+    def status(self) -> int | None:
+        """The status of the answer; None if there was none, as with files."""
+        known: int | None = getattr(self, "_status", None)  # older pickles have none
+        return known if known is not None or self._failure is None else self._failure.status
 
     @property
     def failure(self) -> Failure | None:
@@ -324,9 +332,15 @@ class AbstractIndexSitemap(AbstractSitemap):
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
         size: int | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(
-            url, last_modified=last_modified, problems=problems, failure=failure, size=size
+            url,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+            status=status,
         )
         self._sub_sitemaps = list(sub_sitemaps)
 
@@ -371,6 +385,7 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
         size: int | None = None,
+        status: int | None = None,
         not_found: Sequence[Failure] = (),
     ) -> None:
         super().__init__(
@@ -380,8 +395,14 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
             problems=problems,
             failure=failure,
             size=size,
+            status=status,
         )
         self._not_found = tuple(not_found)
+
+    @property
+    def not_found(self) -> list[Failure]:
+        """What was looked for and could not be fetched, and so stands nowhere in the tree."""
+        return list(self._not_found)
 
     def sitemap_count(self) -> int:
         """Count the sitemaps of the website."""
@@ -412,9 +433,15 @@ class AbstractPagesSitemap(AbstractSitemap):
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
         size: int | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(
-            url, last_modified=last_modified, problems=problems, failure=failure, size=size
+            url,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+            status=status,
         )
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 

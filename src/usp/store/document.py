@@ -16,12 +16,12 @@ class Exchange:
     """What an HTTP exchange said beside the body.
 
     ``received`` counts the bytes of the body as they came, still compressed; ``broken`` says why the
-    body is not whole, if it is not.
+    body is incomplete, if it is. ``status`` is None for a file.
     """
 
     url: str
     final_url: str
-    status: int = 200
+    status: int | None = 200
     headers: tuple[tuple[str, str], ...] = ()
     redirects: tuple[str, ...] = ()
     attempts: int = 1

@@ -127,16 +127,17 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 class AiohttpWebClient(AbstractAsyncWebClient):
     """Fetches with ``aiohttp``.
 
-    A ``session`` of your own must not unpack bodies by itself (``auto_decompress=False``). ``auth``
-    and secret ``headers`` are sent to the host that is asked first, and to no other; so are the
-    secrets of a session. ``zones`` say where the client may connect to, beside public addresses and
-    the network in which it begins.
+    ``verify`` is False for certificates that are not to be checked, or the file or folder of the
+    authorities to trust. A ``session`` of your own must not unpack bodies by itself
+    (``auto_decompress=False``). ``auth`` and secret ``headers`` are sent to the host that is asked
+    first, and to no other; so are the secrets of a session. ``zones`` say where the client may
+    connect to, beside public addresses and the network in which it begins.
     """
 
     def __init__(
         self,
         *,
-        verify: bool | ssl.SSLContext = True,
+        verify: bool | str | ssl.SSLContext = True,
         user_agent: str | None = None,
         headers: Mapping[str, str] | None = None,
         auth: aiohttp.BasicAuth | None = None,

@@ -14,6 +14,7 @@ import requests.utils
 import yarl
 
 from usp.shortage import scarce
+from usp.web_client.authorities import trusting
 from usp.web_client.cookies import name_of, within_bounds
 from usp.web_client.identity import is_harmless
 from usp.web_client.sessions import HEAD_BYTES
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
     from usp.web_client.zones import Gate
 
 
-def own_session(gate: Gate | None, verify: bool | ssl.SSLContext) -> aiohttp.ClientSession:
+def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
     """Give a session that connects where the gate lets it; without one it asks a proxy."""
+    checked = trusting(verify) if isinstance(verify, str) else verify
     connector: aiohttp.TCPConnector
     if gate is None:
-        connector = aiohttp.TCPConnector(limit=0, ssl=verify)
+        connector = aiohttp.TCPConnector(limit=0, ssl=checked)
     else:
         # What was looked up is not kept: the gate may have learned something since.
-        connector = _Connector(gate, limit=0, ssl=verify, use_dns_cache=False)
+        connector = _Connector(gate, limit=0, ssl=checked, use_dns_cache=False)
     return aiohttp.ClientSession(
         connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
     )

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.exceptions import Exit
 
+from usp.cli import fetching
 from usp.cli.crawling import read_limits
 from usp.cli.errors import FAILED, json_option, tell
+from usp.cli.fetching import read_verify
 from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
@@ -116,6 +118,7 @@ _USUAL = FleetOptions()
     metavar="NET",
     help="Let sites be in this private network, address or host ('any': in all).",
 )
+@fetching.options
 @click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
@@ -174,10 +177,12 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         zones=zones,
         pages=not values["no_pages"],
         columns=names,
+        verify=read_verify(values["ca_bundle"], insecure=values["insecure"]),
         **{
             name: values[name]
             for name in (
                 "crawl_delay", "user_agent", "in_flight", "per_host", "together", "problems",
+                "wait",
             )
         },
     )  # fmt: skip

@@ -9,6 +9,7 @@ import requests
 import rich_click as click
 
 from usp.cli.console import Output
+from usp.cli.errors import json_option
 from usp.cli.log import no_logging
 from usp.cli.treeview import summary, tree_view
 from usp.demo import demo_site
@@ -19,6 +20,7 @@ from usp.web_client.requests_client import RequestsWebClient
 
 
 @click.command("demo")
+@json_option
 def command() -> None:
     """Read the sitemaps of a small bundled website and show them.
 

@@ -13,12 +13,14 @@ import rich_click as click
 from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
 from usp.cli.errors import tell
+from usp.cli.hints import in_cli_words
 from usp.cli.output import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
 from usp.cli.pipes import watching
 from usp.export import TooLargeError, write, write_blocks
 from usp.export.atomic import packing, replacing
+from usp.export.sitemaps import sitemap_rows, write_sitemaps
 from usp.helpers import is_http_url, strip_url_to_homepage
 
 if TYPE_CHECKING:
@@ -53,10 +55,13 @@ def command(crawling: Crawling, listing: Listing, start: Address) -> None:
       usp ls example.org --since 2025-01 -o new.csv what changed since January
       usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
                                                     last week's pages of its news sitemaps
+      usp ls example.org -f sitemaps                a table of the sitemaps; -o FILE.csv writes it
       usp ls example.org -v -l crawl.log            the log in a file
     """  # noqa: D301 - click knows the backspace
     with crawling.running() as progress:
-        if _can_stream(crawling, listing, start):
+        if listing.sitemaps:
+            _list_sitemaps(crawling, listing, start, progress)
+        elif _can_stream(crawling, listing, start):
             _list_stream(crawling, listing, start, progress)
         else:
             _list_tree(crawling, listing, start, progress)
@@ -85,6 +90,25 @@ def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: P
     else:
         _write_table(tree, listing)
     _end(tree, crawling, listing, start)
+
+
+def _list_sitemaps(
+    crawling: Crawling, listing: Listing, start: Address, progress: Progress
+) -> None:
+    tree = crawling.tree(start, on_event=progress)
+    if listing.target is not None:
+        _end_if_nothing(tree, crawling, listing, start)
+    rows = sitemap_rows(tree, lambda failure: in_cli_words(failure.brief))
+    if listing.output == "text":
+        rows = ({name: _printed(value) for name, value in row.items()} for row in rows)
+    with _told(listing.target):
+        write_sitemaps(rows, listing.target or sys.stdout, listing.output, listing.columns)
+    sys.stdout.flush()
+    end_with(tree, start, strict=crawling.strict, shown=True)
+
+
+def _printed(value: object) -> object:
+    return printable(value) if isinstance(value, str) else value
 
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:

@@ -11,6 +11,7 @@ import rich_click as click
 from rich.table import Table
 
 from usp.cli.console import Output
+from usp.cli.errors import json_option
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 from usp.display import counted, duration, size
@@ -40,8 +41,16 @@ _LAST_YEARS = 15
     show_default=True,
     help="List so many sites and reasons.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write everything as JSON, for programs.")
-def command(dataset: Path, most: int, as_json: bool) -> None:
+@click.option(
+    "-f",
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text: tables to read, what there is without -f. json: everything, for programs.",
+)
+@json_option
+def command(dataset: Path, most: int, output: str) -> None:
     """Tell what a dataset holds: totals, outcomes, the largest sites, formats, failures, dates.
 
     DATASET is the folder that 'usp crawl' has written, also while it still writes. Needs DuckDB:
@@ -50,13 +59,13 @@ def command(dataset: Path, most: int, as_json: bool) -> None:
     \b
     Examples:
       usp stats dataset
-      usp stats dataset --json | jq .freshness.shares
+      usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
     try:
         stats = dataset_stats(dataset, most)
     except (DatasetError, MissingExtraError) as error:
         raise click.ClickException(printable(str(error))) from error
-    if as_json:
+    if output == "json":
         click.echo(json.dumps(stats, indent=1, default=str))
     else:
         _show(stats)

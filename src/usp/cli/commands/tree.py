@@ -9,6 +9,8 @@ import rich_click as click
 from usp.cli.address import Address, address
 from usp.cli.console import Output
 from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
+from usp.cli.output.text import write_lines
+from usp.cli.output.tree_json import tree_json
 from usp.cli.treeview import summary, tree_view
 
 
@@ -29,6 +31,14 @@ from usp.cli.treeview import summary, tree_view
     is_flag=True,
     help="Read every field of every page, and show what is wrong with them; takes longer.",
 )
+@click.option(
+    "-f",
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="text: a drawing, what there is without -f. json: every sitemap, nested as they are.",
+)
 @click.option("--no-count", is_flag=True, help="Do not read the pages: no counts and no dates.")
 @crawl_options
 def command(
@@ -37,6 +47,7 @@ def command(
     everything: bool,
     depth: int | None,
     problems: bool,
+    output: str,
     no_count: bool,
 ) -> None:
     """Show the sitemaps of a website as a tree: what they hold, and what is wrong with them.
@@ -50,11 +61,18 @@ def command(
       usp tree example.org --depth 2       robots.txt and what it names
       usp tree sitemap_index.xml           a file
       usp tree example.org --all | less    every sitemap, in plain text
+      usp tree example.org -f json         the same for programs
     """  # noqa: D301 - click knows the backspace
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
         if tree.failures() and not tree.sub_sitemaps and not was_read(tree):
             end_with(tree, start, strict=crawling.strict)  # there is nothing to draw
+        if output == "json":
+            lines = tree_json(tree, depth=depth, count=not no_count, problems=problems)
+            write_lines(lines, sys.stdout)
+            sys.stdout.flush()
+            end_with(tree, start, strict=crawling.strict, shown=depth is None)
+            return
         view = tree_view(
             tree, everything=everything, depth=depth, count=not no_count, problems=problems
         )

@@ -15,11 +15,12 @@ from usp.cli.output import LINES, OUTPUTS
 from usp.cli.target import Target, is_from_file
 from usp.export import COLUMNS, FORMATS, format_of
 from usp.export.schema import MissingExtraError, chosen, pyarrow
+from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 from usp.selection import Selection
 from usp.selection.dates import bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -48,6 +49,7 @@ class Listing:
     selection: Selection | None
     undated: Undated
     strip_url: bool
+    sitemaps: bool = False
 
     @property
     def is_lines(self) -> bool:
@@ -60,10 +62,17 @@ _OPTIONS = [
         "-f",
         "--format",
         "output",
-        type=click.Choice(list(OUTPUTS)),
+        type=click.Choice([*OUTPUTS, "sitemaps"]),
         help="tabtree: sitemaps and pages, indented by tabs; what there is without -f and -o. "
         "pages: one page URL a line. csv, json, jsonl, parquet: a table of the pages. xml: one "
-        "sitemap of them all.",
+        "sitemap of them all. sitemaps: a table of the sitemaps, see --sitemaps.",
+    ),
+    click.option(
+        "--sitemaps",
+        is_flag=True,
+        help="List the sitemaps instead of their pages: "
+        f"{', '.join(SITEMAP_COLUMNS)}; in text, or in the format of -f or -o: csv, json, jsonl, "
+        "parquet.",
     ),
     click.option(
         "-o",
@@ -135,14 +144,18 @@ def list_options(command: F) -> F:
     def collected(**values: Any) -> Any:
         given = {name: values.pop(name) for name in _SELECTED}
         undated = Undated()
-        listing = _listing(
-            values.pop("output"),
-            values.pop("target"),
-            values.pop("columns"),
-            _selection(given, undated, dated=values.pop("dated")),
-            undated,
-            strip_url=values.pop("strip_url"),
+        selection = _selection(given, undated, dated=values.pop("dated"))
+        output, target, columns, strip_url, sitemaps = (
+            values.pop(name) for name in ("output", "target", "columns", "strip_url", "sitemaps")
         )
+        if sitemaps or output == "sitemaps":
+            if strip_url or selection is not None:
+                raise click.UsageError("filters and --strip-url are for pages, not for --sitemaps")
+            form = _table_of_sitemaps(output, target)
+            names = _columns(columns, SITEMAP_COLUMNS)
+            listing = Listing(form, target, names, None, undated, strip_url=False, sitemaps=True)
+        else:
+            listing = _listing(output, target, columns, selection, undated, strip_url=strip_url)
         return command(listing=listing, **values)
 
     result: Any = update_wrapper(collected, command)
@@ -182,13 +195,32 @@ def _listing(
         raise click.UsageError(f"--strip-url is for tabtree and pages; {output} has whole URLs")
     if output not in FORMATS and columns is not None:
         raise click.UsageError(f"--columns is for tables, and {output} is none; write -f csv")
-    try:
-        names = None if columns is None else chosen(name.strip() for name in columns.split(","))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--columns") from error
     if output == "parquet":
         _check_parquet(target)
-    return Listing(output, target, names, selection, undated, strip_url)
+    return Listing(output, target, _columns(columns, COLUMNS), selection, undated, strip_url)
+
+
+def _table_of_sitemaps(output: str | None, target: Path | None) -> str:
+    """Return the format of a table of sitemaps: that of -f, else the one that the file tells."""
+    told = _format_told(target) if target is not None else None
+    if output in (None, "sitemaps") or (told is not None and is_from_file("output")):
+        output = "text" if told in (None, "pages") else told
+    if output not in SITEMAP_FORMATS:
+        raise click.UsageError(
+            f"a table of sitemaps cannot be {output}; choose from {', '.join(SITEMAP_FORMATS)}"
+        )
+    if output == "parquet":
+        _check_parquet(target)
+    return output
+
+
+def _columns(given: str | None, known: Iterable[str]) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    try:
+        return chosen((name.strip() for name in given.split(",")), known)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--columns") from error
 
 
 def _format_told(target: Path) -> str | None:

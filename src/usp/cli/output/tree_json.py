@@ -1,0 +1,85 @@
+"""A tree of sitemaps as JSON: nested as the sitemaps are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from usp.cli.hints import in_cli_words
+from usp.export.sitemaps import sitemap_row
+from usp.objects.problem import by_kind
+from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.objects.problem import Failure
+    from usp.objects.sitemap import AbstractSitemap
+
+
+def tree_json(
+    tree: AbstractSitemap,
+    *,
+    depth: int | None = None,
+    count: bool = True,
+    problems: bool = False,
+) -> Iterator[str]:
+    """Yield a tree as JSON, a line for each sitemap.
+
+    ``depth`` is how many levels are given; what is below is counted. Pages are read if they are to be
+    counted, and problems are given if all of them are asked for. A stack rather than recursion, here
+    and not in ``json``: trees may be deep.
+    """
+    waiting: list[AbstractSitemap | str] = [tree]
+    levels = [depth]
+    begin = ""
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):  # the end of a list
+            levels.pop()
+            begin = ","
+            yield f"{' ' * (len(levels) - 1)}{node}"
+            continue
+        fields = json.dumps(_fields(node, count=count, problems=problems))
+        line = f"{',' if begin else ''}{' ' * (len(levels) - 1)}{fields[:-1]}"
+        left = levels[-1]
+        if not isinstance(node, AbstractIndexSitemap):
+            yield line + "}"
+            begin = ","
+        elif left is not None and left <= 0:
+            below = sum(1 for _ in node.all_sitemaps())
+            yield f'{line}, "sitemaps_below": {below}}}'
+            begin = ","
+        else:
+            yield f'{line}, "sitemaps": ['
+            waiting.append("]}")
+            waiting += reversed(node.sub_sitemaps)
+            levels.append(None if left is None else left - 1)
+            begin = ""
+
+
+def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
+    fields = sitemap_row(node, _reason, count=count)
+    del fields["parent"]
+    modified = node.last_modified
+    fields["lastmod"] = None if modified is None else modified.isoformat()
+    if problems:
+        fields["problems"] = [
+            {
+                "message": kind.message,
+                "times": kind.times,
+                "lost": kind.lost,
+                "line": kind.first.line,
+            }
+            for kind in by_kind(node.problems)
+        ]
+    if isinstance(node, IndexWebsiteSitemap):
+        fields["not_found"] = [
+            {"url": failure.url, "status": failure.status, "failure": _reason(failure)}
+            for failure in node.not_found
+        ]
+    return fields
+
+
+def _reason(failure: Failure) -> str:
+    return in_cli_words(failure.brief)

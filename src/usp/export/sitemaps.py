@@ -1,0 +1,176 @@
+"""The sitemaps of a tree as a table: a row for each, and for what was looked for in vain."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import IO, TYPE_CHECKING, Any
+
+from usp.export.atomic import packing, replacing
+from usp.export.csv_file import guarded, quoted
+from usp.export.schema import pyarrow
+from usp.export.streams import bytes_of
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    PagesXMLSitemap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from usp.objects.problem import Failure
+    from usp.objects.sitemap import AbstractSitemap
+
+__all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "TYPES", "sitemap_rows", "write_sitemaps"]
+
+TYPES: Mapping[type[AbstractSitemap], str] = {
+    IndexWebsiteSitemap: "website",
+    IndexRobotsTxtSitemap: "robots",
+    IndexXMLSitemap: "index",
+    PagesXMLSitemap: "urlset",
+    PagesTextSitemap: "text",
+    PagesRSSSitemap: "rss",
+    PagesAtomSitemap: "atom",
+    InvalidSitemap: "invalid",
+}
+"""What nodes are called in tables."""
+
+SITEMAP_COLUMNS: Mapping[str, str] = {
+    "url": "string",
+    "parent": "string",
+    "type": "string",
+    "status": "int32",
+    "bytes": "int64",
+    "pages": "int64",
+    "failure": "string",
+}
+"""Every column, and what its values are in Arrow."""
+
+
+def sitemap_rows(
+    tree: AbstractSitemap, reason_of: Callable[[Failure], str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each sitemap, in the order of the tree; what was not found comes first.
+
+    ``parent`` is the sitemap that declares it, None at the top; ``pages`` counts its own pages, which
+    reads them, and is None for what lists none. ``reason_of`` words a failure: briefly, unless told.
+    """
+    told = reason_of or _brief
+    if isinstance(tree, IndexWebsiteSitemap):
+        for failure in tree.not_found:
+            yield _failed(failure, told)
+        waiting: list[tuple[AbstractSitemap, str | None]] = [
+            (node, None) for node in reversed(tree.sub_sitemaps)
+        ]
+    else:
+        waiting = [(tree, None)]
+    while waiting:
+        node, parent = waiting.pop()
+        yield sitemap_row(node, told) | {"parent": parent}
+        waiting += [(below, node.url) for below in reversed(node.sub_sitemaps)]
+
+
+def sitemap_row(
+    node: AbstractSitemap, reason_of: Callable[[Failure], str], *, count: bool = True
+) -> dict[str, Any]:
+    """Return the row of one sitemap, without its parent; pages are read if they are to be counted."""
+    has_pages = count and isinstance(node, AbstractPagesSitemap)
+    return {
+        "url": node.url,
+        "parent": None,
+        "type": TYPES.get(type(node), "invalid"),
+        "status": node.status,
+        "bytes": node.size,
+        "pages": node.page_count() if has_pages else None,
+        "failure": None if node.failure is None else reason_of(node.failure),
+    }
+
+
+def _failed(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
+    known = {"url": failure.url, "type": "invalid", "status": failure.status}
+    return dict.fromkeys(SITEMAP_COLUMNS) | known | {"failure": reason_of(failure)}
+
+
+def _brief(failure: Failure) -> str:
+    return failure.brief
+
+
+def write_sitemaps(
+    rows: Iterable[Mapping[str, Any]],
+    target: str | os.PathLike[str] | IO[Any],
+    form: str,
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Write rows of :func:`sitemap_rows` to a file or a stream, in one of :data:`SITEMAP_FORMATS`."""
+    names = tuple(columns or SITEMAP_COLUMNS)
+    chosen = ({name: _clean(row[name]) for name in names} for row in rows)
+    write = SITEMAP_FORMATS[form]
+    if not isinstance(target, str | os.PathLike):
+        write(chosen, bytes_of(target, form), names)
+        return
+    with replacing(target) as file, packing(target, file) as stream:
+        write(chosen, stream, names)
+
+
+def _clean(value: Any) -> Any:
+    """Return a value that UTF-8 has: half a surrogate pair becomes ``?``."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _write_text(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
+    out.write(("\t".join(names) + "\n").encode())
+    for row in rows:
+        cells = ("" if value is None else " ".join(str(value).split()) for value in row.values())
+        out.write(("\t".join(cells) + "\n").encode())
+
+
+def _write_csv(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
+    out.write((",".join(names) + "\r\n").encode())
+    for row in rows:
+        cells = ("" if value is None else quoted(guarded(str(value))) for value in row.values())
+        out.write((",".join(cells) + "\r\n").encode())
+
+
+def _write_lines(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
+    for row in rows:
+        out.write(_json(row) + b"\n")
+
+
+def _write_array(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
+    begin = b"[\n"
+    for row in rows:
+        out.write(begin + _json(row))
+        begin = b",\n"
+    out.write(b"[]\n" if begin == b"[\n" else b"\n]\n")
+
+
+def _json(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _write_parquet(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
+    pa, parquet = pyarrow(), pyarrow(".parquet")
+    kinds = [(name, pa.type_for_alias(SITEMAP_COLUMNS[name])) for name in names]
+    table = pa.Table.from_pylist(list(rows), schema=pa.schema(kinds))
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    out.write(sink.getvalue().to_pybytes())
+
+
+SITEMAP_FORMATS: Mapping[
+    str, Callable[[Iterable[Mapping[str, Any]], IO[bytes], Sequence[str]], None]
+] = {
+    "text": _write_text,
+    "csv": _write_csv,
+    "json": _write_array,
+    "jsonl": _write_lines,
+    "parquet": _write_parquet,
+}
+"""What the table is written as, and what writes it; ``text`` has tabs between the columns."""

@@ -1,0 +1,194 @@
+"""The sitemaps of a website as a table and as JSON, and what every command writes as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import re
+import subprocess
+import sys
+
+import pytest
+from cli_documents import index, urlset
+
+from usp.cli.commands import COMMANDS
+
+NAMES = ["url", "parent", "type", "status", "bytes", "pages", "failure"]
+
+
+@pytest.fixture
+def site(serve):
+    return serve(
+        {
+            "/robots.txt": "Sitemap: {site}/i.xml\n",
+            "/i.xml": index("{site}/a.xml", "{site}/gone.xml", "{site}/feed.rss", "{site}/l.txt"),
+            "/a.xml": urlset("{site}/1", "{site}/2", "{site}/1", "nowhere:"),
+            "/feed.rss": '<rss version="2.0"><channel><item><title>t</title><link>{site}/3</link>'
+            "</item></channel></rss>",
+            "/l.txt": "{site}/4\n{site}/5\n{site}/6\n",
+        }
+    )
+
+
+def expected(site):
+    top, gone = f"{site}/i.xml", "404 Not Found"
+    return [
+        [f"{site}/robots.txt", None, "robots", 200, None, None],
+        [top, f"{site}/robots.txt", "index", 200, None, None],
+        [f"{site}/a.xml", top, "urlset", 200, 2, None],
+        [f"{site}/gone.xml", top, "invalid", 404, None, gone],
+        [f"{site}/feed.rss", top, "rss", 200, 1, None],
+        [f"{site}/l.txt", top, "text", 200, 3, None],
+    ]
+
+
+def without_bytes(row):
+    assert (row["bytes"] is None) == (row["status"] == 404)
+    return [row[name] for name in NAMES if name != "bytes"]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "parquet", "text"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_every_sitemap_is_a_row_in_every_format(run, site, tmp_path, form, to_file):
+    suffix = {"text": "txt"}.get(form, form)
+    path = tmp_path / f"out.{suffix}"
+    if to_file:
+        ended = run("ls", site, "-f", "sitemaps", "-o", str(path))
+        assert (ended.status, ended.out) == (0, "")
+        data = path.read_bytes()
+    elif form == "parquet":
+        argv = [sys.executable, "-m", "usp", "ls", site, "--sitemaps", "-f", "parquet"]
+        data = subprocess.run(argv, capture_output=True, check=True).stdout
+    else:
+        options = ["-f", "sitemaps"] if form == "text" else ["--sitemaps", "-f", form]
+        data = run("ls", site, *options).out.encode()
+    rows = [without_bytes(row) for row in read(form, data)]
+    assert rows == expected(site)
+
+
+def read(form, data):
+    if form == "json":
+        return json.loads(data)
+    if form == "jsonl":
+        return [json.loads(line) for line in data.splitlines()]
+    if form == "parquet":
+        arrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        return parquet.read_table(arrow.BufferReader(data)).to_pylist()
+    delimiter = "\t" if form == "text" else ","
+    table = csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter=delimiter)
+    rows = list(table)
+    assert table.fieldnames == NAMES
+    numbers = ("status", "bytes", "pages")
+    return [
+        {k: (int(v) if k in numbers else v) if v else None for k, v in row.items()} for row in rows
+    ]
+
+
+def test_columns_of_the_table_may_be_chosen(run, site):
+    out = run("ls", site, "-f", "sitemaps", "--columns", "pages,type").out
+    assert out.splitlines()[:4] == ["pages\ttype", "\trobots", "\tindex", "2\turlset"]
+    ended = run("ls", site, "--sitemaps", "--columns", "lastmod")
+    assert ended.status == 2
+    assert "there are url, parent" in ended.err
+
+
+@pytest.mark.parametrize(
+    "options", [["-f", "xml"], ["-f", "pages"], ["--since", "7d"], ["-u"], ["--limit", "3"]]
+)
+def test_what_is_for_pages_is_refused_for_sitemaps(run, site, options):
+    assert run("ls", site, "--sitemaps", *options).status == 2
+
+
+def test_one_sitemap_and_a_file_are_tables_too(run, site, tmp_path):
+    (row,) = json.loads(run("ls", f"{site}/a.xml", "--sitemaps", "-f", "json").out)
+    assert (row["url"], row["parent"], row["status"], row["pages"]) == (
+        f"{site}/a.xml",
+        None,
+        200,
+        2,
+    )
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    (row,) = json.loads(run("ls", str(tmp_path / "a.xml"), "--sitemaps", "-f", "json").out)
+    assert (row["status"], row["pages"]) == (None, 1)
+
+
+def test_what_was_looked_for_in_vain_is_a_row(run, serve):
+    def busy():
+        raise ConnectionAbortedError  # which is no answer at all
+
+    site = serve({"/robots.txt": busy, "/sitemap.xml": urlset("http://h/1")})
+    rows = json.loads(run("ls", site, "--sitemaps", "-f", "json").out)
+    assert [row["url"] for row in rows] == [f"{site}/robots.txt", f"{site}/sitemap.xml"]
+    assert rows[0]["failure"]
+
+
+# The tree as JSON ---------------------------------------------------------------------------------
+
+
+def flat(node, parent=None):
+    yield node, parent
+    for child in node.get("sitemaps", ()):
+        yield from flat(child, node["url"])
+
+
+def test_the_tree_is_nested_json(run, site):
+    ended = run("tree", site, "-f", "json")
+    tree = json.loads(ended.out)
+    assert (ended.status, tree["type"], tree["url"]) == (0, "website", f"{site}/")
+    rows = [node | {"parent": parent} for node, parent in flat(tree)][1:]
+    rows[0]["parent"] = None
+    assert [without_bytes(row) for row in rows] == expected(site)
+    assert "problems" not in tree
+
+
+def test_problems_depth_and_counts_are_as_asked_for(run, site):
+    tree = json.loads(run("tree", site, "-f", "json", "-p").out)
+    (damaged,) = [node for node, _ in flat(tree) if node["url"].endswith("/a.xml")]
+    assert damaged["problems"][0]["times"] >= 1
+    shallow = json.loads(run("tree", site, "-f", "json", "--depth", "1").out)
+    assert shallow["sitemaps"][0]["sitemaps_below"] == 5
+    uncounted = json.loads(run("tree", site, "-f", "json", "--no-count").out)
+    assert {node["pages"] for node, _ in flat(uncounted)} == {None}
+
+
+# One meaning of --json, everywhere ----------------------------------------------------------------
+
+
+def test_every_command_has_json_for_the_standard_error():
+    for name in COMMANDS:
+        (option,) = [p for p in COMMANDS[name].params if "--json" in p.opts]
+        assert "standard error" in option.help, name
+
+
+@pytest.mark.parametrize(
+    "argv", [["ls", "-f", "pages"], ["ls"], ["tree"], ["tree", "-f", "json"], ["graph"]]
+)
+def test_json_changes_the_standard_error_and_nothing_else(run, site, argv):
+    name, *options = argv
+    plain, told = run(name, site, *options), run(name, site, *options, "--json")
+    assert told.out == plain.out
+    assert [json.loads(line) for line in told.err.splitlines()]
+
+
+# The rest -----------------------------------------------------------------------------------------
+
+
+def test_the_package_can_be_run():
+    for module in ("usp", "usp.cli"):
+        done = subprocess.run(
+            [sys.executable, "-m", module, "--version"], capture_output=True, check=True
+        )
+        assert done.stdout.startswith(b"usp v")
+
+
+def test_lines_of_a_log_file_say_when(run, site, tmp_path):
+    path = tmp_path / "crawl.log"
+    run("ls", site, "-v", "-l", str(path))
+    lines = path.read_text().splitlines()
+    assert lines
+    stamp = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} [A-Z]+:usp")
+    assert all(stamp.match(line) for line in lines)
+    assert logging.getLogger().level == logging.WARNING
