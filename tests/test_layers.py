@@ -13,7 +13,7 @@ import usp
 ROOT = Path(usp.__file__).parent
 
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
-    ["cli", "demo"],
+    ["cli", "demo", "__main__"],
     ["export", "report", "graph", "check", "fleet"],
     ["tree", "aio", "stream", "fetch_parse", "parsers", "parser_entries"],
     ["crawl"],
