@@ -1,6 +1,6 @@
 """Runs the command line as ``python -m usp``."""
 
-from usp.cli.app import main
+from usp.cli import main
 
 if __name__ == "__main__":
     main()

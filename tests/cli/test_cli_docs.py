@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from usp.cli.commands import COMMANDS
-from usp.cli.output import OUTPUTS
+from usp.cli.output.formats import OUTPUTS
 from usp.demo import demo_site
 
 ROOT = Path(__file__).parents[2]

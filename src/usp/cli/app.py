@@ -9,26 +9,63 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
 
 import usp
-from usp.cli import config
-from usp.cli.commands import COMMANDS
+from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.errors import FAILED, json_option, tell, wants_json
 from usp.cli.interrupts import INTERRUPTED, interrupts
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from click.shell_completion import CompletionItem
 
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 
 
 class _Group(click.RichGroup):
-    """A group of commands that end in an exit status and a line, never in a traceback."""
+    """A group of commands that end in an exit status and a line, never in a traceback.
+
+    A command is loaded when it is called; the help of the group lists them by what is known of them.
+    """
+
+    _is_listing = False
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; one that is only listed is not loaded for it."""
+        del ctx
+        if self._is_listing and cmd_name in SHORT_HELP:
+            return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
+        return COMMANDS.get(cmd_name)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help of the group."""
+        with self._listing():
+            super().format_help(ctx, formatter)  # type: ignore[arg-type]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so."""
+        with self._listing():
+            return super().shell_complete(ctx, incomplete)
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        self._is_listing = True
+        try:
+            yield
+        finally:
+            self._is_listing = False
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -63,7 +100,6 @@ def _forget_stdout() -> None:
 
 @click.group(
     cls=_Group,
-    commands=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -81,13 +117,16 @@ def cli(ctx: click.Context) -> None:
       usp ls example.org                        sitemaps and pages as a tree
       usp ls example.org -f pages > urls.txt    every page, one a line
     """  # noqa: D301 - click knows the backspace
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        return
+    from usp.cli import config  # noqa: PLC0415 - of no use for help
+
     found = config.find(Path.cwd())
     if found is not None:
         for line in config.worth_telling(*found, Path.cwd()):
             tell.notice(line)
         ctx.default_map = config.defaults(*found, COMMANDS)
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

@@ -14,7 +14,7 @@ from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
 from usp.cli.errors import tell
 from usp.cli.hints import in_cli_words
-from usp.cli.output import LINES
+from usp.cli.output.formats import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
 from usp.cli.pipes import watching

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
-from usp.cli.output import LINES, OUTPUTS
+from usp.cli.output.formats import LINES, OUTPUTS
 from usp.cli.target import Target, is_from_file
 from usp.export import COLUMNS, FORMATS, format_of
 from usp.export.schema import MissingExtraError, chosen, pyarrow

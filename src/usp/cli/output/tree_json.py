@@ -32,30 +32,30 @@ def tree_json(
     """
     waiting: list[AbstractSitemap | str] = [tree]
     levels = [depth]
-    begin = ""
+    before = ""  # the last line, of which nobody knows yet whether another one of its list follows
     while waiting:
         node = waiting.pop()
         if isinstance(node, str):  # the end of a list
+            yield before
             levels.pop()
-            begin = ","
-            yield f"{' ' * (len(levels) - 1)}{node}"
+            before = f"{' ' * (len(levels) - 1)}{node}"
             continue
-        fields = json.dumps(_fields(node, count=count, problems=problems))
-        line = f"{',' if begin else ''}{' ' * (len(levels) - 1)}{fields[:-1]}"
+        if before:
+            yield before if before.endswith("[") else f"{before},"
         left = levels[-1]
+        fields = json.dumps(_fields(node, count=count, problems=problems))
+        before = f"{' ' * (len(levels) - 1)}{fields}"
         if not isinstance(node, AbstractIndexSitemap):
-            yield line + "}"
-            begin = ","
-        elif left is not None and left <= 0:
+            continue
+        if left is not None and left <= 0:
             below = sum(1 for _ in node.all_sitemaps())
-            yield f'{line}, "sitemaps_below": {below}}}'
-            begin = ","
-        else:
-            yield f'{line}, "sitemaps": ['
-            waiting.append("]}")
-            waiting += reversed(node.sub_sitemaps)
-            levels.append(None if left is None else left - 1)
-            begin = ""
+            before = f'{before[:-1]}, "sitemaps_below": {below}}}'
+            continue
+        before = f'{before[:-1]}, "sitemaps": ['
+        waiting.append("]}")
+        waiting += reversed(node.sub_sitemaps)
+        levels.append(None if left is None else left - 1)
+    yield before
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:

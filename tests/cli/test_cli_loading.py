@@ -1,0 +1,95 @@
+"""A command line loads what it needs, and not the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from cli_documents import urlset
+
+from usp.cli.commands import COMMANDS, SHORT_HELP
+
+LOADED = """
+import json, sys
+from usp.cli import main
+try:
+    main({argv!r})
+except SystemExit as ended:
+    status = ended.code or 0
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def loaded(*argv: str, cwd=None) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(argv=list(argv))],
+        capture_output=True,
+        cwd=cwd,
+        check=True,
+        text=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+MACHINERY = {
+    *("requests", "urllib3", "aiohttp", "pyarrow", "duckdb", "dateutil", "ssl", "asyncio"),
+    *("usp.tree", "usp.crawl", "usp.web_client", "usp.formats", "usp.objects", "usp.export"),
+    *(f"usp.cli.commands.{name}" for name in COMMANDS),
+}
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["-h"], ["--version"], []])
+def test_help_loads_no_machinery(argv):
+    assert not loaded(*argv) & MACHINERY
+
+
+def test_a_command_loads_no_other(tmp_path):
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    modules = loaded("ls", "a.xml", "-f", "pages", cwd=tmp_path)
+    assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp.demo"}
+    others = {f"usp.cli.commands.{name}" for name in COMMANDS if name != "ls"}
+    assert not modules & others
+
+
+def test_completion_of_a_name_loads_no_command(tmp_path):
+    environment = {
+        **os.environ,
+        "_USP_COMPLETE": "bash_complete",
+        "COMP_WORDS": "usp ",
+        "COMP_CWORD": "1",
+    }
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\n"
+        "from usp.cli import main\n"
+        "sys.argv = ['usp']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=environment, check=False, text=True
+    )
+    assert all(f"plain,{name}" in done.stdout for name in COMMANDS)
+    assert "usp.cli.commands.ls" not in done.stderr.split()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_their_own_help_says(name):
+    first = COMMANDS[name].help.split("\n\n")[0]
+    assert " ".join(first.split()) == SHORT_HELP[name]
+
+
+def test_every_command_is_in_the_help(run):
+    text = " ".join(run("--help").out.replace("│", " ").split())
+    for name, said in SHORT_HELP.items():
+        assert f"{name} {said}" in text
+
+
+def test_a_command_that_is_not_there_is_a_wrong_call(run):
+    ended = run("nothing")
+    assert ended.status == 2
+    assert "nothing" in ended.err
