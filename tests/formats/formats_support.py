@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -48,6 +48,9 @@ def read(pieces, *, url=URL, role=Role.SITEMAP, **options) -> Reading:
     parser = DocumentParser(url, role=role, **options)
     entries = [entry for piece in pieces for entry in parser.feed(piece)]
     entries += parser.close()
+    if parser.may_have_children:  # a glance was not enough: what a crawl does then
+        whole = read([b"".join(pieces)], url=url, role=role, **{**options, "glance": False})
+        return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
     kind = None
     if parser.refusal is None:
         kind = parser.parser.sitemap_class.__name__

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from usp.crawl import journal
 from usp.crawl.clients import ClientMistake, newer, sorted_out
-from usp.crawl.look import FirstLook
+from usp.crawl.look import FirstLook, read_whole
 from usp.crawl.pages import parser_for
 from usp.excerpts import excerpt
 from usp.formats.document import Role
@@ -233,6 +233,8 @@ class Reception:
             broken=self._ended or broken,
         )
         document = self._writer.finish(exchange)
+        if not self._look.is_enough:
+            look = read_whole(document, exchange.final_url, self._limits, broken, self._ended)
         if self._arrival is not None:
             self._arrival.document = document
         self._end_arrival()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from usp.crawl.pages import UniquePages, note_length
+from usp.crawl.pages import UniquePages, note_length, parser_for
 from usp.excerpts import excerpt
 from usp.formats.parser import ChildEntry
 from usp.objects.problem import Problem
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from usp.formats.parser import Entry
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
+    from usp.store import Document
 
 _SLICE = 64 * 1024  # bytes
 _START = 2  # bytes that tell gzip
@@ -109,7 +110,7 @@ class FirstLook:
             if isinstance(entry, ChildEntry):
                 self._add_child(entry)
                 continue
-            if self._pages_at is None and not self.has_pages:
+            if self._pages_at is None:
                 self._pages_at = len(self._children)
             self._count += sum(1 for _ in self._pages.of(entry))
 
@@ -132,6 +133,11 @@ class FirstLook:
                 child = replace(child, lastmod=excerpt(child.lastmod, _MAX_LASTMOD))
             self._children[child.loc] = child
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether nothing but pages stands in the document, as far as a glance can tell."""
+        return not self.parser.may_have_children
+
     def close(self, broken: str | None = None, ended: str | None = None) -> Look:
         """Return what the document is; ``broken`` or ``ended`` by us is why it may be incomplete."""
         self._sort(self.parser.close(ended or broken))
@@ -149,7 +155,7 @@ class FirstLook:
             refusal=self.parser.refusal and excerpt(self.parser.refusal),
             children=tuple(self._children.values()),
             left_out=left_out,
-            pages_at=self._pages_at,
+            pages_at=None if self.has_pages else self._pages_at,
             problems=tuple(problems),
             broken=broken if ended is None else None,
             unfinished=ended or broken or self.parser.problems.unfinished,
@@ -158,3 +164,21 @@ class FirstLook:
             namespace=self.parser.namespace,
             start=self._start,
         )
+
+
+def read_whole(
+    document: Document,
+    base: str | None,
+    limits: Limits,
+    broken: str | None = None,
+    ended: str | None = None,
+) -> Look:
+    """Read a stored document of which a glance was not enough: sitemaps may stand among its pages."""
+    exchange = document.exchange
+    parser = parser_for(
+        base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+    )
+    first = FirstLook(parser, limits)
+    for chunk in document.chunks():
+        first.feed(chunk)
+    return first.close(broken, ended)

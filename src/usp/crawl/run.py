@@ -9,7 +9,7 @@ from usp.crawl import journal
 from usp.crawl.build import document_node
 from usp.crawl.clients import prepared
 from usp.crawl.fetch import Received
-from usp.crawl.look import FirstLook, left_out_problem
+from usp.crawl.look import FirstLook, left_out_problem, read_whole
 from usp.crawl.pages import parser_for
 from usp.crawl.threads import ThreadDriver
 from usp.formats.document import Role
@@ -110,6 +110,9 @@ def parse_document(
     exchange = Exchange(
         node_url, node_url, status=None, received=writer.size, content_type=content_type
     )
+    document = writer.finish(exchange)
+    if not first.is_enough:
+        look = read_whole(document, url, limits)
     journal.received(exchange, look)
     if look.kind is None:
         reason = f"No parsers support sitemap from {node_url}: {look.refusal}"
@@ -127,7 +130,7 @@ def parse_document(
         problems.append(left_out_problem(look.left_out, "sitemaps"))
         missing = missing or problems[0].message
     return document_node(
-        Received(writer.finish(exchange), look),
+        Received(document, look),
         children,
         url=node_url,
         base=url,

@@ -31,10 +31,15 @@ _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
 _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
+_LONGEST_TAG = 200  # of a stray entry, with its prefix
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
 _ROOT = re.compile(
     r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
     re.IGNORECASE | re.MULTILINE,
+)
+_ENTRY = re.compile(  # of a document whose head was cut off
+    r"<(?:[\w.-]++:)?+(?:url|sitemap)\s*+>\s*+<(?:[\w.-]++:)?+loc[\s>]|</(?:[\w.-]++:)?+loc\s*+>",
+    re.IGNORECASE,
 )
 _HTML_DOCTYPE = "<!doctype html"
 _PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
@@ -49,14 +54,18 @@ _PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 def _is_clear(start: str) -> bool:
     """Tell whether the beginning of a document that is no XML shows what it is."""
     return bool(
-        _ROOT.search(start) or _PAGE.search(start) or has_url(start) or has_directive(start)
+        _ROOT.search(start)
+        or _ENTRY.search(start)
+        or _PAGE.search(start)
+        or has_url(start)
+        or has_directive(start)
     )
 
 
 @lru_cache(maxsize=16)
 def _end_of(root: str) -> re.Pattern[str]:
     """Return the pattern of the end tag of a root element, with or without a prefix."""
-    return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}\s*+>", re.IGNORECASE)
+    return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}(?:\s[^<>]*+)?+>", re.IGNORECASE)
 
 
 class Role(Enum):
@@ -106,6 +115,7 @@ class DocumentParser:
         self._look = _LOOK
         self._xml: XMLSitemapParser | None = None
         self._tail = ""
+        self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
         self._has_more = False  # whether there is more behind the root than the tail
 
     @property
@@ -175,16 +185,26 @@ class DocumentParser:
             if self.refusal and is_challenge(start):
                 self.refusal = CHALLENGE
         if self._glances:
+            self._look_for_children(text)
             tail = text if len(text) > _TAIL else self._tail + text
             self._has_more = self._has_more or len(tail) > _TAIL
             self._tail = tail[-_TAIL:]
             return ()
         return self.parser.feed(text) if self.parser is not None else ()
 
+    def _look_for_children(self, text: str) -> None:
+        """See whether sitemaps may stand among the pages: then a glance is not enough."""
+        concrete = self._xml.concrete if self._xml else None
+        if concrete is not None and not self.may_have_children:
+            seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
+            self.may_have_children = concrete.may_have_strays(seen)
+
     def _check_end(self) -> None:
         """Note a page sitemap whose root is not closed: it breaks off."""
         concrete = self._xml.concrete if self._xml else None
-        if concrete and not concrete.root_closed:
+        if self.may_have_children:
+            return  # the document will be read
+        if concrete and not concrete.root_closed and not concrete.root_implied:
             # A long comment, or blanks, may hide where the end is: reading the pages will tell.
             seen = "</" in self._tail or not self._has_more
             if seen and not _end_of(concrete.root_name).search(self._tail):
@@ -237,6 +257,8 @@ class DocumentParser:
             self.refusal = "it is empty"
         elif _PAGE.search(start):
             self.refusal = html_refusal(start)
+        elif _ENTRY.search(start):
+            self._xml = self._xml_parser()
         elif has_url(start):
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:

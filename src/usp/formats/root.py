@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from usp.formats.parser import Entry
+    from usp.formats.xml.namespaces import Name
     from usp.formats.xml.parser import AbstractXMLSitemapParser
     from usp.formats.xml.scanner import Token
 
@@ -35,7 +36,19 @@ ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
     "feed": PagesAtomSitemapParser,
 }
 
-_ROOTS_IN_CAPITALS = {name.upper(): parser for name, parser in ROOTS.items()}
+_IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}
+
+# Which root a document has lost, told by the first element that is there.
+_LOST_ROOTS = {
+    "url": "urlset",
+    "loc": "urlset",
+    "sitemap": "sitemapindex",
+    "item": "rss",
+    "channel": "rss",
+    "entry": "feed",
+}
+_OWN = frozenset({Space.NONE, Space.SITEMAP, Space.RSS, Space.ATOM, Space.OTHER})
+_HTML = frozenset({"html", "head", "body", "script", "title", "meta"})
 
 # What PHP and its like write in front of a document when something went wrong.
 _STRAY = frozenset(
@@ -63,6 +76,9 @@ class XMLSitemapParser(AbstractSitemapParser):
         self._scanner = Scanner(self, self._before)
         self._scanner.before_root = True
         self._stray = False
+        self._wrapper: str | None = None  # an element around what may be the root,
+        self._wrapper_line = 1  # and its line
+        self._open = 0  # elements that are open around what may be the root
 
     def feed(self, text: str) -> list[Entry]:
         """Give the entries that are complete so far."""
@@ -84,12 +100,22 @@ class XMLSitemapParser(AbstractSitemapParser):
             self._scanner.close()
         if self.concrete is not None:
             return self._scanner.rest()
-        if final or (self._stray and self._scanner.offset > _MAX_STRAY):
-            self.refuse("it has no root element")
+        if final or self._is_far_astray():
+            self._refuse_rootless()
         return ""
+
+    def _is_far_astray(self) -> bool:
+        astray = self._stray or self._wrapper is not None
+        return astray and self._scanner.offset > _MAX_STRAY
+
+    def _refuse_rootless(self) -> None:
+        wrapper = self._wrapper
+        self.refuse(f"its root element is <{wrapper}>" if wrapper else "it has no root element")
 
     def refuse(self, reason: str) -> None:
         """Decide that the document is no sitemap; the first reason counts."""
+        if self.refusal is None:
+            self.problems.add_all(self._before.listed())
         self.refusal = self.refusal or excerpt(reason)
 
     # What the scanner tells until the root is known ----------------------------------------------
@@ -105,32 +131,62 @@ class XMLSitemapParser(AbstractSitemapParser):
         parser = ROOTS.get(root.local)
         fold = parser is None
         if parser is None:
-            parser = _ROOTS_IN_CAPITALS.get(root.local)
-        if self._stray and self._scanner.offset > _MAX_STRAY:
-            self.refuse("it has no root element")
-            return
-        if parser is None:
-            if root.local.lower() in _STRAY:
-                self._note_stray()
-            elif root.local.lower() in ("html", "head", "body", "script", "title", "meta"):
-                self.refuse("it is an HTML page")
-            else:
-                self.refuse(f"its root element is <{name}>")
-            return
-        if parser.vocabulary == frozenset({Space.SITEMAP}) and root.space is not Space.SITEMAP:
-            self.namespace = (root.local, "" if root.space is Space.NONE else excerpt(root.uri))
+            parser = _IN_ANY_CAPITALS.get(root.local.lower())
+        if self._is_far_astray():
+            self._refuse_rootless()
+        elif parser is not None and not (self._wrapper and self._is_common_word(root, parser)):
+            if Space.SITEMAP in parser.vocabulary and root.space is not Space.SITEMAP:
+                self.namespace = (root.local, "" if root.space is Space.NONE else excerpt(root.uri))
+            self._begin(parser, fold=fold).start(name, attributes, empty)
+        else:
+            self._look_at_other(name, root, attributes, empty)
+
+    @staticmethod
+    def _is_common_word(root: Name, parser: type[AbstractXMLSitemapParser]) -> bool:
+        """Tell whether an element inside another one may be a root by its name alone."""
+        return root.local.lower() == "feed" and root.space not in parser.vocabulary
+
+    def _begin(
+        self, parser: type[AbstractXMLSitemapParser], *, fold: bool = False
+    ) -> AbstractXMLSitemapParser:
+        """Hand over to the concrete parser, with all that was noted so far."""
+        if self._wrapper is not None and not self._stray:
+            self._before.add("something stands before the document", self._wrapper_line)
         self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
         self._scanner.before_root = False
         self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
         self.concrete.url_length = self.url_length
         self._scanner.handler = self.concrete
-        self.concrete.start(name, attributes, empty)
+        return self.concrete
+
+    def _look_at_other(self, name: str, root: Name, attributes: str, empty: bool) -> None:
+        """Look at an element that is not a root: a stray, an entry without a root, or a wrapper."""
+        local = root.local.lower()
+        if local in _STRAY or local == "xml":  # an XML declaration may be written as an element
+            self._note_stray()
+        elif self._wrapper is None and local in _HTML:
+            self.refuse("it is an HTML page")
+        elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
+            self._begin_without_root(name, local).start(name, attributes, empty)
+        else:
+            self._open += not empty
+            if self._wrapper is None:
+                self._wrapper, self._wrapper_line = name, self._scanner.line
+
+    def _begin_without_root(self, name: str, local: str) -> AbstractXMLSitemapParser:
+        prefix, colon, _ = name.rpartition(":")
+        root = _LOST_ROOTS[local]
+        concrete = self._begin(ROOTS[root])
+        concrete.start_without_root(f"{prefix}{colon}{root}")
+        return concrete
 
     def end(self, name: str) -> None:
         """Pass over an end tag in front of the root."""
-        del name
-        self._note_stray()
+        if self._open and name.lower() not in _STRAY:
+            self._open -= 1
+        else:
+            self._note_stray()
 
     def text(self, raw: str) -> None:
         """Pass over text in front of the root."""
@@ -159,7 +215,7 @@ class XMLSitemapParser(AbstractSitemapParser):
             self.refuse(DOCTYPE)
 
     def _note_stray(self, lines: int = 0) -> None:
-        if not self._stray:
+        if not self._stray and self._wrapper is None:
             self._stray = True
             line = self._scanner.line + lines
             self._before.add("something stands before the document", line)

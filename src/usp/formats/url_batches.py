@@ -138,6 +138,7 @@ class EntryReader:
             rf"</{prefix}(?:\1)\s*+>"
         )
         self._unprefixed = not tags.prefix
+        self._base = parser.base()
         self._links = parser.means("xhtml:link", Space.XHTML)
         self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], _Plan] = {}
 
@@ -199,6 +200,7 @@ class EntryReader:
                     for record in records
                 ],
                 ignore,
+                self._base,
             )
             for field, read, records in plan
         }
@@ -224,7 +226,7 @@ _ELEMENT = re.compile(r"<([A-Za-z][A-Za-z0-9_.-]*+:[A-Za-z0-9_.-]++)>(?:([^<]*+)
 
 # How nearly every generator writes a link to another language.
 _LINK = re.compile(
-    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="([^"]++)"\s*+/>'
+    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="(https?://[^"]++)"\s*+/>'
 )
 
 

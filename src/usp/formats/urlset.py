@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, ClassVar
 from usp.formats import values
 from usp.formats.extensions import EXTENSIONS, FIELDS, MODULES
 from usp.formats.parser import PageEntry, absolute_url
+from usp.formats.sitemap_entry import SitemapEntry
 from usp.formats.url_batches import EntryReader, UrlBatch, ignore, read_own
-from usp.formats.xml.entries import Field, RawEntry
+from usp.formats.xml.entries import Field, RawEntry, loc_text, note_scheme
 from usp.formats.xml.fast import MAX_LOC, Shape, Tags, cut, cut_shape, is_plain, learn_shape
 from usp.formats.xml.lanes import TwoLaneParser
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
-from usp.objects.sitemap import PagesXMLSitemap
+from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
     import re
 
     from usp.formats.parser import Entry, Note
     from usp.formats.xml.parser import AbstractXMLSitemapParser
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 _MAX_SHAPELESS = 3  # blocks without a shape, until no shape is looked for any more
 
@@ -38,9 +40,9 @@ class _UrlEntry(RawEntry, PageEntry):
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
         """Take a field; of two locs the last one that is not empty counts."""
-        del parser
-        if field.text and not field.text.isspace():
-            self._fields[field.name] = field.text
+        text = loc_text(field, parser) if field.name == "loc" else field.text
+        if text and not text.isspace():
+            self._fields[field.name] = text
 
     def add_nested_loc(self, text: str) -> None:
         """Take a loc from inside an element that was not closed."""
@@ -48,12 +50,16 @@ class _UrlEntry(RawEntry, PageEntry):
 
     def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
         """Give the entry itself, if it has a URL."""
-        loc = self._fields.get("loc") or self._nested_loc
-        url = loc if loc and is_plain(loc) else absolute_url(values.text(loc) or "", self.base)
+        loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
+        if loc and is_plain(loc):
+            self._fields["loc"] = loc
+            return [self]
+        url = absolute_url(values.text(loc) or "", self.base)
         if url is None:
             message = "a loc is not an HTTP URL" if loc else "an entry has no loc"
             parser.problems.add(message, self.line, loc, lost=1)
             return []
+        note_scheme(loc or "", self, parser)
         self._fields["loc"] = url
         return [self]
 
@@ -68,7 +74,7 @@ class _UrlEntry(RawEntry, PageEntry):
         del at
         own = read_own(self._fields, note)
         more = {
-            FIELDS[space]: MODULES[space].read(records, note)
+            FIELDS[space]: MODULES[space].read(records, note, self.base)
             for space, records in self.records.items()
         }
         return PageFields(*own, **more)
@@ -77,18 +83,24 @@ class _UrlEntry(RawEntry, PageEntry):
 class PagesXMLSitemapParser(TwoLaneParser):
     """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages if it is fast."""
 
-    sitemap_class = PagesXMLSitemap
+    sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
     Page = _UrlEntry
     vocabulary = frozenset({Space.SITEMAP})
-    entries: ClassVar = {"url": _UrlEntry}
+    entries: ClassVar = {"url": _UrlEntry, "sitemap": SitemapEntry}
     implied_entry = _UrlEntry
-    strays: ClassVar = {"sitemap": "a <sitemap> stands in a urlset and was not followed"}
+    strays: ClassVar = {"sitemap": "sitemaps stand in a urlset"}
+    roots = frozenset({"sitemapindex"})
     fast_entry = "url"
     counts_lines = False  # pages are iterated over without a word, and problems asked for apart
 
     _reader: EntryReader | None = None
     _shape: Shape | None = None
     _shapeless = 0
+
+    def _note_stray_entry(self, local: str) -> None:
+        super()._note_stray_entry(local)
+        # What declares sitemaps is an index, and its pages stand in that.
+        self.sitemap_class = IndexXMLSitemap
 
     def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
         locs, shape = self._cut_shape(block, tags), self._shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from usp.formats.parser import resolved
 from usp.formats.xml.entries import Extension, Field
 
 if TYPE_CHECKING:
@@ -15,11 +16,13 @@ PAGE_FIELD = "alternates"
 
 # How nearly every generator writes a link; anything else is read with more care.
 _USUAL = re.compile(
-    r' rel="alternate" hreflang="([\w-]++)" href="([^"&\s]++)"[ \t]*+(?=\n)', re.ASCII
+    r' rel="alternate" hreflang="([\w-]++)" href="(https?://[^"&\s]++)"[ \t]*+(?=\n)', re.ASCII
 )
 
 
-def read(records: list[list[Field]], note: Note) -> list[tuple[str, str]] | None:
+def read(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> list[tuple[str, str]] | None:
     """Give language and address of each alternate; links of other kinds are none."""
     usual = _USUAL.findall("\n".join([record[0].written for record in records]) + "\n")
     if len(usual) == len(records):
@@ -32,7 +35,7 @@ def read(records: list[list[Field]], note: Note) -> list[tuple[str, str]] | None
             continue
         language, href = link.get("hreflang", "").strip(), link.get("href", "").strip()
         if language and href:
-            found.append((language, href))
+            found.append((language, resolved(href, base)))
         elif "media" not in link:  # a page for phones has a medium instead of a language
             note("an alternate has no hreflang or no href", language or href)
     return found or None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.formats import values
+from usp.formats.parser import resolved
 from usp.formats.xml.entries import Extension, Field
 from usp.objects.page import SitemapImage
 
@@ -17,7 +18,9 @@ EXTENSION = Extension(
 PAGE_FIELD = "images"
 
 
-def read(records: list[list[Field]], note: Note) -> list[SitemapImage] | None:
+def read(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> list[SitemapImage] | None:
     """Give the images; one without an address is left out."""
     images = []
     for record in records:
@@ -28,11 +31,16 @@ def read(records: list[list[Field]], note: Note) -> list[SitemapImage] | None:
             continue
         images.append(
             SitemapImage(
-                loc=loc,
+                loc=resolved(loc, base),
                 caption=raw.get("caption"),
                 geo_location=raw.get("geo_location"),
                 title=raw.get("title"),
-                license_=raw.get("license"),
+                license_=_license(raw.get("license"), base),
             )
         )
     return images or None
+
+
+def _license(written: str | None, base: str | None) -> str | None:
+    """Return the address of a license; its name, which some sites give instead, stays as it is."""
+    return resolved(written, base) if written and written.startswith("/") else written

@@ -13,7 +13,8 @@ EXTENSION = Extension(record="mobile")
 PAGE_FIELD = "mobile"
 
 
-def read(records: list[list[Field]], note: Note) -> bool:
+def read(records: list[list[Field]], note: Note, base: str | None = None) -> bool:
     """Give True: the element says all by being there."""
+    del base  # no address in it is resolved
     del note
     return bool(records)

@@ -29,8 +29,11 @@ EXTENSION = Extension(
 PAGE_FIELD = "news_story"
 
 
-def read(records: list[list[Field]], note: Note) -> SitemapNewsStory | None:
+def read(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> SitemapNewsStory | None:
     """Give the story, which needs a title and a date; of several the last one counts."""
+    del base  # no address in it is resolved
     raw = {field.name: field.text for field in records[-1]}
     title = values.text(raw.get("title"))
     publish_date = values.date(raw.get("publication_date"))

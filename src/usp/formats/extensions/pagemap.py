@@ -15,8 +15,11 @@ EXTENSION = Extension(record="DataObject", fields=frozenset({"Attribute"}))
 PAGE_FIELD = "page_map"
 
 
-def read(records: list[list[Field]], note: Note) -> list[SitemapPageMapObject] | None:
+def read(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> list[SitemapPageMapObject] | None:
     """Give the data objects, each with its attributes in order."""
+    del base  # no address in it is resolved
     objects = []
     for head, *fields in records:
         if head.name == "Attribute":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from usp.formats import values
+from usp.formats.parser import resolved
 from usp.formats.xml.entries import Extension, Field
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 
@@ -37,6 +38,8 @@ _SINGLE: dict[str, tuple[str, _Read]] = {
     "id": ("id", values.text),
 }
 
+_ADDRESSES = frozenset({"thumbnail_loc", "content_loc", "player_loc", "gallery_loc"})
+
 # element -> {attribute: (field of the video, how it is read)}
 _ATTRIBUTES: dict[str, dict[str, tuple[str, _Read]]] = {
     "player_loc": {
@@ -66,12 +69,14 @@ EXTENSION = Extension(
 PAGE_FIELD = "videos"
 
 
-def read(records: list[list[Field]], note: Note) -> list[SitemapVideo] | None:
+def read(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> list[SitemapVideo] | None:
     """Give the videos; a field that cannot be read stays unset."""
-    return [_video(record, note) for record in records] or None
+    return [_video(record, note, base) for record in records] or None
 
 
-def _video(record: list[Field], note: Note) -> SitemapVideo:
+def _video(record: list[Field], note: Note, base: str | None) -> SitemapVideo:
     fields: dict[str, Any] = {}
     show: dict[str, Any] = {}
     tags: list[str] = []
@@ -83,7 +88,8 @@ def _video(record: list[Field], note: Note) -> SitemapVideo:
         text = values.text(raw)
         if name in _SINGLE:
             key, how = _SINGLE[name]
-            fields[key] = value = how(raw)
+            value = how(raw)
+            fields[key] = resolved(value, base) if value and name in _ADDRESSES else value
             if value is None and text:
                 note(f"video:{name} cannot be read", text)
             for attribute, (other, how_read) in _ATTRIBUTES.get(name, {}).items():
@@ -95,7 +101,7 @@ def _video(record: list[Field], note: Note) -> SitemapVideo:
         elif name == "price":
             prices.append(_price(text or "", attributes))
         elif name == "content_segment_loc" and text:
-            segments.append((text, values.whole_number(attributes.get("duration"))))
+            segments.append((resolved(text, base), values.whole_number(attributes.get("duration"))))
     return SitemapVideo(
         **fields,
         tags=tuple(tags),

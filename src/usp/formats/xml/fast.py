@@ -65,7 +65,7 @@ class Tags(NamedTuple):
     end: str  # "</url>"
     ends: str  # "</url", however it goes on
     loc: str  # "<loc", however it goes on
-    others: tuple[str, ...]  # tags of the same meaning with another prefix: they must not occur
+    others: tuple[str, ...]  # entries and locs that are written otherwise: they must not occur
     locs: re.Pattern[str]
     entry: re.Pattern[str]
     simple: re.Pattern[str]  # an entry with fields of the protocol only
@@ -73,20 +73,32 @@ class Tags(NamedTuple):
 
 @lru_cache(maxsize=64)
 def tags(
-    name: str, prefix: str, other_prefixes: tuple[str, ...] = (), style: Style | None = None
+    name: str,
+    prefix: str,
+    other_prefixes: tuple[str, ...] = (),
+    style: Style | None = None,
+    strays: tuple[str, ...] = (),
 ) -> Tags:
-    """Give the tags of a document whose own vocabulary has the prefix ``prefix`` (``""`` or ``x:``)."""
+    """Return the tags of a document whose own vocabulary has the prefix ``prefix`` (``""`` or ``x:``).
+
+    ``strays`` are other entries, which have no business in such a document.
+    """
     p = re.escape(prefix)
     start, loc, loc_end, end = map(re.escape, style or Style())
     head = rf"<{p}{name}{start}>\s*+<{p}loc{loc}>\s*+"
     own = "|".join(re.escape(other) for other in (prefix, *other_prefixes))
-    body = rf"(?:[^<]++|{_COMMENT}|{_CDATA}|<(?!/?(?:{own}){name}[\s/>]|(?:{own})loc[\s/>]|[!?]))*+"
+    names = "|".join((name, *strays))
+    entries = rf"/?(?:{own})(?:{names})[\s/>]|(?:{own})loc[\s/>]"
+    body = rf"(?:[^<]++|{_COMMENT}|{_CDATA}|<(?!{entries}|[!?]))*+"
     return Tags(
         prefix=prefix,
         end=f"</{prefix}{name}{style.end if style else ''}>",
         ends=f"</{prefix}{name}",
         loc=f"<{prefix}loc",
-        others=tuple(f"<{other}{tag}" for other in other_prefixes for tag in (name, "loc")),
+        others=(
+            *(f"<{other}{tag}" for other in other_prefixes for tag in (name, "loc")),
+            *(f"<{any_}{tag}" for any_ in (prefix, *other_prefixes) for tag in strays),
+        ),
         locs=re.compile(rf"</{p}{name}{end}>\s*+{head}({URL})</{p}loc{loc_end}>"),
         entry=re.compile(
             rf"(?:\s++|{_COMMENT})*+({head}(?:<!\[CDATA\[\s*+({URL[:-6]}[^<\]]*+)\]\]>|({URL}))\s*+"

@@ -116,4 +116,6 @@ class TwoLaneParser(AbstractXMLSitemapParser):
             if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
         }
         others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
-        return tags(self.fast_entry, f"{prefix}:" if prefix else "", others, style)
+        return tags(
+            self.fast_entry, f"{prefix}:" if prefix else "", others, style, tuple(self.strays)
+        )

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
+from xml.sax.saxutils import escape
 
 from usp.formats.parser import MAX_PIECE, AbstractSitemapParser, pieces
 from usp.formats.xml.entries import Field, RawEntry
@@ -43,11 +44,23 @@ MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
 
+_NOTHING = Meaning(Sort.OTHER, "", Space.NONE)
+_BLANKS = " \t\r\n\v\f\0\ufeff\u00a0"  # what stands between entries and says nothing
+
+
 class _OpenField(NamedTuple):
     meaning: Meaning
     attributes: str
     depth: int  # of the element itself
     nested: bool
+
+
+class _Wrapped(NamedTuple):
+    """An entry that stands in a loc: its class, its name as written, and its depth."""
+
+    entry: type[RawEntry]
+    name: str
+    depth: int
 
 
 class AbstractXMLSitemapParser(AbstractSitemapParser):
@@ -60,7 +73,10 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     """The elements that are entries."""
 
     strays: ClassVar[Mapping[str, str]] = {}
-    """Elements that have no business in such a document, and what to say of them."""
+    """Entries that have no business in such a document, and what to say of the first one."""
+
+    roots: ClassVar[frozenset[str]] = frozenset()
+    """Roots of other documents that may follow in the same one."""
 
     implied_entry: ClassVar[type[RawEntry] | None] = None
     """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
@@ -77,6 +93,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         super().__init__(url, problems, fast=fast and not fold)
         self.scanner = scanner or Scanner(self, self.problems)
         self.scanner.hurry = fast
+        self.fold = fold  # whether names are written in capitals
         self._scope = Scope(fold=fold)
         self._stack: list[str] = []  # the names of open elements,
         self._scopes: list[Scope] = []  # and the scope outside of each
@@ -84,10 +101,16 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self._root: Name | None = None
         self._root_tag = ("", "")
         self.root_closed = False
+        self.root_implied = False  # whether there is no root tag, or not any more
+        self._has_entries = False
+        self._told: set[str] = set()  # strays that were spoken of
+        self._unknown: tuple[int, str] | None = None  # the first such element: its line and name
+        self._unknown_count = 0  # elements below the root that mean nothing
         self._entry: RawEntry | None = None
         self._entry_depth = 0
         self._implied = False
         self._field: _OpenField | None = None
+        self._wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
         self._raw: list[str] = []
         self._decoded: list[str] = []
         self._room = MAX_FIELD
@@ -126,10 +149,20 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         self.scanner.close()
         if self.scanner.given_up:
             self._entry = None
+        elif self._implied and self.root_implied and self._field is None:
+            self._finish_entry()
         elif self._entry is not None:
             self._break_off(self._entry)
-        elif not self.root_closed:
+        elif not self.root_closed and not (self.root_implied and len(self._stack) == 1):
             self.problems.end("the document breaks off before its end", self.line)
+        if self._unknown is not None and self.implied_entry and not self._has_entries:
+            line, name = self._unknown
+            self.problems.add(
+                "the document has no entries, only unknown elements",
+                line,
+                name,
+                self._unknown_count,
+            )
         return self._done
 
     def _break_off(self, entry: RawEntry) -> None:
@@ -146,7 +179,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     # Tokens ---------------------------------------------------------------------------------------
 
-    def start(self, name: str, attributes: str, empty: bool) -> None:
+    def start(self, name: str, attributes: str, empty: bool) -> None:  # noqa: C901 - called for every tag
         """Begin an element."""
         self._stray_text = False
         if len(self._stack) >= MAX_DEPTH and self._is_too_deep(name, empty):
@@ -160,8 +193,19 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         declares = "xml" in attributes
         if declares:
             self._scope = self._scope_inside(attributes)
-        meaning = self._known(name)
-        if meaning.sort is not Sort.OTHER and self._is_in_the_way(meaning):
+        meaning = self._scope.meanings(type(self._entry)).get(name) or self._known(name)
+        sort = meaning.sort
+        if sort is Sort.OTHER:
+            if not self._has_entries:
+                self._count_unknown(name)
+        elif sort is Sort.ENTRY and self._field is not None and self._is_inside_loc():
+            self._wrap(name, meaning)
+            sort = Sort.OTHER
+        elif (
+            self._field is not None
+            or self._implied
+            or (sort is Sort.ENTRY and (self._entry or len(self._stack) > MAX_DEPTH // 2))
+        ):
             # What is closed for it is closed outside of it: its declarations count from there.
             self._scope = outside
             self._make_room(meaning)
@@ -170,7 +214,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         depth = len(self._stack)
         if declares:
             self._declare_base(attributes, depth)
-        if meaning.sort is not Sort.OTHER:
+        if sort is not Sort.OTHER:
             self._begin(meaning, attributes)
         if empty and depth and not self._begins_at(depth):
             self._scope = outside
@@ -191,6 +235,12 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         if empty:
             self._pop()
 
+    def start_without_root(self, name: str) -> None:
+        """Begin a document that has lost its root, of that name, or never had one."""
+        self.root_implied = True
+        self._start_root(name, "", empty=False)
+        self.note("the document has no root element")
+
     def end(self, name: str) -> None:
         """End an element, and all unclosed ones inside."""
         self._stray_text = False
@@ -202,7 +252,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         else:
             self._end_another(name)
 
-    def take(self, tokens: list[Token]) -> None:  # noqa: C901 - the loop that speed depends on
+    def take(self, tokens: list[Token]) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
         """Take many tags at once: the same as one by one, but elements without others at a blow."""
         known: dict[str, Meaning] | None = None
         for slash, name, attributes, inside, closing, after in tokens:
@@ -215,8 +265,12 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
                     meaning = known.get(name) or self._known(name)
                     sort = meaning.sort
                     if sort is Sort.OTHER or self._add_leaf(entry, meaning, attributes, inside):
+                        if empty and inside:
+                            self._take_text(inside)
                         if empty and closing:
                             self.end(name)
+                        if after and (entry.texts or not after.isspace()):
+                            self.text(after)
                         continue
                 self.start(name, attributes.removesuffix("/"), empty)
             elif slash:
@@ -226,12 +280,17 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             known = None
             if self.scanner.given_up:
                 return
-            if inside and (self._field is not None or self._entry is None):
-                self.text(inside)
+            if inside:
+                self._take_text(inside)
             if closing:
                 self.end(name)
-            if after and (self._field is not None or self._entry is None):
-                self.text(after)
+            if after:
+                self._take_text(after)
+
+    def _take_text(self, raw: str) -> None:
+        """Take text; most of it is blank and stands between elements."""
+        if self._field is not None or not raw.isspace() or (self._entry and self._entry.texts):
+            self.text(raw)
 
     def _add_leaf(self, entry: RawEntry, meaning: Meaning, attributes: str, text: str) -> bool:
         """Add an element without others inside to its entry; False if that needs more care."""
@@ -260,12 +319,20 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if self._room > 0:
                 self._raw.append(raw[: self._room])
             self._spend(len(raw))
-        elif self._entry is None and len(self._stack) <= 1 and not self._stray_text:
-            behind = raw.lstrip()
+        elif self._entry is not None:
+            if self._entry.texts or not raw.isspace():
+                self._add_entry_text(self._entry, raw)
+        elif len(self._stack) <= 1 and not self._stray_text:
+            behind = raw.lstrip(_BLANKS)
             if behind:
                 line = self.line + raw.count("\n", 0, len(raw) - len(behind))
                 self.problems.add("text stands between the entries", line)
                 self._stray_text = True  # told once, in however many pieces it comes
+
+    def _add_entry_text(self, entry: RawEntry, raw: str) -> None:
+        """Add text that stands in an entry itself, not in an element inside."""
+        if len(self._stack) - (not self._implied) == self._entry_depth:
+            entry.add_text(raw)
 
     def cdata(self, text: str) -> None:
         """Take the text of a CDATA section."""
@@ -274,6 +341,8 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if self._room > 0:
                 self._decoded.append(decode_cdata(text[: self._room], self.note))
             self._spend(len(text))
+        else:
+            self.text(escape(text))
 
     def declaration(self, kind: str, subset: bool) -> None:
         """Pass over a declaration that stands inside the document."""
@@ -319,17 +388,35 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def _reopen(self, name: str) -> None:
         """Go on after the end of the root: two documents in one, or a root closed too early."""
-        self.note("the document goes on behind its end", f"<{name}>")
+        self.note("the document goes on after its end", f"<{name}>")
         self.root_closed = False
-        if self._scope.name(name).local != self.root_name:
+        local = self._scope.name(name).local
+        if local != self.root_name and local not in self.roots:
+            self.root_implied = True
             self._stack.append(self._root_tag[0])
             self._scopes.append(self._scope)
 
-    def _is_in_the_way(self, meaning: Meaning) -> bool:
-        """Tell whether something is open that an element of that meaning cannot stand in."""
-        if meaning.sort is Sort.ENTRY:
-            return self._entry is not None or len(self._stack) > MAX_DEPTH // 2
-        return self._field is not None or (self._implied and meaning.sort is Sort.FIELD)
+    def _count_unknown(self, name: str) -> None:
+        """Count elements directly below the root that mean nothing, as long as none has meant more."""
+        if len(self._stack) == 1:
+            self._unknown = self._unknown or (self.line, f"<{name}>")
+            self._unknown_count += 1
+
+    def _wrap(self, name: str, meaning: Meaning) -> None:
+        """Note an entry that stands in an empty loc: the loc may be meant to stand in the entry."""
+        self.note("an entry stands inside a <loc>", f"<{name}>")
+        self._wrapped = _Wrapped(self.entries[meaning.local], name, len(self._stack))
+
+    def _is_inside_loc(self) -> bool:
+        """Tell whether the parser stands in a loc that has said nothing yet."""
+        field = self._field
+        return (
+            field is not None
+            and field.meaning.local == "loc"
+            and field.meaning.sort is Sort.FIELD
+            and not "".join(self._raw).strip()
+            and not "".join(self._decoded).strip()
+        )
 
     def _make_room(self, meaning: Meaning) -> None:
         """Close what is open and cannot hold an element of that meaning."""
@@ -340,21 +427,52 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
                 self.note("elements are not closed", f"<{self._stack[-1]}>")
                 self._close_to(1)
             return
+        is_loc = meaning.sort is Sort.FIELD and meaning.local == "loc"
+        if is_loc and self._wrapped is not None and self._unwrap(self._wrapped):
+            return
         if self._field is not None:
             self._end_unclosed_field(self._field)
-        if self._implied and meaning.sort is Sort.FIELD and meaning.local == "loc":
+        if self._implied and is_loc:
             self._finish_entry()
+
+    def _unwrap(self, wrapped: _Wrapped) -> bool:
+        """Begin the entry that stands in an empty loc, because it has a loc of its own.
+
+        False if it is closed, or if it is of the same kind as the one around it, which may as well
+        have the loc.
+        """
+        still_open = self._stack[wrapped.depth : wrapped.depth + 1] == [wrapped.name]
+        if not still_open or (not self._implied and type(self._entry) is wrapped.entry):
+            return False
+        if self._implied:  # by the loc around
+            self._field = self._entry = None
+            self._implied = False
+            self._close_to(self._entry_depth)
+        else:
+            self._end_unclosed_entry()
+        self._begin_entry(wrapped.entry, "")
+        self._stack.append(wrapped.name)
+        self._scopes.append(self._scope)
+        return True
 
     def _begin(self, meaning: Meaning, attributes: str) -> None:
         """Begin what an element means, where there is room for it."""
         if meaning.sort is Sort.ENTRY:
-            self._begin_entry(self.entries[meaning.local])
+            if meaning.local in self.strays:
+                self._note_stray_entry(meaning.local)
+            self._begin_entry(self.entries[meaning.local], attributes)
         elif self._entry is None:
             self._begin_outside(meaning, attributes)
         elif meaning.sort is Sort.RECORD:
             self._add(meaning, Field(meaning.local, "", attributes))
         else:
             self._begin_field(meaning, attributes)
+
+    def _note_stray_entry(self, local: str) -> None:
+        """Note an entry that has no business in such a document: the first one of its kind."""
+        if local not in self._told:
+            self._told.add(local)
+            self.note(self.strays[local])
 
     def _known(self, name: str) -> Meaning:
         """Give what an element means where the parser stands."""
@@ -380,30 +498,29 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             return Meaning(Sort.ENTRY, name.local, name.space)
         if issubclass(inside, RawEntry):
             return meaning_inside(name, inside, own=own)
-        known = name.local in self.strays or (name.local == "loc" and self.implied_entry)
-        return Meaning(Sort.FIELD if own and known else Sort.OTHER, name.local, name.space)
+        implies = own and name.local == "loc" and self.implied_entry is not None
+        return Meaning(Sort.FIELD if implies else Sort.OTHER, name.local, name.space)
 
     def _is_own(self, name: Name) -> bool:
         assert self._root is not None
         space = name.space
         return space in self.vocabulary or space is Space.NONE or name.uri == self._root.uri
 
-    def _begin_entry(self, entry: type[RawEntry], *, implied: bool = False) -> None:
-        self._entry = entry(self.line, self.base() if self._bases else self.url)
+    def _begin_entry(
+        self, entry: type[RawEntry], attributes: str, *, implied: bool = False
+    ) -> None:
+        self._entry = entry(self.line, self.base())
+        if attributes:
+            self._entry.written = attributes
         self._entry_depth = len(self._stack)
         self._implied = implied
+        self._has_entries = True
 
     def _begin_outside(self, meaning: Meaning, attributes: str) -> None:
-        if meaning.local in self.strays:
-            self.note(self.strays[meaning.local], lost=1)
-        elif self.implied_entry and not self._inside_stray():
+        if self.implied_entry:
             self.note("a <loc> stands outside of an entry")
-            self._begin_entry(self.implied_entry, implied=True)
+            self._begin_entry(self.implied_entry, "", implied=True)
             self._begin_field(meaning, attributes)
-
-    def _inside_stray(self) -> bool:
-        """Tell whether the parser stands in an element that was named as a stray already."""
-        return any(self._scope.name(written).local in self.strays for written in self._stack)
 
     def _begin_field(self, meaning: Meaning, attributes: str) -> None:
         depth = len(self._stack)
@@ -413,6 +530,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             if nested and meaning.local != "loc":
                 return
         self._field = _OpenField(meaning, attributes, depth, nested)
+        self._wrapped = None
         self._raw.clear()
         self._decoded.clear()
         self._room = MAX_FIELD
@@ -467,8 +585,13 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def _end_field(self, field: _OpenField) -> None:
         assert self._entry is not None
         self._field = None
-        self._decode_raw()
-        text = "".join(self._decoded)
+        if len(self._raw) == 1 and not self._decoded:  # as nearly all fields are
+            text = self._raw[0]
+            if "&" in text or not text.isprintable():
+                text = decode_text(text, self.note)
+        else:
+            self._decode_raw()
+            text = "".join(self._decoded)
         if self._room < 0 and field.meaning.local == "loc":
             text = ""  # a part of an address is another one
         if field.nested:
@@ -499,11 +622,19 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
         entry, self._entry = self._entry, None
         self._implied = False
         found = entry.finish(self)
+        if entry.texts and found:
+            entry.note_text(self)
         if found:
             self._done += found
             self.scanner.forgive()
         else:
             self.scanner.count_damage()
+
+    def may_have_strays(self, text: str) -> bool:
+        """Tell whether entries that have no business here may begin in a text that was not read."""
+        prefix, colon, _ = self._root_tag[0].rpartition(":")
+        text = text.lower() if self.fold else text
+        return any(f"<{prefix}{colon}{stray}" in text for stray in self.strays)
 
     # What entries and fields need -----------------------------------------------------------------
 

@@ -23,6 +23,8 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from usp.objects.problem import MAX_PROBLEMS
+
 if TYPE_CHECKING:
     from usp.objects.problem import Problems
 
@@ -53,6 +55,7 @@ _RESERVED_LENGTH = 5
 _ROOT_TAG = re.compile(r"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]", re.IGNORECASE)
 _LOOSE_TAG = re.compile(rf"<(/?)({_NAME})([^<>]*+)>")
 _MAYBE_TAG = re.compile(rf"</?{_NAME}")
+_HOLE = re.compile("\0++")
 _BRACKET = re.compile(r"[\[\]<>]")
 _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
 
@@ -150,6 +153,8 @@ class Scanner:
         self._calm = 0  # up to where tags are read one by one, because one of them is not proper
         self._next: dict[str | re.Pattern[str], int] = {}  # where things are that were searched for
         self._searched = 0  # how far the end of an unfinished section was searched for
+        self._hole = False  # whether the last text ended with NUL bytes
+        self._holes: list[int] = []  # the lines where they stand
         self._damage = 0  # repairs since the last entry
         self.given_up = False  # whether there was too much damage to go on
 
@@ -169,6 +174,9 @@ class Scanner:
         """Read on; an unfinished token waits for the rest."""
         if self.given_up:
             return
+        if "\0" in text and not (self.hurry or self.before_root):
+            self._note_holes(text)
+        self._hole = text[-1:] == "\0"
         self._waiting.append(text)
         self._missing -= len(text)
         if self._missing > 0:
@@ -178,17 +186,32 @@ class Scanner:
         # A token that grows piece by piece is looked at again when it has doubled: linear time.
         self._missing = len(self._buffer) - self._at
 
+    def _note_holes(self, text: str) -> None:
+        """Note where NUL bytes stand instead of text: a part of the file was never written."""
+        line = self.line + self._buffer.count("\n", self._at)
+        line += sum(waiting.count("\n") for waiting in self._waiting)
+        at = 0
+        for hole in _HOLE.finditer(text):
+            line += text.count("\n", at, hole.start())
+            at = hole.end()
+            # A hole may have begun in the text before.
+            if (hole.start() or not self._hole) and len(self._holes) < MAX_PROBLEMS:
+                self._holes.append(line)
+
     def close(self) -> None:
         """Read what is left, unfinished tokens included."""
-        if self.given_up:
-            return
-        self._advance()
-        self._scan(final=True)
+        if not self.given_up:
+            self._advance()
+            self._scan(final=True)
+        for line in self._holes:  # told last, so that their order does not depend on the pieces
+            self.problems.add("a hole of NUL bytes", line)
+        self._holes.clear()
 
     def rest(self) -> str:
         """Give what is not read yet, and forget it."""
         self._advance()
         rest, self._buffer = self._buffer, ""
+        self._hole = False
         self._missing = 0
         return rest
 
@@ -257,7 +280,7 @@ class Scanner:
         handler.take(tokens)
         self._at = end
 
-    def _scan(self, *, final: bool) -> None:  # noqa: C901 - the loop that speed depends on
+    def _scan(self, *, final: bool) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
         buffer, handler = self._buffer, self.handler
         find, tag = buffer.find, _TAG.match
         length = len(buffer)
@@ -282,6 +305,8 @@ class Scanner:
                 slash, name, attributes = match.groups()
                 # The handler may ask for the line: it is the one where the tag begins.
                 if slash:
+                    if attributes and not attributes.isspace():
+                        self.problems.add("an end tag has more than a name", self.line, match[0])
                     handler.end(name)
                 elif attributes[-1:] == "/":
                     handler.start(name, attributes[:-1], True)

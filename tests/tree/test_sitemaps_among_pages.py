@@ -1,0 +1,84 @@
+"""Sitemaps that stand among pages are followed, as pages that stand among sitemaps are kept."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from usp import aio, stream
+from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
+from website import index, robots, urlset
+
+CHILD = "<sitemap><loc>{base}/child.xml</loc></sitemap>"
+MIXED = {
+    "inside": urlset("/a", "/b").replace("</urlset>", f"{CHILD}</urlset>"),
+    "first": urlset("/a", "/b").replace("<url>", f"{CHILD}<url>", 1),
+    "without a loc": urlset("/a", "/b").replace(
+        "</urlset>", "<sitemap>{base}/child.xml</sitemap></urlset>"
+    ),
+    "with attributes": urlset("/a", "/b").replace(
+        "</urlset>", CHILD.replace("<sitemap>", "<sitemap id='1'>") + "</urlset>"
+    ),
+    "an index after the urlset": urlset("/a", "/b") + "\n" + index("/child.xml"),
+    "far behind": urlset("/a", "/b").replace(
+        "</urlset>", f"<!--{'x' * 100_000}-->{CHILD}</urlset>"
+    ),
+}
+
+
+def mixed_site(serve, body):
+    return serve(
+        {
+            "/robots.txt": robots("/sitemap.xml"),
+            "/sitemap.xml": body,
+            "/child.xml": urlset("/c"),
+        }
+    )
+
+
+@pytest.mark.parametrize("body", MIXED.values(), ids=MIXED)
+def test_sitemaps_in_a_urlset_are_followed_and_its_pages_are_kept(serve, body):
+    site = mixed_site(serve, body)
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    (node,) = [n for n in tree.all_sitemaps() if isinstance(n, IndexXMLSitemap)]
+    assert node.url == site.url("/sitemap.xml")
+    assert sorted(child.url for child in node.sub_sitemaps) == [
+        site.url("/child.xml"),
+        site.url("/sitemap.xml"),  # its own pages
+    ]
+    assert {page.url for page in tree.all_pages()} == {site.url(p) for p in ("/a", "/b", "/c")}
+    assert any("sitemaps stand in a urlset" in str(problem) for problem in node.problems)
+    assert site.hits["/child.xml"] == 1
+    assert node.failure is None
+
+
+@pytest.mark.parametrize("body", MIXED.values(), ids=MIXED)
+def test_every_way_of_reading_gives_the_same_pages(serve, body):
+    site = mixed_site(serve, body)
+    expected = sorted(site.url(p) for p in ("/a", "/b", "/c"))
+    streamed = stream.pages(site.base + "/", use_known_paths=False)
+    assert sorted(page.url for page in streamed) == expected
+
+    async def fetched():
+        return await aio.sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+
+    assert sorted(page.url for page in asyncio.run(fetched()).all_pages()) == expected
+
+
+def test_sitemaps_in_a_comment_of_a_urlset_are_not_followed(serve):
+    site = mixed_site(serve, urlset("/a").replace("</urlset>", f"<!-- {CHILD} --></urlset>"))
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    assert [page.url for page in tree.all_pages()] == [site.url("/a")]
+    assert site.hits["/child.xml"] == 0
+
+
+def test_a_urlset_with_sitemaps_at_hand_is_an_index():
+    tree = sitemap_from_str(
+        "<urlset><url><loc>https://e.org/1</loc></url>"
+        "<sitemap><loc>https://e.org/s.xml</loc></sitemap></urlset>"
+    )
+    assert isinstance(tree, IndexXMLSitemap)
+    assert [type(child) for child in tree.sub_sitemaps] == [PagesXMLSitemap, InvalidSitemap]
+    assert [page.url for page in tree.all_pages()] == ["https://e.org/1"]
