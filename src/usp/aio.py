@@ -13,7 +13,8 @@ from usp.crawl.choice import Choice
 from usp.crawl.clients import prepared
 from usp.crawl.loop import LoopDriver
 from usp.crawl.plan import Plan
-from usp.crawl.reading import PageStream
+from usp.crawl.reading import PageStream, pages_of
+from usp.crawl.steps import END, Stepper
 from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
 from usp.urls import without_login
@@ -161,10 +162,12 @@ async def _pages(
 ) -> AsyncGenerator[SitemapPage, None]:
     async with _crawl(start_url, web_client, plan) as (crawl, driver):
         top = search(crawl)
-        stream = PageStream(crawl, top.holds)
+        stream, stepper = PageStream(crawl, top.holds), Stepper()
         while True:
-            for page in stream.ready():
-                yield page
+            steps = stream.steps()
+            while (step := await stepper.next(steps)) is not END:
+                for page in pages_of([step] if step else []):
+                    yield page
             if stream.over:
                 break
             growing = stream.waits_for
@@ -174,6 +177,7 @@ async def _pages(
             await driver.step(wait=not stream.can_go_on)
         while not crawl.complete:  # a limit has ended the stream: see what is missing
             await driver.step()
+        stream.name_unread()
         plan.tell_failures(top.tree())
 
 

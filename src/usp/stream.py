@@ -14,7 +14,7 @@ from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
@@ -158,7 +158,7 @@ class PageBlocks:
             ) as driver:
                 self._wake = driver.wake
                 while not self.is_stopped:
-                    yield from stream.blocks()
+                    yield from self._coming(stream)
                     if stream.over:
                         break
                     growing = stream.waits_for
@@ -169,5 +169,14 @@ class PageBlocks:
                 while not crawl.complete and not self.is_stopped:
                     driver.step()  # a limit has ended the stream: see what is missing
             if not self.is_stopped:
+                stream.name_unread()
                 self.tree = top.tree()
                 plan.tell_failures(self.tree)
+
+    def _coming(self, stream: PageStream) -> Iterator[tuple[str, PageBlock]]:
+        """Yield the blocks that are there, until somebody stops that."""
+        for step in stream.steps():
+            if self.is_stopped:
+                return
+            if step is not None:
+                yield step

@@ -137,9 +137,7 @@ def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
     async def read():
         stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
         await anext(stream)
-        for _ in range(200):
-            await asyncio.sleep(0)
-        assert len(web.asked) == 7
+        await happens(lambda: len(web.asked) == 7 and not +web.open)
         assert not +web.open
         web.docs.clear()
         return 1 + len([page async for page in stream])

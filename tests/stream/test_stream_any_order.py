@@ -71,8 +71,12 @@ class Hand:
             piece = next(coming.body, None)
         except BrokenBody as error:
             piece, broken = None, str(error)
-        if piece is not None and coming.reception.take(piece):
-            return
+        if piece is not None:
+            for _ in coming.reception.take(piece):
+                coming.reception.tell()
+            coming.reception.tell()
+            if coming.reception.wants_more:
+                return
         self.under_way.remove(coming)
         coming.response.close()
         self.crawl.finished(coming.order, coming.reception.end(broken), self.now)

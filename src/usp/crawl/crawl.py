@@ -259,9 +259,13 @@ class Crawl:
 
     def overdue(self, now: float) -> str | None:
         """Say why what is being fetched should end, if it should; does not change anything."""
-        if self.ending is None and self._ends_at is not None and now >= self._ends_at:
+        if self.ending is None and self.is_late(now):
             return self.limits.reached("seconds")
         return self.ending
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the time that the crawl may take is over."""
+        return self._ends_at is not None and now >= self._ends_at
 
     def end(self, reason: str) -> None:
         """Ask for nothing more; what is being fetched is still taken."""

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from usp.urls import Login
     from usp.web_client.abstract_client import AbstractWebClient
 
+PATIENCE = 1.0
+"""Seconds to wait for what is still being received when the crawl is given up."""
+
 _SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
@@ -177,10 +180,18 @@ class Reception:
         self._writer = store.writer()
         self._arrival: Arrival | None = None
 
-    def take(self, chunk: bytes) -> bool:
-        """Take a chunk; return False if the rest need not be received."""
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest need be received."""
+        return self._ended is None and self._look.wants_more
+
+    def take(self, chunk: bytes) -> Iterator[None]:
+        """Store a chunk, then read it step by step: each may be done in another thread.
+
+        After each step :meth:`tell` says what is known by now.
+        """
         if self._ended is not None:
-            return False
+            return
         most = self._limits.document_bytes
         if most is not None and self._writer.size + len(chunk) > most:
             chunk = chunk[: most - self._writer.size]
@@ -189,21 +200,33 @@ class Reception:
             self._writer.write(chunk)
         except SpoolFull:
             self._reach("spool_bytes")
-            return False
+            return
         self._check_pace()
-        going_on = self._look.feed(chunk) and self._ended is None
+        for _ in self._look.steps(chunk):
+            yield
+            if self._is_late():
+                return
+
+    def tell(self) -> None:
+        """Tell whoever reads along that more has come."""
         if self._arrival is not None:
             self._arrival.tell()
         elif self._look.has_pages:
             self._arrival = Arrival(self._exchange, self._writer, self._look.kind)
             self._announce(self._arrival)
-        return going_on
+
+    def _is_late(self) -> bool:
+        """Return whether the document, received and read, takes too long."""
+        most = self._limits.document_seconds
+        if most is None or time.monotonic() - self._started <= most:
+            return False
+        self._reach("document_seconds")
+        return True
 
     def _check_pace(self) -> None:
         """See whether the transfer takes too long."""
+        self._is_late()
         now, limits = time.monotonic(), self._limits
-        if limits.document_seconds is not None and now - self._started > limits.document_seconds:
-            self._reach("document_seconds")
         passed = now - self._window
         if limits.lowest_rate is not None and passed >= _WINDOW:
             if self._writer.size - self._window_size < limits.lowest_rate * passed:
@@ -371,7 +394,12 @@ def _receive(
         for chunk in _pieces(body):
             if reason := given_up():
                 return reception.give_up(reason)
-            if not reception.take(chunk):
+            for _ in reception.take(chunk):
+                reception.tell()
+                if reason := given_up():
+                    return reception.give_up(reason)
+            reception.tell()
+            if not reception.wants_more:
                 break
     except BrokenBody as error:
         return reception.end(str(error))

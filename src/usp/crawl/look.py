@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from usp.crawl.pages import UniquePages, note_length, parser_for
 from usp.excerpts import excerpt
-from usp.formats.parser import ChildEntry
+from usp.formats.parser import MAX_PIECE, ChildEntry
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from usp.formats.document import DocumentParser
     from usp.formats.parser import Entry
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from usp.store import Document
 
 _SLICE = 64 * 1024  # bytes
+_FIRST_PIECE = 16 * 1024  # characters of the first slice: how long they take, tells about the rest
 _START = 2  # bytes that tell gzip
 _MAX_LASTMOD = 100  # characters: no date has more
 
@@ -85,6 +86,7 @@ class FirstLook:
         self._pages = UniquePages(limits.url_length)
         self._count = 0
         self._start = b""
+        self._read = 0  # bytes
 
     @property
     def kind(self) -> type[AbstractSitemap] | None:
@@ -97,13 +99,28 @@ class FirstLook:
         """Whether the document is known to be a page sitemap."""
         return self.kind is not None and issubclass(self.kind, AbstractPagesSitemap)
 
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest of the document is of any use."""
+        return self.parser.refusal is None
+
     def feed(self, chunk: bytes) -> bool:
         """Read on; return False if the rest is of no use."""
+        for _ in self.steps(chunk):
+            pass
+        return self.wants_more
+
+    def steps(self, chunk: bytes) -> Iterator[None]:
+        """Read on, step by step: what comes out of a chunk may be a lot of work."""
         if len(self._start) < _START:
             self._start += chunk[: _START - len(self._start)]
-        for at in range(0, len(chunk), _SLICE):  # what comes out of a slice may be a lot
-            self._sort(self.parser.feed(chunk[at : at + _SLICE]))
-        return self.parser.refusal is None
+        for at in range(0, len(chunk), _SLICE):
+            piece = _FIRST_PIECE if self._read < _SLICE else MAX_PIECE
+            data = chunk[at : at + _SLICE]
+            self._read += len(data)
+            for entries in self.parser.steps(data, piece):
+                self._sort(entries)
+                yield
 
     def _sort(self, entries: Iterable[Entry]) -> None:
         for entry in entries:

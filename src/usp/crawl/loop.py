@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from usp import shortage
@@ -21,6 +21,7 @@ from usp.crawl.fetch import (
     not_fetched,
     told,
 )
+from usp.crawl.steps import END, Stepper
 from usp.crawl.threads import TOTAL_FACTOR, Patience
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClientSuccessResponse,
@@ -30,7 +31,7 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from usp.crawl.crawl import Crawl
     from usp.crawl.events import Listener
@@ -165,7 +166,7 @@ class LoopDriver:
             await response.close()
 
     def _given_up(self) -> str | None:
-        return "the crawl was given up" if self._stopped else self._crawl.ending
+        return "the crawl was given up" if self._stopped else self._crawl.overdue(time.monotonic())
 
     def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
         """Leave news for the next step: callbacks and events run where the crawl is driven."""
@@ -173,15 +174,21 @@ class LoopDriver:
         self._news.set()
 
 
-async def _pieces(response: AbstractAsyncWebClientSuccessResponse) -> AsyncIterator[bytes]:
+async def _pieces(
+    response: AbstractAsyncWebClientSuccessResponse,
+) -> AsyncGenerator[bytes, None]:
     """Yield the pieces of a body; raises ``BadBody`` for a mistake of whoever gives them."""
+    body = response.body()
     try:
-        async for piece in response.body():
+        async for piece in body:
             yield checked(piece)
     except (BrokenBody, GeneratorExit):
         raise
     except Exception as error:
         raise BadBody(error) from error
+    finally:
+        if hasattr(body, "aclose"):  # a generator; a client of a user may have any iterator
+            await body.aclose()
 
 
 async def _receive(
@@ -190,14 +197,23 @@ async def _receive(
     given_up: Callable[[], str | None],
     client: object,
 ) -> Received | Failed:
+    stepper = Stepper()
     try:
-        async for chunk in _pieces(response):
-            if reason := given_up():
-                return reception.give_up(reason)
-            if not reception.take(chunk):
-                break
+        async with aclosing(_pieces(response)) as body:
+            async for chunk in body:
+                if reason := given_up():
+                    return await stepper.call(reception.give_up, reason)
+                steps = reception.take(chunk)
+                while await stepper.next(steps) is not END:
+                    reception.tell()
+                    if reason := given_up():
+                        return await stepper.call(reception.give_up, reason)
+                reception.tell()
+                if not reception.wants_more:
+                    break
+        return await stepper.call(reception.end)
     except BrokenBody as error:
-        return reception.end(str(error))
+        return await stepper.call(reception.end, str(error))
     except BadBody as error:
         return reception.fail(error.exception, client)
     except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
@@ -205,4 +221,3 @@ async def _receive(
     except BaseException as error:
         reception.fail(error)
         raise
-    return reception.end()

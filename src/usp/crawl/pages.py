@@ -12,7 +12,7 @@ from usp.limits import DEFAULT
 from usp.objects.page import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.formats.parser import Entry
     from usp.limits import Limits
@@ -117,13 +117,24 @@ class PageReader:
         )
         self._given = given or UniquePages(limits.url_length)
 
-    def feed(self, chunk: bytes) -> Iterator[PageBlock]:
-        """Yield the pages that are complete so far."""
-        return _blocks(self._parser.feed(chunk), self._given)
+    def feed(self, chunk: bytes) -> Iterator[PageBlock | None]:
+        """Yield the pages that are complete so far; None for a step that completes none."""
+        return _steps(self._parser.steps(chunk), self._given)
 
     def close(self, unfinished: str | None = None) -> Iterator[PageBlock]:
         """Yield the rest; ``unfinished`` is why there is no more, if there was."""
         return _blocks(self._parser.close(unfinished), self._given)
+
+
+def _steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
+    """Yield the pages of each step in blocks, or None if it has none."""
+    for entries in steps:
+        count = 0
+        for block in _blocks(entries, unique):
+            count += 1
+            yield block
+        if not count:
+            yield None
 
 
 def _blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
@@ -172,26 +183,43 @@ class StoredPages:
     def _batches(self, unique: UniquePages) -> Iterator[Iterable[SitemapPage]]:
         return map(unique.of, self._entries(self._parser(fast=True)))
 
-    def blocks(self, given: UniquePages | None = None) -> Iterator[PageBlock]:
-        """Read the same pages block by block, but for those that were given already."""
+    def blocks(self) -> Iterator[PageBlock]:
+        """Read the same pages block by block."""
+        return (block for block in self.steps() if block is not None)
+
+    def steps(self, given: UniquePages | None = None) -> Iterator[PageBlock | None]:
+        """Read the same, but for pages that were given already; None after a step without any.
+
+        For who has something else to do meanwhile, or not for ever: a damaged document takes long,
+        and has few pages.
+        """
         left = self._most
         unique = given or UniquePages(self._limits.url_length)
-        for block in _blocks(self._entries(self._parser(fast=True)), unique):
-            if left is not None:
+        for block in self._all_steps(unique):
+            if left is not None and block is not None:
                 if len(block.urls) > left:
                     yield PageList(list(islice(block.pages(), left)))
                     return
                 left -= len(block.urls)
             yield block
 
+    def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
+        parser = self._parser(fast=True)
+        for chunk in self._document.chunks():
+            yield from _steps(parser.steps(chunk), unique)
+        yield from _blocks(parser.close(self._document.exchange.broken), unique)
+
     def count(self) -> int:
         """Count the pages without keeping them."""
         return sum(len(block.urls) for block in self.blocks())
 
-    def problems(self) -> list[Problem]:
-        """Read the document, field by field, and say what was wrong with it."""
+    def problems(self, given_up: Callable[[], str | None] = lambda: None) -> list[Problem]:
+        """Read the document, field by field, and return what was wrong with it.
+
+        ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
+        """
         parser = self._parser(fast=False)
-        for entry in self._entries(parser):
+        for entry in self._entries_until(given_up, parser):
             if isinstance(entry, PageEntry):
                 page = entry.page(partial(_note, parser.problems, entry.line))
                 if page is not None and self._limits.too_long(page.url):
@@ -207,6 +235,19 @@ class StoredPages:
             fast=fast,
             limits=self._limits,
         )
+
+    def _entries_until(
+        self, given_up: Callable[[], str | None], parser: DocumentParser
+    ) -> Iterator[Entry]:
+        reason = None
+        for chunk in self._document.chunks():
+            for entries in parser.steps(chunk):
+                yield from entries
+                reason = given_up()
+                if reason:
+                    parser.problems.end(f"the rest was not read: {reason}")
+                    return
+        yield from parser.close(self._document.exchange.broken)
 
     def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
         for chunk in self._document.chunks():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
+from usp.crawl.fetch import PATIENCE
 from usp.crawl.pages import PageReader, StoredPages, UniquePages
 from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from usp.crawl.crawl import Crawl
-    from usp.crawl.fetch import Arrival
+    from usp.crawl.fetch import Arrival, Received
     from usp.crawl.places import Place
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
@@ -28,14 +30,23 @@ class PageStream:
     place at the top is in the tree at all.
     """
 
-    def __init__(self, crawl: Crawl, holds: Callable[[Place], bool]) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        holds: Callable[[Place], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._crawl = crawl
         self._holds = holds
         self._settled: deque[Place] = deque()
         crawl.settled = self._settled
         self._growing: _Growing | None = None
+        self._clock = clock
+        self._current: Place | None = None  # whose document is being read from the store
         self._count = 0
         self._full = False
+        self._late = 0.0  # seconds of reading after the time of the crawl
+        self._unread = False  # whether the time was over before everything was read
 
     @property
     def over(self) -> bool:
@@ -59,8 +70,18 @@ class PageStream:
 
     def blocks(self) -> Iterator[tuple[str, PageBlock]]:
         """Yield the same pages in blocks, each with the address of its sitemap."""
+        return (step for step in self.steps() if step is not None)
+
+    def steps(self) -> Iterator[tuple[str, PageBlock] | None]:
+        """Yield the same blocks; None after a step that gave none, for who has other things to do.
+
+        Reading ends soon after the time of the crawl is over, whatever is left.
+        """
         most = self._crawl.limits.pages
-        for sitemap_url, block in self._ready():
+        for sitemap_url, block in self._in_time():
+            if block is None:
+                yield None
+                continue
             count = len(block.urls)
             room = count if most is None else most - self._count
             if count > room:
@@ -73,7 +94,33 @@ class PageStream:
             self._count += count
             yield sitemap_url, block
 
-    def _ready(self) -> Iterator[tuple[str, PageBlock]]:
+    def _in_time(self) -> Iterator[tuple[str, PageBlock | None]]:
+        reading = self._ready()
+        while True:
+            began = self._clock()
+            step = next(reading, None)
+            if step is None:
+                return
+            now = self._clock()
+            if self._crawl.is_late(now):
+                self._late += now - began
+            yield step
+            if self._late > PATIENCE:
+                self._full = self._unread = True
+                self._crawl.end(self._crawl.limits.reached("seconds"))
+                return
+
+    def name_unread(self) -> None:
+        """Let the tree say what was not read when the time was over; called once it is complete."""
+        if not self._unread:
+            return
+        growing = [self._growing.place] if self._growing else []
+        reason = f"not all of its pages were read: {self._crawl.limits.reached('seconds')}"
+        for place in (*([self._current] if self._current else []), *growing, *self._settled):
+            if place.received is not None and _has_pages(place.received):
+                place.left_out = place.left_out or reason
+
+    def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
         while True:
             if self._growing is not None:
                 yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
@@ -81,8 +128,9 @@ class PageStream:
                     return
                 self._growing = None
             elif self._settled:
-                place = self._settled.popleft()
+                place = self._current = self._settled.popleft()
                 yield from zip(repeat(place.final_url), self._blocks_of(place), strict=False)
+                self._current = None
             elif not self._begin_growing():
                 return
 
@@ -97,17 +145,21 @@ class PageStream:
     def _wanted(self, place: Place) -> bool:
         return self._holds(self._crawl.top_of(place))
 
-    def _blocks_of(self, place: Place) -> Iterable[PageBlock]:
+    def _blocks_of(self, place: Place) -> Iterable[PageBlock | None]:
         if place.is_homepage or not self._wanted(place):  # asked for every place, in order
             return ()
         received = place.received
         if received is None or place.streamed:
             return ()
-        kind = received.look.kind
-        has_pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
-        if not has_pages and received.look.pages_at is None:
+        if not _has_pages(received):
             return ()
-        return StoredPages(received.document, place.final_url, self._crawl.limits).blocks()
+        return StoredPages(received.document, place.final_url, self._crawl.limits).steps()
+
+
+def _has_pages(received: Received) -> bool:
+    kind = received.look.kind
+    pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
+    return pages or received.look.pages_at is not None
 
 
 def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
@@ -128,7 +180,7 @@ class _Growing:
     def __init__(self, place: Place, arrival: Arrival, limits: Limits) -> None:
         self.arrival = arrival
         self.over = False
-        self._place = place
+        self.place = place
         self._limits = limits
         self.url = place.final_url
         self._given = UniquePages(limits.url_length)
@@ -137,14 +189,14 @@ class _Growing:
 
     @property
     def _settled(self) -> bool:
-        return self._place.is_there
+        return self.place.is_there
 
     @property
     def has_more(self) -> bool:
         return self._settled or self.arrival.writer.size > self._position
 
-    def read(self) -> Iterator[PageBlock]:
-        """Yield the pages of what has come since the last time."""
+    def read(self) -> Iterator[PageBlock | None]:
+        """Yield the pages of what has come since the last time; None after a step without any."""
         while True:
             settled = self._settled  # asked first: what comes after is not missed
             chunk = self.arrival.writer.read(self._position)
@@ -157,9 +209,9 @@ class _Growing:
                 self.over = True
             return
 
-    def _rest(self) -> Iterator[PageBlock]:
-        received = self._place.received
+    def _rest(self) -> Iterator[PageBlock | None]:
+        received = self.place.received
         if received is None or received.document is self.arrival.document:
-            broken = received.document.exchange.broken if received else self._place.reason
+            broken = received.document.exchange.broken if received else self.place.reason
             return self._reader.close(broken)
-        return StoredPages(received.document, self.url, self._limits).blocks(self._given)
+        return StoredPages(received.document, self.url, self._limits).steps(self._given)

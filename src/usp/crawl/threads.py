@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from usp import shortage
 from usp.crawl.clients import concurrency_of
-from usp.crawl.fetch import Arrival, fetch_document, mistake
+from usp.crawl.fetch import PATIENCE, Arrival, fetch_document, mistake
 
 if TYPE_CHECKING:
     from usp.crawl.crawl import Crawl
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 TOTAL_FACTOR = 2
 """How many times the requests to one host a crawl may have under way in all."""
-
-PATIENCE = 1.0
-"""Seconds to wait for what is still being received when the crawl is given up."""
 
 _HEAD_START = 0.003  # seconds
 
@@ -233,7 +230,7 @@ class _Workers:
         self._news.put((order, result))
 
     def _given_up(self) -> str | None:
-        return "the crawl was given up" if self._stopped else self._crawl.ending
+        return "the crawl was given up" if self._stopped else self._crawl.overdue(time.monotonic())
 
     def stop(self) -> None:
         """End the threads; those that are still receiving end by themselves soon after."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.aio import sitemap_tree_for_homepage
 from usp.crawl.events import SitemapReceived, SitemapStarted
+from usp.crawl.steps import END, Stepper
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import TYPES
@@ -68,6 +69,8 @@ class SiteCrawl:
         self._tree: AbstractSitemap | None = None
         self._reason: str | None = None
         self._counts: Counter[int] = Counter()
+        self._stepper = Stepper()
+        self._read_until: float | None = None
         self._started = datetime.now(UTC)
         self._duration = 0.0
 
@@ -106,7 +109,7 @@ class SiteCrawl:
                 async for batch in self._pages(self._tree):
                     yield "pages", batch
                 total = sum(self._counts.values())
-                rows = list(self._sitemaps(self._tree))
+                rows = await self._stepper.call(list, self._sitemaps(self._tree))
             except Exception as error:
                 code = shortage_of(error)
                 if code is not None:
@@ -120,18 +123,32 @@ class SiteCrawl:
         self._tree = None  # its documents go with it
 
     async def _pages(self, tree: AbstractSitemap) -> AsyncIterator[Any]:
+        seconds = self._options.limits.seconds
+        self._read_until = None if seconds is None else time.monotonic() + seconds
         blocks = self._counted(tree)
         if not self._options.pages:
-            for _ in blocks:
-                await asyncio.sleep(0)
+            while await self._stepper.next(blocks) is not END:
+                pass
             return
-        names = page_columns(self._options.columns)
-        for batch in batches_of(blocks, names, _SLICE):
+        batches = batches_of(blocks, page_columns(self._options.columns), _SLICE)
+        while (batch := await self._stepper.next(batches)) is not END:
             yield pages_of(self.site, batch, self._options.columns)
             await asyncio.sleep(0)
 
+    def _overdue(self) -> str | None:
+        """Return why reading should end: it may take as long again as the crawl."""
+        if self._read_until is None or time.monotonic() < self._read_until:
+            return None
+        return self._options.limits.reached("seconds")
+
     def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
-        for sitemap, block in tree.page_blocks():
+        for sitemap, block in tree.page_steps():
+            reason = self._overdue()
+            if reason is not None:
+                self._reason = f"not all pages were read: {reason}"
+                return
+            if block is None:
+                continue
             self._counts[id(sitemap)] += len(block.urls)
             yield sitemap.url, block
 
@@ -164,6 +181,8 @@ class SiteCrawl:
 
     def _problems(self, node: AbstractSitemap) -> int | None:
         if isinstance(node, AbstractIndexSitemap) or self._options.problems:
+            if isinstance(node, AbstractPagesSitemap):
+                return how_many(node.problems_until(self._overdue))
             return how_many(node.problems)
         return None
 

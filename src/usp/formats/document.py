@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp.formats.decode import Decoder
 from usp.formats.homepage import HomepageLinksParser
 from usp.formats.html import CHALLENGE, html_refusal, is_challenge
-from usp.formats.parser import pieces
+from usp.formats.parser import MAX_PIECE, pieces
 from usp.formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp.formats.root import XMLSitemapParser
 from usp.formats.text import PlainTextSitemapParser, has_url
@@ -22,7 +23,7 @@ from usp.objects.problem import Problems
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from usp.formats.parser import AbstractSitemapParser, Entry
     from usp.limits import Limits
@@ -130,16 +131,23 @@ class DocumentParser:
 
     def feed(self, data: bytes) -> Iterable[Entry]:
         """Give the entries that are complete so far."""
-        if self.refusal:
-            return ()
-        return self._read_pieces(self._decoder.texts(data))
+        return list(chain.from_iterable(self.steps(data)))
+
+    def steps(self, data: bytes, piece: int = MAX_PIECE) -> Iterator[Iterable[Entry]]:
+        """Yield the same entries, those of each piece of the text when it has been read.
+
+        A few bytes may be a lot of text, and a lot of work: whoever has something else to do, or not
+        for ever, looks up in between. ``piece`` is how many characters are read at a time.
+        """
+        if not self.refusal:
+            yield from self._read_pieces(self._decoder.texts(data), piece)
 
     def close(self, unfinished: str | None = None) -> Iterable[Entry]:
         """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        entries = self._read_pieces([self._decoder.close()])
+        entries = list(chain.from_iterable(self._read_pieces([self._decoder.close()])))
         entries.extend(self._read("", final=True))
         if self._glances:
             self._check_end()
@@ -155,15 +163,15 @@ class DocumentParser:
             and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
         )
 
-    def _read_pieces(self, texts: Iterable[str]) -> list[Entry]:
+    def _read_pieces(
+        self, texts: Iterable[str], most: int = MAX_PIECE
+    ) -> Iterator[Iterable[Entry]]:
         """Read texts piece by piece, however long they are, until the document is refused."""
-        entries: list[Entry] = []
         for text in texts:
-            for piece in pieces(text):
-                entries.extend(self._read(piece, final=False))
+            for piece in pieces(text, most):
+                yield self._read(piece, final=False)
                 if self.refusal:
-                    return entries
-        return entries
+                    return
 
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.refusal:

@@ -68,10 +68,10 @@ MAX_PIECE = 256 * 1024
 """Parsers read so many characters at a time, however many are handed in."""
 
 
-def pieces(text: str) -> Iterator[str]:
+def pieces(text: str, most: int = MAX_PIECE) -> Iterator[str]:
     """Yield a text in pieces that a parser reads at a time."""
-    for at in range(0, len(text), MAX_PIECE):
-        yield text[at : at + MAX_PIECE]
+    for at in range(0, len(text), most):
+        yield text[at : at + most]
 
 
 class AbstractSitemapParser(abc.ABC):

@@ -31,7 +31,7 @@ from usp.objects.pickles import flattened, old_fields, restored
 from usp.objects.problem import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from usp.objects.page import PageBlock
@@ -182,6 +182,13 @@ class AbstractSitemap(abc.ABC):
         For those who build columns: a block can give its URLs, dates and so on without making a page.
         """
         return chain.from_iterable(sitemap.page_blocks() for sitemap in self._page_sitemaps())
+
+    def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
+        """Yield what :meth:`page_blocks` yields, and None as a block after a step that gave none.
+
+        For those who have something else to do while a large or damaged document is read.
+        """
+        return chain.from_iterable(sitemap.page_steps() for sitemap in self._page_sitemaps())
 
     def page_count(self) -> int:
         """Count what :meth:`all_pages` would give, without keeping any of it."""
@@ -448,8 +455,16 @@ class AbstractPagesSitemap(AbstractSitemap):
     @property
     def problems(self) -> list[Problem]:
         """What was wrong with the document; asking reads it once."""
+        return self.problems_until(lambda: None)
+
+    def problems_until(self, given_up: Callable[[], str | None]) -> list[Problem]:
+        """Return the same, as far as the document was read before there was a reason to give up."""
         own = super().problems
-        return own if isinstance(self._pages, list) else own + self._pages.problems()
+        if isinstance(self._pages, list):
+            return own
+        if hasattr(self._pages, "steps"):
+            return own + self._pages.problems(given_up)  # type: ignore[call-arg]
+        return own + self._pages.problems()
 
     @property
     def sub_sitemaps(self) -> list[AbstractSitemap]:
@@ -471,6 +486,11 @@ class AbstractPagesSitemap(AbstractSitemap):
         if blocks is None:
             return zip(repeat(self), _lists(self._pages))
         return zip(repeat(self), blocks())
+
+    def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
+        """Yield the pages of the sitemap in blocks, and None after a step that gave none."""
+        steps = getattr(self._pages, "steps", None)
+        return self.page_blocks() if steps is None else zip(repeat(self), steps())
 
     def page_count(self) -> int:
         """Count the pages without keeping them."""
