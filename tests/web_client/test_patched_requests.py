@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ import requests
 import requests_cache
 import responses
 import vcr
-from lookalikes import PAGES, H, respond
+from lookalikes import PAGES, H, body_of, respond
 
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
@@ -169,3 +171,34 @@ def test_a_cassette_is_recorded_and_played(site, tmp_path, kind):
         with vcr.use_cassette(tmp_path / "cassette.yaml"), requests.Session() as session:
             client = RequestsWebClient(session=session) if kind == "session" else None
             assert read(site, client) == requested
+
+
+def filled_in(url, raw=None):
+    """Return a response as tests make one: never sent, its body written into it."""
+    body = body_of(url)
+    response = requests.Response()
+    response.url, response.raw = url, raw
+    response.status_code = 404 if body is None else 200
+    response._content = body  # None, if there is none
+    return response
+
+
+@pytest.mark.parametrize("raw", [None, io.BytesIO()])
+@pytest.mark.parametrize("level", [logging.WARNING, logging.DEBUG])
+def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
+    caplog.set_level(level)
+    with mock.patch("requests.Session.get", side_effect=lambda url, **_: filled_in(url, raw)):
+        assert paths(tree_of(), H) == PAGES
+        response = RequestsWebClient().get(f"{H}/a.xml")
+        assert response.raw_data() == response.raw_data() == body_of(f"{H}/a.xml")
+    session = mock.Mock(spec=["get"], get=mock.Mock(side_effect=filled_in))
+    session.get.side_effect = lambda url, **_: filled_in(url, raw)
+    assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
+    assert "closed" not in caplog.text
+
+
+def test_a_response_that_was_made_and_left_empty():
+    response = requests.Response()
+    response.status_code = 200
+    with mock.patch("requests.Session.get", return_value=response):
+        assert RequestsWebClient().get(f"{H}/a.xml").raw_data() == b""

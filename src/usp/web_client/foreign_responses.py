@@ -14,7 +14,19 @@ if TYPE_CHECKING:
 def as_response(answer: Any, url: str = "") -> requests.Response:
     """Return an answer with everything that our client asks of one; ``url`` is what was asked for."""
     known = issubclass(type(answer), requests.Response | ForeignResponse)  # a mock only says so
-    return cast("requests.Response", answer if known else ForeignResponse(answer, url))
+    whole = known and not _was_filled_in(answer)
+    return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
+
+
+def _was_filled_in(answer: Any) -> bool:
+    """Return whether somebody wrote the body into a response of ``requests`` that never was sent.
+
+    Tests do so. Such a response has no connection that could be read or closed.
+    """
+    if isinstance(answer, ForeignResponse):
+        return False
+    has_body = getattr(answer, "_content", False) is not False
+    return answer.raw is None or (has_body and not getattr(answer, "_content_consumed", False))
 
 
 class ForeignResponse:
@@ -42,6 +54,8 @@ class ForeignResponse:
         body = getattr(self._answer, "content", None)
         if isinstance(body, bytes | bytearray | str):
             yield body.encode() if isinstance(body, str) else bytes(body)
+        elif issubclass(type(self._answer), requests.Response):
+            return  # it was filled in, with nothing
         elif hasattr(self._answer, "iter_content"):
             yield from self._answer.iter_content(chunk_size)
         elif hasattr(self._answer, "raw"):
@@ -54,7 +68,10 @@ class ForeignResponse:
     def close(self) -> None:
         """Close the answer, if that can be done."""
         close = getattr(self._answer, "close", None)
-        if callable(close):
+        # One of ``requests`` closes what it was read from, which one that was filled in may not have.
+        is_real = issubclass(type(self._answer), requests.Response)
+        unsent = is_real and self._answer.raw is None
+        if callable(close) and not unsent:
             close()
 
 
