@@ -255,3 +255,13 @@ def test_a_page_of_a_feed_is_made_of_its_fields(parser):
     page.title, page.publication_date = "T", "Mon, 06 May 2024 07:08:09 GMT"
     story = page.page().news_story
     assert (story.title, str(story.publish_date)) == ("T", "2024-05-06 07:08:09+00:00")
+
+
+@pytest.mark.parametrize("written", ["/a.xml", "/a.xml#again"])
+def test_a_child_that_stands_above_the_document_is_not_asked_for(written):
+    client = Client()
+    options = {"web_client": client, "parent_urls": {f"{H}/a.xml"}}
+    content = text(index(written, "/b.xml"))
+    node = parse(XMLSitemapParser, f"{H}/s.xml", content, **options)
+    assert client.asked == [f"{H}/b.xml"]
+    assert "Recursion detected" in node.sub_sitemaps[0].reason

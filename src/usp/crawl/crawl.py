@@ -109,6 +109,7 @@ class Crawl:
         self._start = start
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._roots: list[Place] = []
+        self._above_roots: frozenset[str] = frozenset()  # what the caller says stands there
         self._waiting: list[Place] = []  # known paths that may turn out to be excluded
         self._places = 0  # in the tree
         self._declared = 0  # documents but for known paths
@@ -148,6 +149,7 @@ class Crawl:
         """
         place = Place(url, level, None, (len(self._roots),), declared_by=parents, probe=probe)
         self._roots.append(place)
+        self._above_roots |= without_fragments(parents)
         if probe and self._choice:
             self._waiting.append(place)
             return place
@@ -412,7 +414,7 @@ class Crawl:
         for at, child in enumerate(result.look.children):
             if not _below(self._declared, self.limits.sitemaps):
                 return
-            if refuse_address(child.loc):
+            if refuse_address(child.loc) or recurs(child.loc, self._above_roots):
                 continue
             position = (*doc.position, at)
             self._document(child.loc, Role.SITEMAP, position, doc.level + 1, parent_url=parent_url)
