@@ -239,9 +239,11 @@ class DocumentParser:
         return True
 
     def _tell_markup(self, start: str, *, final: bool) -> bool:
-        if _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
-            if len(start) < len(_HTML_DOCTYPE) and not final:
-                return False
+        short = len(start) < len(_HTML_DOCTYPE)
+        as_html = _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower())
+        if as_html and short and not final:
+            return False
+        if as_html and not short:
             self.refusal = html_refusal(start)
         else:
             self._xml = self._xml_parser()
@@ -262,7 +264,7 @@ class DocumentParser:
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
             self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
         elif not start:
-            self.refusal = "it is empty"
+            self.refusal = self._why_empty()
         elif _PAGE.search(start):
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
@@ -271,6 +273,11 @@ class DocumentParser:
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:
             self.refusal = "it is neither XML nor a list of URLs"
+
+    def _why_empty(self) -> str:
+        """Return why there is nothing to read: what was sent may be more than what came out of it."""
+        problems = self.problems.listed()
+        return f"nothing in it can be read: {problems[0].message}" if problems else "it is empty"
 
     def _tell_robots(self, start: str) -> bool:
         """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""
