@@ -156,7 +156,7 @@ class SitemapFetcher:
         parents = frozenset(parent_urls or ())
         limits = limits or DEFAULT
         self._start = url
-        self._url = without_login(url)
+        self._url = without_login(str(url))  # None is refused as any other that is not HTTP
         refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
         if refusal:
             raise SitemapException(refusal)

@@ -97,8 +97,10 @@ def strip_url_to_homepage(url: str) -> str:
 
     Raises ``StripURLToHomepageException`` for anything that is not an HTTP(S) URL.
     """
+    if not url:
+        raise StripURLToHomepageException("URL is empty.")
     if not isinstance(url, str):
-        raise StripURLToHomepageException(f"Unable to parse URL {url}: it is not a text")
+        raise StripURLToHomepageException(f"Unable to parse URL {url}: it is not a string")
     try:
         parts = urlsplit(url.strip())
         host = parts.hostname

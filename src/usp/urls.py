@@ -139,6 +139,8 @@ def read_host(text: str) -> str:
 
 def read_url(text: str) -> HttpUrl:
     """Parse an HTTP URL; raises :class:`BadUrl` if there is any doubt about its host."""
+    if not isinstance(text, str):  # a program's own mistake, which is told as any other
+        raise BadUrl(_NOT_HTTP, str(text))
     match = _URL.fullmatch(text.strip(_BLANKS))
     if match is None:
         raise BadUrl(_NOT_HTTP, text)

@@ -192,3 +192,9 @@ def test_the_content_of_an_answer_that_is_damaged_or_too_long_is_what_came(caplo
     answer = Answer(gzip.compress(b"x" * 100))
     assert ungzipped_response_content(answer.url(), answer, max_uncompressed_bytes=10) == "x" * 10
     assert "the limit unpacked_bytes=10 is reached" in caplog.text
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_no_url_is_said_to_be_empty(nothing):
+    with pytest.raises(StripURLToHomepageException, match="URL is empty"):
+        strip_url_to_homepage(nothing)

@@ -172,6 +172,7 @@ def test_what_redirects_to_no_sitemap_is_invalid_under_the_address_after_redirec
     ("url", "level", "parents"),
     [
         ("ftp://example.org/s.xml", 0, None),
+        (None, 0, None),
         ("http://example.org/s.xml", 12, None),
         ("http://example.org/s.xml", 1, {"http://example.org/s.xml"}),
     ],

@@ -204,3 +204,8 @@ def test_an_answer_that_is_not_http_is_an_error(client):
         thread.start()
         error(client, f"http://127.0.0.1:{port}/")
         thread.join(5)
+
+
+@pytest.mark.parametrize("url", [None, 5, b"http://h/", "", "h"])
+def test_what_is_not_a_url_is_an_error_that_will_not_pass(client, url):
+    assert not error(client, url).retryable()
