@@ -137,11 +137,13 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
     groups: dict[str, list[str]] = {}
     for failure in failures:
         groups.setdefault(in_cli_words(failure.brief), []).append(failure.url)
+    # Where there is no room for all, each reason is told before a second address with the same one.
+    alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
     lines: list[tuple[str, int]] = []
     for reason, urls in groups.items():
         if alone and len(groups) == 1 and _names_host(reason, urls[0]):
             lines.append((reason, len(urls)))
-        elif len(urls) > _MOST_ALIKE:
+        elif len(urls) > alike:
             several = f"{counted(len(urls), 'sitemap')}: {reason}, for example {urls[0]}"
             lines.append((several, len(urls)))
         else:

@@ -26,6 +26,8 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.report.dates import Dates
+from usp.report.state import NOT_FOLLOWED, state_of
+from usp.report.text import without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -98,9 +100,9 @@ class _View:
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
         """Draw what is told of a sitemap; yield the branches that are still to be drawn."""
         if isinstance(sitemap, InvalidSitemap):
-            word, style = ("failed", "red") if sitemap.failure else ("not followed", "dim")
-            why = sitemap.failure.brief if sitemap.failure else sitemap.reason
-            view.add(Text(f"{word}: {self._short(why)}", style=style))
+            word, why = state_of(sitemap)
+            style = "dim" if word == NOT_FOLLOWED else "red"
+            view.add(Text(f"{word}: {self._short(why or '')}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
             for problem in _problems(sitemap.problems):
                 view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
@@ -163,7 +165,7 @@ class _View:
 
     def _short(self, text: str) -> str:
         """Leave scheme and host of the website out of a message."""
-        return printable(in_cli_words(text.replace(self._homepage, "/")))
+        return printable(without_origin(in_cli_words(text), self._homepage))
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -52,6 +53,16 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
+def without_origin(text: str, start: str) -> str:
+    """Return a text in which the URLs of a website begin with their paths.
+
+    ``start`` is the website's homepage. Its own address stays as it is: a lone slash says nothing.
+    """
+    if "://" not in start or not start.endswith("/"):
+        return text
+    return re.sub(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)", "/", text)
+
+
 class Addresses:
     """Shows URLs, and texts that name them, without the scheme and host that most of them share."""
 
@@ -66,4 +77,4 @@ class Addresses:
 
     def text(self, text: str, most: int = MAX_TEXT) -> str:
         """Return a text in which the URLs begin with their paths."""
-        return shown_text(text.replace(self._start, "/") if self._start else text, most)
+        return shown_text(without_origin(text, self._start), most)
