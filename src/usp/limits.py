@@ -84,4 +84,12 @@ class Limits:
         return f"the limit {name}={number} is reached ({raise_limit(name)})"
 
 
+class LimitReached(Exception):  # noqa: N818 - says what happened
+    """A limit ended a document before its end; what came until then counts."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 DEFAULT = Limits()

@@ -7,12 +7,14 @@ import sys
 from collections import defaultdict
 from functools import partial
 from itertools import chain, takewhile
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from usp.cli.endless import piped
 from usp.crawl.run import parse_document
 from usp.formats.decode import Decoder
 from usp.formats.document import Role
+from usp.limits import LimitReached
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractSitemap,
@@ -23,7 +25,7 @@ from usp.store import Store
 from usp.tree import sitemap_from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from usp.limits import Limits
@@ -38,7 +40,7 @@ _ROBOTS = re.compile(
 
 def tree_of_stdin(limits: Limits) -> AbstractSitemap:
     """Read one sitemap or robots.txt from the standard input."""
-    return _document(sys.stdin.buffer, "-", limits)
+    return _document(piped(sys.stdin.buffer, limits), "-", limits)
 
 
 def tree_of(path: Path, limits: Limits) -> AbstractSitemap:
@@ -50,16 +52,32 @@ def tree_of(path: Path, limits: Limits) -> AbstractSitemap:
         return _Folder(path, limits).tree()
     name = path.resolve() if path.is_file() else path.absolute()  # a pipe has no other name
     with path.open("rb") as file:
-        return _document(file, name.as_uri(), limits, is_robots=path.name == "robots.txt")
+        chunks = iter(partial(file.read, _CHUNK), b"") if path.is_file() else piped(file, limits)
+        return _document(chunks, name.as_uri(), limits, is_robots=path.name == "robots.txt")
 
 
 def _document(
-    file: IO[bytes], name: str, limits: Limits, *, is_robots: bool = False
+    chunks: Iterator[bytes], name: str, limits: Limits, *, is_robots: bool = False
 ) -> AbstractSitemap:
-    head = file.read(_HEAD)
-    role = Role.ROBOTS if is_robots or _looks_like_robots(head, limits) else Role.SITEMAP
-    rest = iter(partial(file.read, _CHUNK), b"")
-    return parse_document(chain((head,), rest), None, role=role, name=name, limits=limits)
+    chunks, begun = _begun(chunks)
+    role = Role.ROBOTS if is_robots or _looks_like_robots(begun, limits) else Role.SITEMAP
+    return parse_document(chunks, None, role=role, name=name, limits=limits)
+
+
+def _begun(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bytes]:
+    """Return chunks that are still whole, and the first bytes of them."""
+    taken: list[bytes] = []
+    try:
+        while sum(map(len, taken)) < _HEAD and (chunk := next(chunks, b"")):
+            taken.append(chunk)
+    except LimitReached as limit:
+        chunks = _raising(limit)
+    return chain(taken, chunks), b"".join(taken)[:_HEAD]
+
+
+def _raising(limit: LimitReached) -> Iterator[bytes]:
+    yield from ()
+    raise limit
 
 
 def _looks_like_robots(head: bytes, limits: Limits) -> bool:

@@ -14,7 +14,7 @@ from usp.crawl.pages import parser_for
 from usp.crawl.threads import ThreadDriver
 from usp.formats.document import Role
 from usp.formats.values import date
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, LimitReached
 from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.store import Exchange, Store
@@ -86,7 +86,8 @@ def parse_document(
 ) -> AbstractSitemap:
     """Parse a document that is at hand; ``url`` is where it came from, if that is known.
 
-    Otherwise ``name`` is the address of its node.
+    Otherwise ``name`` is the address of its node. Chunks that end with ``LimitReached`` are what
+    there is of the document.
     """
     writer = (store or Store()).writer()
     first = FirstLook(
@@ -101,11 +102,15 @@ def parse_document(
         ),
         limits,
     )
-    for chunk in chunks:
-        writer.write(chunk)
-        if not first.feed(chunk):
-            break
-    look = first.close()
+    ended = None
+    try:
+        for chunk in chunks:
+            writer.write(chunk)
+            if not first.feed(chunk):
+                break
+    except LimitReached as limit:
+        ended = limits.reached(limit.name)
+    look = first.close(ended=ended)
     node_url = url or name
     exchange = Exchange(
         node_url, node_url, status=None, received=writer.size, content_type=content_type
@@ -115,7 +120,7 @@ def parse_document(
         look = read_whole(document, url, limits)
     journal.received(exchange, look)
     if look.kind is None:
-        reason = f"No parsers support sitemap from {node_url}: {look.refusal}"
+        reason = f"No parsers support sitemap from {node_url}: {ended or look.refusal}"
         return InvalidSitemap(node_url, reason, problems=look.problems)
     children: list[AbstractSitemap] = [
         InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
