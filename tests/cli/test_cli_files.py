@@ -35,6 +35,34 @@ def test_options_in_a_folder_above_count_if_they_are_the_users_own(below, monkey
     assert config.find(below.parent) is not None  # the user's own choice of a folder
 
 
+def test_a_link_of_another_user_in_a_folder_above_does_not_count(below, tmp_path, monkeypatch):
+    own = tmp_path / "own.toml"
+    own.write_text('user-agent = "x"\n')
+    link = below.parent / "usp.toml"
+    link.symlink_to(own)
+    assert config.find(below) is not None
+
+    def lstat(path):
+        found = list(os.lstat(path))
+        if path == link:
+            found[stat.ST_UID] = 4711
+        return os.stat_result(found)
+
+    monkeypatch.setattr(type(link), "lstat", lstat)
+    assert config.find(below) is None
+
+
+@pytest.mark.parametrize("table", ["", "[tree]\n"])
+@pytest.mark.parametrize("proxy", ["http://me:hidden-1@proxy:1", "me:hidden-1@proxy:1"])
+def test_the_password_of_a_proxy_from_above_is_not_told(below, capsys, table, proxy):
+    (below / "a.xml").write_text(urlset("http://h/p"))
+    (below.parent / "usp.toml").write_text(f'{table}proxy = "{proxy}"\n')
+    _, said = run(capsys, "ls", "a.xml")
+    assert "sets proxy" in said.err
+    assert "proxy:1" in said.err
+    assert "hidden-1" not in said.out + said.err
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from usp.web_client.redaction import redacted, secrets_of_proxies
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -37,7 +39,10 @@ def find(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _is_ours(path: Path) -> bool:
-    return not hasattr(os, "geteuid") or path.stat().st_uid == os.geteuid()
+    if not hasattr(os, "geteuid"):
+        return True
+    # Neither a link of another user to a file of ours counts, nor one of ours to theirs.
+    return {path.stat().st_uid, path.lstat().st_uid} == {os.geteuid()}
 
 
 def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[str]:
@@ -46,7 +51,7 @@ def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[
         return []
     tables = [options, *(value for value in options.values() if isinstance(value, dict))]
     return [
-        f"{path} sets {name} = {table[key]!r}"
+        redacted(f"{path} sets {name} = {table[key]!r}", secrets_of_proxies(table[key]))
         for table in tables
         for key in table
         if (name := key.replace("_", "-")) in _TOLD
