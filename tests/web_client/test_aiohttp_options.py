@@ -118,8 +118,9 @@ def test_a_redirect_to_another_host_does_not_carry_secrets_there(site, name):
     assert name not in sent(site, "alt:/there")
 
 
-def test_auth_goes_to_the_first_host_only(site):
-    ask(site.url("/"), site.url("alt:/there"), auth=basic_auth())
+@pytest.mark.parametrize("auth", [basic_auth(), ("me", "secret")])
+def test_auth_goes_to_the_first_host_only(site, auth):
+    ask(site.url("/"), site.url("alt:/there"), auth=auth)
     assert sent(site)["Authorization"] == "Basic bWU6c2VjcmV0"
     assert "Authorization" not in sent(site, "alt:/there")
 

@@ -12,7 +12,7 @@ import yarl
 
 from usp.limits import Limits
 from usp.shortage import shortage_of
-from usp.urls import BadUrl, HttpUrl, read_url, without_login
+from usp.urls import BadUrl, HttpUrl, Login, read_url, without_login
 from usp.web_client import aiohttp_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -124,6 +124,13 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         self._response.close()
 
 
+def _authorization(auth: aiohttp.BasicAuth | tuple[str, str]) -> str:
+    if isinstance(auth, aiohttp.BasicAuth):
+        return auth.encode()
+    user, password = auth
+    return Login(user.encode(), password.encode()).header()
+
+
 class AiohttpWebClient(AbstractAsyncWebClient):
     """Fetches with ``aiohttp``.
 
@@ -140,7 +147,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         verify: bool | str | ssl.SSLContext = True,
         user_agent: str | None = None,
         headers: Mapping[str, str] | None = None,
-        auth: aiohttp.BasicAuth | None = None,
+        auth: aiohttp.BasicAuth | tuple[str, str] | None = None,
         proxy: str | None = None,
         timeout: tuple[float, float] = DEFAULT_TIMEOUT,
         session: aiohttp.ClientSession | None = None,
@@ -216,7 +223,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         named = not self._own_session and "User-Agent" in getattr(session, "headers", ())
         headers = self._identity.headers(target, names_itself=named)
         if self._auth is not None and self._identity.is_home(target):
-            headers["Authorization"] = self._auth.encode()
+            headers["Authorization"] = _authorization(self._auth)
         elif target.login is not None and getattr(session, "auth", None) is None:
             headers["Authorization"] = target.login.header()
         cookie = cookies.header(target)
