@@ -39,13 +39,17 @@ class LocalShortageError(OSError):
         " or fetch less at a time",
         errno.ENOMEM: "out of memory: fetch less at a time, or lower the limits",
         errno.ENOBUFS: "out of memory for network buffers: fetch less at a time",
-        errno.ENOSPC: "no space left for temporary files: free some, or set TMPDIR to another disk",
-        errno.EDQUOT: "disk quota reached by temporary files: free some,"
-        " or set TMPDIR to another disk",
+        errno.ENOSPC: "no space left on the disk: free some (temporary files go where TMPDIR says)",
+        errno.EDQUOT: "the disk quota is used up: free some of it"
+        " (temporary files go where TMPDIR says)",
     }
 
     def __init__(self, code: int) -> None:
         super().__init__(code, self.ADVICE[code])
+
+    def __str__(self) -> str:
+        """Return what to do, without the number of the error."""
+        return self.ADVICE[self.args[0]]
 
     def __reduce__(self) -> tuple[type[LocalShortageError], tuple[int]]:
         return type(self), (self.args[0],)
