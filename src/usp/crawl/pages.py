@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
+from usp.crawl.seen import SeenUrls
 from usp.formats.document import DocumentParser, Role
 from usp.formats.parser import ChildEntry, PageBatch, PageEntry
 from usp.limits import DEFAULT
@@ -53,50 +54,30 @@ class UniquePages:
     """
 
     def __init__(self, longest: int | None = None) -> None:
-        self._seen: set[str] = set()
+        self._seen = SeenUrls()
         self._longest = longest
 
     def of(self, entry: Entry) -> Iterable[SitemapPage]:
-        """Give the pages of an entry that no entry before it had."""
+        """Return the pages of an entry that no entry before it had."""
         if isinstance(entry, ChildEntry):
             return ()
         if isinstance(entry, PageEntry):
             page = entry.page()
-            return (page,) if page is not None and self._is_new(page.url) else ()
-        if self._add(entry.urls):
-            return entry.pages()
-        return [page for page in entry.pages() if self._is_new(page.url)]
+            return (page,) if page is not None and self._new([page.url]) is None else ()
+        new = self._new(entry.urls)
+        return entry.pages() if new is None else compress(entry.pages(), new)
 
-    def block(self, entry: Entry) -> PageBlock:
-        """Give the same pages as a block."""
-        if isinstance(entry, PageBatch) and self._add(entry.urls):
-            return entry
-        return PageList(list(self.of(entry)))
+    def block(self, entry: PageBatch) -> PageBlock:
+        """Return the same pages of a batch as a block."""
+        new = self._new(entry.urls)
+        return entry if new is None else PageList(list(compress(entry.pages(), new)))
 
-    def _is_too_long(self, url: str) -> bool:
-        return self._longest is not None and len(url) > self._longest
-
-    def _is_new(self, url: str) -> bool:
-        """Remember one URL; return False if it is known, or too long."""
-        if url in self._seen or self._is_too_long(url):
-            return False
-        self._seen.add(url)
-        return True
-
-    def _add(self, urls: list[str]) -> bool:
-        """Remember URLs, all at once; False, and nothing done, if one is known or too long."""
-        seen = self._seen
+    def _new(self, urls: list[str]) -> list[bool] | None:
+        """Remember URLs; return which of them are wanted, or None if all are."""
         longest = self._longest
-        if longest is not None and max(map(len, urls), default=0) > longest:
-            return False
-        if not seen.isdisjoint(urls):
-            return False
-        before = len(seen)
-        seen.update(urls)
-        if len(seen) == before + len(urls):
-            return True
-        seen.difference_update(urls)
-        return False
+        if longest is None or max(map(len, urls), default=0) <= longest:
+            return self._seen.add_all(urls)
+        return [len(url) <= longest and self._seen.add(url) for url in urls]
 
 
 class PageReader:
