@@ -39,7 +39,9 @@ _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 
 _NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
 _NO_YEAR_DAY = datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
-_HAS_YEAR = re.compile(r"(?<!\d)(?:\d{4}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)")
+_HAS_YEAR = re.compile(
+    r"(?<!\d)(?:\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)"
+)
 _OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
 _FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
 _FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
@@ -57,6 +59,15 @@ _MARKUP = re.compile(r"<!\[CDATA\[|\]\]>|</?[A-Za-z][^<>]*+>?|[<>]")
 _MONOTONIC = re.compile(r" m=[+-][\d.]++$")  # Go's String() of a time
 _SPACED = re.compile(r"(?<=\d)\. (?=\d)")  # 2025. 01. 19.
 _LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?) (\d\d:?\d\d)")
+_REMARK = re.compile(r"(?<=\d)\s?\((?:GMT|UTC)?[+-][\d:]{1,8}\)$")  # an offset once more
+_TWICE = re.compile(  # a time or an offset that was added to a text that had one
+    r"""(\d{4}-\d\d-\d\d[Tt\s]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?+)?+)
+    ([Zz]|[+-]\d\d:?\d\d)?+
+    (?:[Tt]\d\d:\d\d(?::\d\d(?:\.\d{1,12})?+)?+)?+
+    ([Zz]|[+-]\d\d:?\d\d)?+""",
+    re.VERBOSE,
+)
+_SHORT_OFFSET = re.compile(r"(?<=:\d\d)([+-]\d\d:\d)$")  # its last digit is cut off
 _AROUND = " \t\r\n\u00a0\"'`\u201c\u201d,;|"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,12})?)?(?:\s?[AaPp]\.?[Mm](?![A-Za-z]))?"
 _INSIDE = re.compile(
@@ -99,7 +110,10 @@ def _plain_offset(match: re.Match[str]) -> str:
 def _cleaned(text: str) -> str:
     """Return a text without what commonly stands around a date, or within."""
     text = _MONOTONIC.sub("", _MARKUP.sub(" ", text)).strip(_AROUND)
-    return _LOST_PLUS.sub(r"\1+\2", _SPACED.sub(".", text))
+    text = _LOST_PLUS.sub(r"\1+\2", _SPACED.sub(".", text))
+    text = _SHORT_OFFSET.sub(r"\g<1>0", _REMARK.sub("", text))
+    twice = _TWICE.fullmatch(text)
+    return text if twice is None else f"{twice[1]}{twice[2] or twice[3] or ''}"
 
 
 def _read_inside(text: str) -> datetime | None:

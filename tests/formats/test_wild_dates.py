@@ -23,6 +23,18 @@ READ = {
     "2020-06-10T02:22:31+00:00Z": f"{JUNE}+00:00",
     "2020-06-10T02:22:31 02:00": f"{JUNE}+02:00",
     "Wed, 10 Jun 2020 02:22:31 +0000 GMT": f"{JUNE}+00:00",
+    # an offset in brackets once more, as V8 writes it where it knows no name for the zone
+    "Wed Jun 10 2020 02:22:31 GMT+0530 (GMT+05:30)": f"{JUNE}+05:30",
+    "Wed Jun 10 2020 02:22:31 GMT-0300 (-03)": f"{JUNE}-03:00",
+    "Wed Jun 10 2020 02:22:31 GMT+0545 (UTC+5:45)": f"{JUNE}+05:45",
+    # an offset, or a time, put behind a date that had one
+    "2020-06-10T02:22:31+00:00+00:00": f"{JUNE}+00:00",
+    "2020-06-10T02:22:31+02:00T00:00:00": f"{JUNE}+02:00",
+    "2020-06-10T02:22:31ZT00:00:00+00:00": f"{JUNE}+00:00",
+    "2020-06-10 02:22:31T00:00:00+02:00": f"{JUNE}+02:00",
+    # cut off at a number of characters
+    "2020-06-10T02:22:31+05:3": f"{JUNE}+05:30",
+    "6/10/20": "2020-06-10T00:00:00",
     # markup, quotes and words around the only date
     "2025-01-19<": "2025-01-19T00:00:00",
     "2025-01-19T08:00:00Z</lastmod": "2025-01-19T08:00:00+00:00",
