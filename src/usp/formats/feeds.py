@@ -9,6 +9,7 @@ from usp.formats.parser import PageEntry, absolute_url
 from usp.formats.xml.entries import Extension, Field, RawEntry
 from usp.formats.xml.namespaces import Space
 from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.formats.xml.references import attributes as read_attributes
 from usp.helpers import is_http_url
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
@@ -46,7 +47,10 @@ class _Links:
 
 
 class _FeedEntry(RawEntry, PageEntry):
-    """What the entries of both kinds of feeds share: of two fields with one name the first counts."""
+    """What the entries of both kinds of feeds share.
+
+    Of two fields with one name the first counts, of two dates the first that can be read.
+    """
 
     titles: tuple[str, ...]
     dates: tuple[str, ...]
@@ -55,6 +59,7 @@ class _FeedEntry(RawEntry, PageEntry):
         super().__init__(line, base)
         self._fields: dict[str, str] = {}
         self._links = _Links()
+        self._unreadable: str | None = None  # a date in whose place another one stands
         self._url: str | None = None
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
@@ -64,8 +69,12 @@ class _FeedEntry(RawEntry, PageEntry):
 
     def _keep(self, field: Field) -> None:
         text = values.text(field.text)
-        if text is not None:
-            self._fields.setdefault(field.name, text)
+        if text is None:
+            return
+        known = self._fields.setdefault(field.name, text)
+        if known != text and field.name in self.dates and values.date(known) is None:
+            self._unreadable = known
+            self._fields[field.name] = text
 
     def links(self) -> list[str]:
         """Return what may be the address of the page, as written, the most likely one first."""
@@ -73,7 +82,7 @@ class _FeedEntry(RawEntry, PageEntry):
 
     def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
         """Return the entry itself, if it has an address."""
-        links = self.links()
+        links = self.links() or self._stray_links(parser)
         for more, link in zip(range(len(links) - 1, -1, -1), links, strict=True):
             self._url = absolute_url(link, self.base)
             if self._url is not None:
@@ -82,6 +91,14 @@ class _FeedEntry(RawEntry, PageEntry):
         if not links:
             parser.problems.add("an entry has no link", self.line, lost=1)
         return []
+
+    def _stray_links(self, parser: AbstractXMLSitemapParser) -> list[str]:
+        """Return the address that stands in the entry itself, as after ``<link/>``, or in its tag."""
+        about = read_attributes(self.written, _ignore).get("rdf:about") if self.written else None
+        if about:
+            return [about]
+        stray = self.stray_address(parser, "an address stands outside of <link>")
+        return [stray] if stray else []
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
         """Return the page; its title and date are its news story, if it has a title."""
@@ -95,6 +112,8 @@ class _FeedEntry(RawEntry, PageEntry):
 
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
+        if self._unreadable and note:
+            note("the date of an entry cannot be read", self._unreadable)
         for name in self.dates:
             written = self._fields.get(name)
             date = values.date(written)
@@ -108,7 +127,10 @@ class _FeedEntry(RawEntry, PageEntry):
 class _Item(_FeedEntry):
     """An ``<item>`` of RSS."""
 
-    own_fields = frozenset({"title", "description", "link", "guid", "pubDate", "pubdate"})
+    own_fields = frozenset(
+        {"title", "description", "link", "guid", "pubDate", "pubdate"}
+        | {"date", "published", "updated"}  # no part of RSS, and found in it
+    )
     extensions: ClassVar = {
         Space.DUBLIN_CORE: Extension("", frozenset({"date", "created", "issued", "modified"})),
         Space.ATOM: Extension("", frozenset({"link", "published", "updated"})),
@@ -148,10 +170,11 @@ class _AtomEntry(_FeedEntry):
     """An ``<entry>`` of Atom."""
 
     own_fields = frozenset(
-        {"title", "summary", "tagline", "link", "id", "issued", "published", "updated", "modified"}
+        {"title", "summary", "tagline", "link", "id"}
+        | {"issued", "published", "created", "updated", "modified", "pubDate"}
     )
     titles = ("title", "summary", "tagline")
-    dates = ("published", "issued", "updated", "modified")
+    dates = ("published", "issued", "pubDate", "updated", "modified", "created")
 
     def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
         """Take a field, or a link."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from usp.formats.lines import Lines
-from usp.formats.parser import AbstractSitemapParser, ChildEntry, absolute_url
+from usp.formats.parser import AbstractSitemapParser, ChildEntry, absolute_url, begins_with_host
 from usp.helpers import is_http_url
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from usp.objects.problem import Problems
 
 _NAMED = re.compile(
-    r"([A-Za-z][A-Za-z \t_-]{0,60}+)[:=\uff1a](.*)"
+    r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)"
 )  # "Sitemap: URL", "Sitemap : URL"
 _NO_COLON = re.compile(r"site-?map\s++(https?://\S++|/\S*+)", re.IGNORECASE)
 _WITHIN = re.compile(r"(?<=\s)site-?map\s?:\s?(?=https?://)", re.IGNORECASE)
 _SITEMAP = re.compile(r"site ?maps?")
-_SITEMAP_WORD = re.compile(r"(?<![a-z])site ?maps?(?![a-z])")
+_SITEMAP_WORD = re.compile(r"(?<![a-z])site ?maps?(?:index)?(?![a-z])")
 _NEVER = frozenset({"allow", "disallow", "noindex", "user", "agent", "no", "not", "http", "https"})
 _MAX_WORDS = 4  # in "Google News Sitemap:"; more are a sentence
 _COMMENT = re.compile(r"#.*")  # RFC 9309: wherever it begins
@@ -31,6 +31,11 @@ _INVISIBLE = "\ufeff\u200b"
 _AROUND = " \t\u00a0\u200b<>[]\"'"  # what stands around a URL that was pasted
 _BETWEEN = f"{_AROUND},;|"
 _GLUED = re.compile(r"[,;|]\s?(?=https?://)|(?:(?<=\.xml)|(?<=\.gz))(?=https?://)", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?:?/|[./?]", re.IGNORECASE)
+_EMBEDDED = re.compile(
+    r"(?<=[\s(\[<:])https?://[^\s()\[\]<>]++", re.IGNORECASE
+)  # in words, Markdown
+_CUT = re.compile(r"<|\]\(")  # markup of HTML or Markdown after an address
 _MARKER = re.compile(r"[-*\u2022]\s++")  # of a list
 _TWO_SCHEMES = re.compile(r"(?:https?:?/*)+(?=https?:/)", re.IGNORECASE)
 _BAD_SCHEME = re.compile(r"https?(?::/(?!/)|:///++|//++)", re.IGNORECASE)
@@ -96,10 +101,13 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
     def _value(self, line: str, number: int) -> str | None:
         """Return what a line gives as addresses of sitemaps; None if it is about something else."""
         awaited, self._awaited = self._awaited, False
+        marker = _MARKER.match(line)
+        if marker:
+            line = line[marker.end() :]
         named = _NAMED.fullmatch(line)
         kind = _kind(named[1]) if named else None
         if named and kind is _Kind.SITEMAP:
-            value = named[2].strip(_AROUND)
+            value = named[2].lstrip(f"{_AROUND}:=").rstrip(_AROUND)
             self._awaited = not value
             again = _NAMED.fullmatch(value)
             return again[2] if again and _kind(again[1]) is _Kind.SITEMAP else value
@@ -117,10 +125,9 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
 
     def _bare(self, line: str, number: int, *, awaited: bool) -> str | None:
         """Return a line that is the address of a sitemap and nothing else."""
-        marker = _MARKER.match(line)
-        address = (line[marker.end() :] if marker else line).strip(_AROUND)
+        address = line.strip(_AROUND)
         words = address.split()
-        if awaited and _is_address(address):
+        if awaited and (_is_address(address) or begins_with_host(line, self.url)):
             self._awaited = True
             self.problems.add("the address of a Sitemap line stands on another line", number, line)
             return address
@@ -132,6 +139,12 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
     def _addresses(self, value: str, number: int) -> list[str]:
         """Return the addresses in the value of a Sitemap line: mostly one."""
         value = value.strip(_AROUND)
+        embedded = None if _ADDRESS.match(value) else _EMBEDDED.search(value)
+        if embedded:
+            self.problems.add(
+                "words around the address of a Sitemap line were ignored", number, value
+            )
+            value = embedded[0]
         parted = [word.strip(_BETWEEN) for word in _GLUED.sub(" ", value).split()]
         words = [word for word in parted if word]
         urls = [word for word in words if is_http_url(word)]
@@ -139,7 +152,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
             self.problems.add("a Sitemap line has several addresses", number, value)
             return urls
         address = value.rstrip(_BETWEEN)
-        begins, cut, _ = address.partition("<")
+        begins, *cut = _CUT.split(address, maxsplit=1)
         if cut or (len(words) > 1 and _is_address(words[0]) and _names_sitemap(words[0])):
             self.problems.add(
                 "what follows the address of a Sitemap line was ignored", number, value

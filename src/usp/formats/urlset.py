@@ -42,6 +42,8 @@ class _UrlEntry(RawEntry, PageEntry):
         """Take a field; of two locs the last one that is not empty counts."""
         text = loc_text(field, parser) if field.name == "loc" else field.text
         if text and not text.isspace():
+            if field.name == "loc" and self._fields.get("loc", text) != text:
+                parser.note("an entry has several locs; the last one counts", self._fields["loc"])
             self._fields[field.name] = text
 
     def add_nested_loc(self, text: str) -> None:

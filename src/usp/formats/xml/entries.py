@@ -113,7 +113,11 @@ class RawEntry(abc.ABC):
             self.texts.append(raw[: self._room])
             self._room -= len(raw)
 
-    def stray_address(self, parser: AbstractXMLSitemapParser) -> str | None:
+    def stray_address(
+        self,
+        parser: AbstractXMLSitemapParser,
+        message: str = "an address stands outside of <loc>",
+    ) -> str | None:
         """Return the address of an entry without a loc: its text, or an attribute of its tag."""
         given = decode_text("".join(self.texts), parser.note) if self.texts else ""
         if not given.strip() and self.written:
@@ -121,7 +125,7 @@ class RawEntry(abc.ABC):
         given = given.strip()
         if self._room < 0 or not is_address(given, self.base):
             return None
-        parser.problems.add("an address stands outside of <loc>", self.line, given)
+        parser.problems.add(message, self.line, given)
         self.texts = ()
         return given
 
