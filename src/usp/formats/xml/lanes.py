@@ -73,7 +73,8 @@ class TwoLaneParser(AbstractXMLSitemapParser):
     def _at_rest(self) -> bool:
         """Whether the scanner stands directly below the root, with nothing begun."""
         return (
-            len(self._stack) == 1
+            self._tags is not None
+            and len(self._stack) == 1
             and self._entry is None
             and not self.root_closed
             and self.scanner.idle
@@ -106,6 +107,11 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         prefixes = [name, *self._scope.prefixes()]
         if self.fast and len(prefixes) <= _MAX_PREFIXES and max(map(len, prefixes)) <= MAX_NAME:
             self._tags = self._choose_tags()
+
+    def _reopen(self, name: str, attributes: str) -> None:
+        super()._reopen(name, attributes)
+        if (name, attributes) != self._root_tag:
+            self._tags = None  # the same tags may mean something else below another root
 
     def _choose_tags(self, style: Style | None = None) -> Tags:
         """Give the tags of entries that are written with the same prefix as the root."""

@@ -116,9 +116,11 @@ class Scope:
         return meanings
 
     def _look_up(self, written: str) -> Name:
-        prefix, _, local = written.rpartition(":")
+        prefix, colon, local = written.rpartition(":")
         if self._fold:
             local = local.lower()
+        if colon and not prefix:
+            return Name(Space.OTHER, local, "undeclared:")
         uri = self._uris.get(prefix.lower())  # attributes are read in lower case
         if uri is None:
             if not prefix:

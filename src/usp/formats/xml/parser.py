@@ -188,7 +188,7 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             self._start_root(name, attributes, empty)
             return
         if self.root_closed:
-            self._reopen(name)
+            self._reopen(name, attributes)
         outside = self._scope
         declares = "xml" in attributes
         if declares:
@@ -255,11 +255,17 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
     def take(self, tokens: list[Token]) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
         """Take many tags at once: the same as one by one, but elements without others at a blow."""
         known: dict[str, Meaning] | None = None
+        stack = self._stack
         for slash, name, attributes, inside, closing, after in tokens:
             empty = attributes[-1:] == "/"
             if (empty or closing) and not slash:
                 entry = self._entry
-                if entry is not None and self._field is None and "xml" not in attributes:
+                if (
+                    entry is not None
+                    and self._field is None
+                    and "xml" not in attributes
+                    and len(stack) < MAX_DEPTH
+                ):
                     if known is None:
                         known = self._scope.meanings(type(entry))
                     meaning = known.get(name) or self._known(name)
@@ -386,8 +392,9 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
             or bool(self._bases)
         )
 
-    def _reopen(self, name: str) -> None:
+    def _reopen(self, name: str, attributes: str) -> None:
         """Go on after the end of the root: two documents in one, or a root closed too early."""
+        del attributes
         self.note("the document goes on after its end", f"<{name}>")
         self.root_closed = False
         local = self._scope.name(name).local
@@ -632,9 +639,11 @@ class AbstractXMLSitemapParser(AbstractSitemapParser):
 
     def may_have_strays(self, text: str) -> bool:
         """Tell whether entries that have no business here may begin in a text that was not read."""
-        prefix, colon, _ = self._root_tag[0].rpartition(":")
         text = text.lower() if self.fold else text
-        return any(f"<{prefix}{colon}{stray}" in text for stray in self.strays)
+        # The word alone is found faster than a tag, and most documents do not have it.
+        return any(
+            stray in text and (f"<{stray}" in text or f":{stray}" in text) for stray in self.strays
+        )
 
     # What entries and fields need -----------------------------------------------------------------
 

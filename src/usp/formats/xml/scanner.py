@@ -47,7 +47,6 @@ MAX_STRETCH = 64 * 1024
 _NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
 _TAG = re.compile(rf"""<(/?)({_NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
 _TOKEN = re.compile(_TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")
-_SIMPLE_TOKEN = re.compile(rf"<(/?)({_NAME})([^<>]*+)>([^<]*+)(?:(</\2>)([^<]*+))?+")
 _CLOSING = itemgetter(4)
 _UNUSUAL = re.compile(r"<[!?]")
 _RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
@@ -80,12 +79,10 @@ Token: TypeAlias = tuple[str, str, str, str, str, str]
 def proper_tags(text: str, at: int, end: int) -> list[Token] | None:
     """Cut a stretch without comments, sections and instructions; None if a tag in it is not proper.
 
-    If there are as many ``<`` as tags, then every ``<`` begins one. If there are as many ``>``, then
-    none stands in a quote, and a simpler pattern does.
+    If there are as many ``<`` as tags, then every ``<`` begins one.
     """
     opening = text.count("<", at, end)
-    simple = opening == text.count(">", at, end)
-    tokens: list[Token] = (_SIMPLE_TOKEN if simple else _TOKEN).findall(text, at, end)
+    tokens: list[Token] = _TOKEN.findall(text, at, end)
     if not tokens or len(tokens) + sum(map(bool, map(_CLOSING, tokens))) != opening:
         return None
     return tokens
