@@ -8,6 +8,7 @@ import pytest
 from formats_support import chunks
 
 from usp.formats.xml import scanner as scanner_module
+from usp.formats.xml import tokens as tokens_module
 from usp.formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
@@ -76,7 +77,8 @@ class SearchedPattern:
 @pytest.fixture(autouse=True)
 def counted_patterns(monkeypatch):
     """Count what is passed over by patterns that may run far."""
-    for name in ("_TOKEN", "_UNUSUAL", "_ROOT_TAG", "_BRACKET"):
+    monkeypatch.setattr(tokens_module, "_TOKEN", SearchedPattern(tokens_module._TOKEN))
+    for name in ("_UNUSUAL", "_ROOT_TAG", "_BRACKET"):
         monkeypatch.setattr(scanner_module, name, SearchedPattern(getattr(scanner_module, name)))
 
 

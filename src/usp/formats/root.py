@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from usp.formats.parser import Entry
     from usp.formats.xml.namespaces import Name
     from usp.formats.xml.parser import AbstractXMLSitemapParser
-    from usp.formats.xml.scanner import Token
+    from usp.formats.xml.tokens import Token
 
 DOCTYPE = (
     "Sitemap contained unexpected non-standard XML DOCTYPE. "

@@ -6,7 +6,8 @@ import abc
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from usp.formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
-from usp.formats.xml.parser import MAX_NAME, AbstractXMLSitemapParser
+from usp.formats.xml.parser import AbstractXMLSitemapParser
+from usp.formats.xml.vocabulary import MAX_NAME
 
 if TYPE_CHECKING:
     from usp.formats.parser import Entry

@@ -20,12 +20,13 @@ that is nothing but damage is given up: see :data:`MAX_DAMAGE`.
 from __future__ import annotations
 
 import re
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
+from usp.formats.xml.tokens import DEAF, NAME, TAG, proper_tags
 from usp.objects.problem import MAX_PROBLEMS
 
 if TYPE_CHECKING:
+    from usp.formats.xml.tokens import Handler
     from usp.objects.problem import Problems
 
 MAX_TAG = 1024 * 1024
@@ -43,17 +44,12 @@ More than the fast lane takes at a time has characters: both lanes give up at th
 MAX_STRETCH = 64 * 1024
 """So many characters are tried at once when the scanner hurries."""
 
-# More than XML allows beyond ASCII: what is no name there is damage anyway.
-_NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
-_TAG = re.compile(rf"""<(/?)({_NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
-_TOKEN = re.compile(_TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")
-_CLOSING = itemgetter(4)
 _UNUSUAL = re.compile(r"<[!?]")
 _RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
 _RESERVED_LENGTH = 5
 _ROOT_TAG = re.compile(r"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]", re.IGNORECASE)
-_LOOSE_TAG = re.compile(rf"<(/?)({_NAME})([^<>]*+)>")
-_MAYBE_TAG = re.compile(rf"</?{_NAME}")
+_LOOSE_TAG = re.compile(rf"<(/?)({NAME})([^<>]*+)>")
+_MAYBE_TAG = re.compile(rf"</?{NAME}")
 _HOLE = re.compile("\0++")
 _BRACKET = re.compile(r"[\[\]<>]")
 _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
@@ -70,65 +66,6 @@ _CDATA = _Section("<![CDATA[", "]]>", "CDATA section")
 _INSTRUCTION = _Section("<?", "?>", "processing instruction")
 _SECTIONS = (_COMMENT, _CDATA, _INSTRUCTION)
 _LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sections
-
-
-Token: TypeAlias = tuple[str, str, str, str, str, str]
-"""A tag and what follows: slash, name, attributes, text; the element's end, if that is next; text."""
-
-
-def proper_tags(text: str, at: int, end: int) -> list[Token] | None:
-    """Cut a stretch without comments, sections and instructions; None if a tag in it is not proper.
-
-    If there are as many ``<`` as tags, then every ``<`` begins one.
-    """
-    opening = text.count("<", at, end)
-    tokens: list[Token] = _TOKEN.findall(text, at, end)
-    if not tokens or len(tokens) + sum(map(bool, map(_CLOSING, tokens))) != opening:
-        return None
-    return tokens
-
-
-class Handler(Protocol):
-    """What the scanner tells about a document, in its order."""
-
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Begin an element; ``attributes`` is what stands in the tag behind the name."""
-        ...
-
-    def end(self, name: str) -> None:
-        """End an element, or what claims to be one."""
-        ...
-
-    def text(self, raw: str) -> None:
-        """Add text, references not decoded; long runs come in pieces."""
-        ...
-
-    def cdata(self, text: str) -> None:
-        """Add the text of a CDATA section."""
-        ...
-
-    def take(self, tokens: list[Token]) -> None:
-        """Take many proper tags at once."""
-        ...
-
-    def declaration(self, kind: str, subset: bool) -> None:
-        """Tell of a DOCTYPE or of another declaration of a DTD, in capitals.
-
-        ``subset`` if it may have declarations of its own inside.
-        """
-        ...
-
-
-class _Deaf:
-    """A handler that hears nothing more, for what was given up."""
-
-    def _ignore(self, *_: object) -> None:
-        """Pass over everything."""
-
-    start = end = text = cdata = take = declaration = _ignore
-
-
-_DEAF = _Deaf()
 
 
 class Scanner:
@@ -236,7 +173,7 @@ class Scanner:
         self._damage += 1
         if self._damage > MAX_DAMAGE and not self.given_up:
             self.given_up = True
-            self.handler = _DEAF
+            self.handler = DEAF
             self.problems.end(
                 f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry",
                 self.line,
@@ -279,7 +216,7 @@ class Scanner:
 
     def _scan(self, *, final: bool) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
         buffer, handler = self._buffer, self.handler
-        find, tag = buffer.find, _TAG.match
+        find, tag = buffer.find, TAG.match
         length = len(buffer)
         if self._section and not self._finish_long_section(final=final):
             return
