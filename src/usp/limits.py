@@ -60,10 +60,12 @@ class Limits:
             if value is None:
                 continue
             whole = "int" in str(field.type)
-            kind = "a whole number" if whole else "a number"
+            kind = "integer" if whole else "number"
             number = isinstance(value, int if whole else int | float)
             if isinstance(value, bool) or not number or not value >= 0:
-                raise ValueError(f"the limit {field.name} is {kind} from 0 on, or None: {value!r}")
+                raise ValueError(
+                    f"limit {field.name!r} must be a non-negative {kind} or None, not {value!r}"
+                )
 
     def too_long(self, url: str) -> bool:
         """Return whether a URL is longer than allowed."""

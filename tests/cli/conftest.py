@@ -56,7 +56,7 @@ class _Agents:
 
 @pytest.fixture
 def seen_agents(seen_headers):
-    """What the requests say they are."""
+    """User-Agent header to send."""
     return _Agents()
 
 

@@ -85,7 +85,7 @@ def test_an_index_whose_files_are_not_there_is_incomplete(run, tmp_path):
     ended = run("tree", str(tmp_path), "--strict")
     assert ended.status == 3
     assert "http://h/b.xml" in ended.out
-    assert "failed: it was not fetched, as nothing is for a file" in ended.out
+    assert "failed: not fetched: sitemaps in files are read without network access" in ended.out
 
 
 def test_indexes_that_name_each_other_in_a_folder_end(run, tmp_path):

@@ -231,5 +231,5 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
 
 @pytest.mark.parametrize("name", ["in_flight", "per_host", "together"])
 def test_options_that_make_no_sense_are_refused(name):
-    with pytest.raises(ValueError, match=f"{name} is a whole number from 1 on"):
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
         FleetOptions(**{name: 0})

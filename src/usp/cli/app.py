@@ -76,7 +76,7 @@ class _Group(click.RichGroup):
             ctx.exit(0)
         except OSError as error:
             _forget_stdout()
-            tell.error(str(error), FAILED)
+            tell.error(_words(error), FAILED)
             ctx.exit(FAILED)
         except SitemapException as error:
             tell.error(str(error), FAILED)
@@ -85,6 +85,13 @@ class _Group(click.RichGroup):
             _tell_interrupt()
             ctx.exit(INTERRUPTED)
         return result
+
+
+def _words(error: OSError) -> str:
+    """Return what the system says went wrong, and with which file; its number tells people nothing."""
+    if error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _forget_stdout() -> None:

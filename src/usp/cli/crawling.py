@@ -167,7 +167,7 @@ _OPTIONS = [
         "--user-agent",
         envvar="USP_USER_AGENT",
         metavar="NAME",
-        help="What the requests say they are.",
+        help="User-Agent header to send.",
     ),
     click.option(
         "-H",
@@ -210,9 +210,9 @@ _OPTIONS = [
         multiple=True,
         envvar="USP_ALLOW_NETWORK",
         metavar="NET",
-        help="Let the website lead to this private network, address or host ('any': to all).",
+        help="Allow connections to this private network, address or host ('any': all of them).",
     ),
-    click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for."),
+    click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
     click.option("--keep-partial", is_flag=True, help="After Ctrl-C, print what was found so far."),
     click.option(
         "--strict",

@@ -33,7 +33,10 @@ def in_cli_words(text: str, options: Collection[str] | None = None) -> str:
     known = options_here() if options is None else options
     for pattern, advise in _ADVICE:
         text = pattern.sub(lambda found, advise=advise: advise(found, known), text)  # type: ignore[misc]
-    return _EMPTY.sub("", text.replace(_UNFETCHED, "it was not fetched, as nothing is for a file"))
+    return _EMPTY.sub(
+        "",
+        text.replace(_UNFETCHED, "not fetched: sitemaps in files are read without network access"),
+    )
 
 
 def _limit(found: re.Match[str], options: Collection[str]) -> str:

@@ -66,7 +66,7 @@ def write(
 
     ``target`` is a file or a stream, of bytes or of text. A file takes its place when it is complete;
     if anything goes wrong, what was there before stays. ``format`` is one of :data:`FORMATS`; a
-    file's suffix tells it too, and ``.gz`` behind that packs it. ``columns`` are the wanted ones of
+    file's suffix tells it too, and ``.gz`` after that compresses it. ``columns`` are the wanted ones of
     :data:`COLUMNS`, ``selection`` the wanted pages.
 
     ``site`` is the address of the website, for pages that come without a tree, if the selection asks

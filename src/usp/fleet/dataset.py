@@ -107,7 +107,7 @@ class Dataset:
             raise DatasetError(f"{self.root} is a file; give a folder for the dataset")
         if self.root.is_dir() and not self._commits.is_dir() and any(self.root.iterdir()):
             raise DatasetError(
-                f"{self.root} is no dataset of usp crawl, and not empty; give another folder"
+                f"{self.root} is not empty and not a dataset of usp crawl; choose another folder"
             )
         tables = (self.root / table for table in TABLES)
         for folder in (self._staging, self._runs, *tables, self._commits):
@@ -117,7 +117,7 @@ class Dataset:
         """Raise :class:`DatasetError` unless a dataset is there."""
         if not self._commits.is_dir():
             raise DatasetError(
-                f"{self.root} is no dataset; 'usp crawl SITES -o {self.root}' makes one"
+                f"{self.root} is not a dataset; 'usp crawl SITES -o {self.root}' makes one"
             )
 
     # Commits --------------------------------------------------------------------------------------

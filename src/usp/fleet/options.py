@@ -62,4 +62,4 @@ class FleetOptions:
         for name in ("in_flight", "per_host", "together"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} is a whole number from 1 on: {value!r}")
+                raise ValueError(f"{name} must be a positive integer, not {value!r}")

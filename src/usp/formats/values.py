@@ -76,7 +76,7 @@ def yes_no(raw: str | None) -> bool | None:
 
 
 def comma_list(raw: str | None) -> list[str]:
-    """Read a list parted by commas, without its empty items."""
+    """Read a comma-separated list, without its empty items."""
     if raw is None:
         return []
     return [item for part in (text(raw) or "").split(",") if (item := part.strip())]

@@ -46,55 +46,57 @@ _USUAL = FleetOptions()
     required=True,
     type=click.Path(path_type=Path),
     metavar="DATASET",
-    help="The folder of the dataset; one that is there is completed.",
+    help="Folder of the dataset; an existing one is completed.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="local",
     show_default=True,
-    help="Who does the work: processes of this machine, or Ray.",
+    help="Run on processes of this machine, or on Ray.",
 )
 @click.option(
-    "--address", metavar="ADDRESS", help="Of a Ray cluster; without, one is started here."
+    "--address",
+    metavar="ADDRESS",
+    help="Address of a Ray cluster; without it, one is started here.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="How many processes; one for each CPU if not told.",
+    help="Number of processes; one per CPU by default.",
 )
 @click.option(
     "--in-flight",
     type=click.IntRange(min=1, max=10_000),
     default=_USUAL.in_flight,
     show_default=True,
-    help="How many sites each worker has under way.",
+    help="Sites that each worker crawls at a time.",
 )
 @click.option(
     "--per-host",
     type=click.IntRange(min=1, max=64),
     default=_USUAL.per_host,
     show_default=True,
-    help="How many requests a worker sends to one host at a time, for whichever sites.",
+    help="Requests that a worker sends to one host at a time, for all sites together.",
 )
 @click.option(
     "--same-address",
     is_flag=True,
-    help="Look hosts up first, and take sites at one address as sites of one host.",
+    help="Look up hosts first, and treat sites at one address as one host.",
 )
 @click.option(
     "--together",
     type=click.IntRange(min=1),
     default=_USUAL.together,
     show_default=True,
-    help="How many sites of one host (or address) are under way at a time.",
+    help="Sites of one host (or address) that are crawled at a time.",
 )
 @click.option(
     "--site-seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=SITE_SECONDS,
     show_default=True,
-    help="How long the sitemaps of one site may take.",
+    help="Seconds that the sitemaps of one site may take.",
 )
 @click.option(
     "--max",
@@ -108,18 +110,18 @@ _USUAL = FleetOptions()
     "--columns", metavar="A,B,C", help=f"Only these columns of pages: {', '.join(COLUMNS)}."
 )
 @click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes long.")
-@click.option("--retry-failed", is_flag=True, help="Crawl those sites again that failed.")
+@click.option("--retry-failed", is_flag=True, help="Crawl the sites that failed once more.")
 @click.option(
-    "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="What requests say they are."
+    "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
 )
 @click.option(
     "--allow-network",
     multiple=True,
     metavar="NET",
-    help="Let sites be in this private network, address or host ('any': in all).",
+    help="Allow connections to this private network, address or host ('any': all of them).",
 )
 @fetching.options
-@click.option("--crawl-delay", is_flag=True, help="Keep the pause that robots.txt asks for.")
+@click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
 @click.option("-v", "--verbose", count=True, metavar="", help="Log more.")

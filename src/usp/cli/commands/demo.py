@@ -25,7 +25,7 @@ def command() -> None:
     """Read the sitemaps of a small bundled website and show them.
 
     It is served on this machine: no internet is needed. It has an index in an index, news, images,
-    videos, languages, a feed, a list of URLs, a packed sitemap, a broken one and a missing one. A
+    videos, languages, a feed, a list of URLs, a compressed sitemap, a broken one and a missing one. A
     report of it, to be opened in a browser, is left in the folder for temporary files.
     """
     log = FetchLog()

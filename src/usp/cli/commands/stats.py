@@ -39,7 +39,7 @@ _LAST_YEARS = 15
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="List so many sites and reasons.",
+    help="List this many sites and reasons.",
 )
 @click.option(
     "-f",
@@ -47,7 +47,7 @@ _LAST_YEARS = 15
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="text: tables to read, what there is without -f. json: everything, for programs.",
+    help="text: tables (the default). json: everything, for programs.",
 )
 @json_option
 def command(dataset: Path, most: int, output: str) -> None:

@@ -23,7 +23,7 @@ from usp.cli.treeview import summary, tree_view
     "-d",
     "--depth",
     type=click.IntRange(min=1),
-    help="Show so many levels; what is below is counted only.",
+    help="Show this many levels; what is below is only counted.",
 )
 @click.option(
     "-p",
@@ -37,7 +37,7 @@ from usp.cli.treeview import summary, tree_view
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="text: a drawing, what there is without -f. json: every sitemap, nested as they are.",
+    help="text: a drawing (the default). json: every sitemap, nested as in the tree.",
 )
 @click.option("--no-count", is_flag=True, help="Do not read the pages: no counts and no dates.")
 @crawl_options

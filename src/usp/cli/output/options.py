@@ -63,7 +63,7 @@ _OPTIONS = [
         "--format",
         "output",
         type=click.Choice([*OUTPUTS, "sitemaps"]),
-        help="tabtree: sitemaps and pages, indented by tabs; what there is without -f and -o. "
+        help="tabtree: sitemaps and pages, indented by tabs (the default without -o). "
         "pages: one page URL a line. csv, json, jsonl, parquet: a table of the pages. xml: one "
         "sitemap of them all. sitemaps: a table of the sitemaps, see --sitemaps.",
     ),
@@ -80,7 +80,8 @@ _OPTIONS = [
         "target",
         metavar="FILE",
         type=Target(),
-        help="Write to this file, once all is there; its suffix tells the format, .gz packs it.",
+        help="Write to this file when everything has been read; its suffix sets the format,"
+        " .gz compresses it.",
     ),
     click.option(
         "-u", "--strip-url", is_flag=True, help="Leave out scheme and host of the website."
@@ -88,7 +89,7 @@ _OPTIONS = [
     click.option(
         "--columns",
         metavar="NAMES",
-        help=f"Only these columns of a table, parted by commas: {', '.join(COLUMNS)}.",
+        help=f"Only these columns of a table, comma-separated: {', '.join(COLUMNS)}.",
     ),
     click.option(
         "--since",
@@ -112,7 +113,7 @@ _OPTIONS = [
         "--limit",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop after so many pages; the rest is not fetched.",
+        help="Stop after this many pages; the rest is not fetched.",
     ),
 ]
 _SELECTED = ("since", "until", "include", "exclude", "unique", "same_host", "limit")
@@ -170,7 +171,7 @@ def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selec
         Selection(since=period["since"], until=period["until"])
     except ValueError as error:
         raise click.UsageError(
-            f"--since {given['since']} is after --until {given['until']}; no page can be of that period"
+            f"--since {given['since']} is after --until {given['until']}; swap them"
         ) from error
     try:
         selection = Selection(**{**given, **period}, keep_undated=not dated, on_undated=undated.add)

@@ -58,7 +58,7 @@ def _decode_references(raw: str, note: Note) -> str:
         known = _XML.get(name)
         if known is not None:
             return known
-        note("an unknown entity was read as HTML means it or left as it is", match[0])
+        note("unknown entity: decoded as HTML or left as it is", match[0])
         return html.entities.html5.get(f"{name};", match[0])
 
     decoded = _REFERENCE.sub(decode, raw)
