@@ -2,7 +2,8 @@
 
 Ray's own agents outlive a driver that ends by signal 9. Every process of a cluster that we start has a
 mark in its environment; a small process beside the driver waits until the driver is gone, however that
-happens, and ends whatever still has the mark.
+happens, and ends whatever has the mark. It looks around while it waits, and remembers what it saw: a
+process that gives itself a title writes it over its environment.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 MARK = "USP_FLEET_CLUSTER"
 
 _GRACE = 3.0  # seconds in which Ray may clear up by itself
+_EVERY = 1.0  # seconds from one look to the next
+_PARENT, _STARTED = 1, 19  # fields of /proc/…/stat after the name
+
+Process = tuple[int, str]
+"""The number of a process and when it began: numbers are used again."""
 
 
 @contextlib.contextmanager
@@ -33,7 +40,8 @@ def reaping() -> Iterator[None]:
         return
     token = secrets.token_hex(8)
     reaper = subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-m", __name__, token],
+        # -P: not a module that lies in the folder where the command is run
+        [sys.executable, "-P", "-m", __name__, token],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -49,28 +57,55 @@ def reaping() -> Iterator[None]:
         reaper.wait()
 
 
-def marked(token: str) -> list[int]:
-    """Return the processes that have the mark."""
-    wanted = f"{MARK}={token}".encode()
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(OSError):  # it has ended, or is somebody else's
-                if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append(int(folder.name))
-    return found
+class Herd:
+    """The processes of a cluster: what has the mark, and what descends from such a process."""
+
+    def __init__(self, token: str) -> None:
+        self._wanted = f"{MARK}={token}".encode()
+        self._known: set[Process] = set()
+
+    def look(self) -> set[Process]:
+        """Return those that are running, and remember them."""
+        running = {}
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with contextlib.suppress(OSError):  # it has ended
+                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                    running[int(folder.name)] = (int(fields[_PARENT]), fields[_STARTED])
+        processes = {(number, started) for number, (_, started) in running.items()}
+        self._known &= processes
+        self._known |= {one for one in processes - self._known if self._is_marked(one[0])}
+        family = {number for number, _ in self._known}
+        while (
+            below := {number for number, (parent, _) in running.items() if parent in family}
+            - family
+        ):
+            family |= below
+        self._known |= {(number, running[number][1]) for number in family}
+        return self._known
+
+    def _is_marked(self, number: int) -> bool:
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            return self._wanted in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
+        return False
+
+    def end(self) -> None:
+        """End them, unless they end by themselves."""
+        deadline = time.monotonic() + _GRACE
+        while self.look() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for number, _ in self.look():
+            with contextlib.suppress(OSError):
+                os.kill(number, signal.SIGKILL)
 
 
-def end(token: str) -> None:
-    """End the processes that have the mark, unless they end by themselves."""
-    deadline = time.monotonic() + _GRACE
-    while marked(token) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    for process in marked(token):
-        with contextlib.suppress(OSError):
-            os.kill(process, signal.SIGKILL)
+def main(token: str) -> None:
+    """Wait until the driver is gone, and end what it leaves."""
+    herd = Herd(token)
+    while not select.select([sys.stdin], [], [], _EVERY)[0]:  # nothing is ever written to it
+        herd.look()
+    herd.end()
 
 
 if __name__ == "__main__":
-    sys.stdin.buffer.read()  # until the driver is gone
-    end(sys.argv[1])
+    main(sys.argv[1])
