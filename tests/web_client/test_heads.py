@@ -68,6 +68,36 @@ def test_a_head_has_32_kib_at_most(kind, lines):
     assert not result.retryable()
 
 
+def test_answers_that_never_end_being_announced_are_said_to_be_too_many():
+    with speaking(says(INTERIM["processing"] * 100, OK)) as url:
+        (result,) = fetch("requests", url, start=url)
+    assert "headers of the answer are too many" in result.message()
+
+
+@pytest.mark.parametrize("kind", ["requests", "aiohttp"])
+def test_one_line_may_take_most_of_a_head(kind):
+    policy = b"Content-Security-Policy: " + b"x" * 20_000
+    with speaking(says(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", policy, b"\r\n\r\nok")) as url:
+        assert fetch(kind, url, start=url) == [b"ok"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("lines", "size"), [(300, 20), (300, 200), (60, 600), (4, 10_000), (1, 60_000)]
+)
+def test_a_head_that_is_too_large_is_said_to_be_that(kind, lines, size):
+    headers = b"".join(b"Set-Cookie: c%d=%s\r\n" % (at, b"x" * size) for at in range(lines))
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + headers + b"\r\nok"
+    with speaking(says(head)) as url:
+        (result,) = fetch(kind, url, start=url)
+    if result == b"ok":  # how many lines there may be is the library's own choice
+        assert (lines, size) == (300, 20)
+        return
+    assert isinstance(result, WebClientErrorResponse)
+    assert "header" in result.message()
+    assert "body" not in result.message()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target", ["/{x}", "{base}/{x}", "//127.0.0.1/{x}", "?{x}", "#{x}"])
 def test_a_redirect_to_an_address_that_is_too_long_is_not_followed(kind, target, serve):

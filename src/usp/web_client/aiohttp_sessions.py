@@ -37,7 +37,12 @@ def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aioht
         # What was looked up is not kept: the gate may have learned something since.
         connector = _Connector(gate, limit=0, ssl=checked, use_dns_cache=False)
     return aiohttp.ClientSession(
-        connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+        connector=connector,
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        # Some policies take more than the 8 KiB that one line may have otherwise.
+        max_line_size=HEAD_BYTES,
+        max_field_size=HEAD_BYTES,
     )
 
 

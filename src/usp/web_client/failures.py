@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import ssl
 from collections import deque
@@ -27,6 +28,9 @@ _NOT_TLS = frozenset(
 )
 _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
 
+_LARGE_HEAD = re.compile(
+    "bytes of headers|got more than [0-9]+ headers|Too many headers|interim answers"
+)
 _CUT_OFF = "the connection was closed before the end of the body"
 _NOT_A_URL = "it is not a valid URL"
 
@@ -152,7 +156,7 @@ class _Target:
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> str | None:
     """Return what happened, if it is one of the things that happen."""
-    for told in (_of_lookup, _of_tls, _of_connection):
+    for told in (_of_lookup, _of_tls, _of_connection, _of_head):
         for one in found:
             if said := told(one, target):
                 return said
@@ -186,6 +190,13 @@ def _of_tls(error: BaseException, target: _Target) -> str | None:
     if code in _NOT_TLS:
         return f"{target} does not speak TLS; try {target.without_tls}"
     return f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
+
+
+def _of_head(error: BaseException, target: _Target) -> str | None:
+    """Return that a head is too large; no library has a class of its own for that."""
+    if target.in_body or not _LARGE_HEAD.search(str(error)):
+        return None
+    return "the headers of the answer are too many or too large"
 
 
 def _of_connection(error: BaseException, target: _Target) -> str | None:
