@@ -26,7 +26,7 @@ MARK = "USP_FLEET_CLUSTER"
 
 _GRACE = 3.0  # seconds in which Ray may clear up by itself
 _EVERY = 1.0  # seconds from one look to the next
-_PARENT, _STARTED = 1, 19  # fields of /proc/…/stat after the name
+_STATE, _PARENT, _STARTED = 0, 1, 19  # fields of /proc/…/stat after the name
 
 Process = tuple[int, str]
 """The number of a process and when it began: numbers are used again."""
@@ -71,7 +71,8 @@ class Herd:
             if folder.name.isdigit():
                 with contextlib.suppress(OSError):  # it has ended
                     fields = (folder / "stat").read_text().rpartition(")")[2].split()
-                    running[int(folder.name)] = (int(fields[_PARENT]), fields[_STARTED])
+                    if fields[_STATE] != "Z":  # ended, and its parent has not asked how
+                        running[int(folder.name)] = (int(fields[_PARENT]), fields[_STARTED])
         processes = {(number, started) for number, (_, started) in running.items()}
         self._known &= processes
         self._known |= {one for one in processes - self._known if self._is_marked(one[0])}
