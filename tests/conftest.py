@@ -21,6 +21,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their place: those of gzip have the time in them, and workers must agree."""
+    return argname if isinstance(val, bytes) else None
+
+
 SHARED = {"chromium": "browser", "fleet": "fleet", "local_dataset": "fleet", "slow_fleet": "killed"}
 """Fixtures that take long to make, and the worker that makes them for all."""
 
