@@ -290,6 +290,11 @@ def with_long_locs() -> dict[str, Doc]:
     return many(1, index(*(f"{H}/{filler(8000, n)}" for n in range(12_000))).encode())
 
 
+def with_long_names() -> dict[str, Doc]:
+    tags = "".join(f"<a{n}{filler(200_000, n)}>" for n in range(500))
+    return many(1, f"<urlset><url>{tags}".encode())
+
+
 SMALL_ANSWERS = [
     at_a_long_address,
     with_a_base_that_is_just_not_too_long,
@@ -298,6 +303,7 @@ SMALL_ANSWERS = [
     with_long_prefixes,
     with_long_dates,
     with_long_locs,
+    with_long_names,
 ]
 
 

@@ -102,7 +102,13 @@ class XMLSitemapParser(AbstractSitemapParser):
             return self._scanner.rest()
         if final or self._is_far_astray():
             self._refuse_rootless()
+        if self._is_refused:
+            self._scanner.rest()  # is of no use, and would wait for the garbage collector
         return ""
+
+    @property
+    def _is_refused(self) -> bool:
+        return self.refusal is not None
 
     def _is_far_astray(self) -> bool:
         astray = self._stray or self._wrapper is not None
@@ -172,7 +178,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         else:
             self._open += not empty
             if self._wrapper is None:
-                self._wrapper, self._wrapper_line = name, self._scanner.line
+                self._wrapper, self._wrapper_line = excerpt(name), self._scanner.line
 
     def _begin_without_root(self, name: str, local: str) -> AbstractXMLSitemapParser:
         prefix, colon, _ = name.rpartition(":")

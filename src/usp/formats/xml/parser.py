@@ -21,7 +21,7 @@ from usp.formats.xml.namespaces import Scope, Space
 from usp.formats.xml.references import decode_cdata, decode_text
 from usp.formats.xml.scanner import Scanner
 from usp.formats.xml.tokens import proper_tags
-from usp.formats.xml.vocabulary import MAX_NAMES, Vocabulary
+from usp.formats.xml.vocabulary import MAX_NAME, MAX_NAMES, Vocabulary
 from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class _Wrapped(NamedTuple):
     entry: type[RawEntry]
     name: str
     depth: int
+
+
+def _kept(name: str) -> str:
+    """Return what is kept of the name of an open element: as much as tells it from others."""
+    return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…{hash(name):x}"
 
 
 class AbstractXMLSitemapParser(Vocabulary):
@@ -193,7 +198,7 @@ class AbstractXMLSitemapParser(Vocabulary):
         if empty and depth and not self._begins_at(depth):
             self._scope = outside
             return
-        self._stack.append(name)
+        self._stack.append(_kept(name))
         self._scopes.append(outside)
         if empty:
             self._pop()
@@ -204,7 +209,7 @@ class AbstractXMLSitemapParser(Vocabulary):
             self._scope = self._scope_inside(attributes)
             self._declare_base(attributes, 0)
         self._begin_root(name, attributes)
-        self._stack.append(name)
+        self._stack.append(_kept(name))
         self._scopes.append(outside)
         if empty:
             self._pop()
@@ -218,10 +223,10 @@ class AbstractXMLSitemapParser(Vocabulary):
     def end(self, name: str) -> None:
         """End an element, and all unclosed ones inside."""
         self._stray_text = False
-        stack = self._stack
-        if self._too_deep and self._too_deep[name] > 0:
-            self._too_deep[name] -= 1
-        elif stack and stack[-1] == name:
+        stack, kept = self._stack, _kept(name)
+        if self._too_deep and self._too_deep[kept] > 0:
+            self._too_deep[kept] -= 1
+        elif stack and stack[-1] == kept:
             self._pop()
         else:
             self._end_another(name)
@@ -338,8 +343,9 @@ class AbstractXMLSitemapParser(Vocabulary):
         """
         if self._known(name).sort is Sort.ENTRY:
             return False
-        if not empty and (len(self._too_deep) < MAX_NAMES or name in self._too_deep):
-            self._too_deep[name] += 1
+        kept = _kept(name)
+        if not empty and (len(self._too_deep) < MAX_NAMES or kept in self._too_deep):
+            self._too_deep[kept] += 1
         return True
 
     def _begins_at(self, depth: int) -> bool:
@@ -358,7 +364,7 @@ class AbstractXMLSitemapParser(Vocabulary):
         local = self._scope.name(name).local
         if local != self.root_name and local not in self.roots:
             self.root_implied = True
-            self._stack.append(self._root_tag[0])
+            self._stack.append(_kept(self._root_tag[0]))
             self._scopes.append(self._scope)
 
     def _count_unknown(self, name: str) -> None:
@@ -370,7 +376,7 @@ class AbstractXMLSitemapParser(Vocabulary):
     def _wrap(self, name: str, meaning: Meaning) -> None:
         """Note an entry that stands in an empty loc: the loc may be meant to stand in the entry."""
         self.note("an entry stands inside a <loc>", f"<{name}>")
-        self._wrapped = _Wrapped(self.entries[meaning.local], name, len(self._stack))
+        self._wrapped = _Wrapped(self.entries[meaning.local], _kept(name), len(self._stack))
 
     def _is_inside_loc(self) -> bool:
         """Tell whether the parser stands in a loc that has said nothing yet."""
@@ -472,10 +478,10 @@ class AbstractXMLSitemapParser(Vocabulary):
 
     def _end_another(self, name: str) -> None:
         """End an element that is not the innermost one, or that is none."""
-        stack = self._stack
-        if name in stack:
+        stack, kept = self._stack, _kept(name)
+        if kept in stack:
             self.note("an element is not closed", f"<{stack[-1]}>")
-            self._close_to(len(stack) - 1 - stack[::-1].index(name))
+            self._close_to(len(stack) - 1 - stack[::-1].index(kept))
             return
         if self._implied and self._scope.name(name).local in self.entries:
             if self._field is not None:
