@@ -23,6 +23,7 @@ from usp.cli import errors, hints
 from usp.formats import document, index, url_batches
 from usp.formats.urlset import PagesXMLSitemapParser
 from usp.formats.xml import fast
+from usp.report import text as report_text
 from usp.selection import patterns as selection_patterns
 
 ROOT = Path(usp.__file__).parent
@@ -77,6 +78,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
     "usp.formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
+    "usp.report.text._addresses_at": lambda: {
+        "_addresses_at": report_text._addresses_at("https://www.example.org/")
+    },
     "usp.cli.hints._finding": lambda: {
         f"_finding[{at}]": pattern for at, (pattern, _) in enumerate(hints._ADVICE)
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -60,7 +61,13 @@ def without_origin(text: str, start: str) -> str:
     """
     if "://" not in start or not start.endswith("/"):
         return text
-    return re.sub(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)", "/", text)
+    return _addresses_at(start).sub("/", text)
+
+
+@lru_cache(maxsize=8)
+def _addresses_at(start: str) -> re.Pattern[str]:
+    """Return what finds the addresses of a website in a text, but for its homepage."""
+    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
 
 
 class Addresses:
