@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from usp.crawl.events import SitemapFinished
+from usp.crawl.fetch import Reception
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -126,14 +127,28 @@ def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_en
     assert threads_end()
 
 
-def test_what_is_still_coming_is_kept_in_part(serve, threads_end):
+def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
+    coming = threading.Event()
+    take = Reception.take
+
+    def taking(reception, chunk):
+        going_on = take(reception, chunk)
+        if reception._exchange.url.endswith("/a.xml") and b"</url>" in chunk:
+            coming.set()
+        return going_on
+
+    interrupt = interrupt_after("/b.xml")
+
+    def listen(event):
+        if isinstance(event, SitemapFinished) and event.url.endswith("/b.xml"):
+            assert coming.wait(20)
+        interrupt(event)
+
+    monkeypatch.setattr(Reception, "take", taking)
     filler = b"<url><loc>http://h/p</loc></url>" * 10
     site = serve(SITE | {"/a.xml": Answer("<urlset>", endless=filler)})
     tree = sitemap_tree_for_homepage(
-        site.base + "/",
-        use_known_paths=False,
-        keep_partial=True,
-        on_event=interrupt_after("/b.xml"),
+        site.base + "/", use_known_paths=False, keep_partial=True, on_event=listen
     )
     assert "http://h/p" in [page.url for page in tree.all_pages()]
     assert "a.xml" in interrupted(tree)

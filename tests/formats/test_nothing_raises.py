@@ -113,7 +113,8 @@ ENTRY = b"<url><loc>https://www.example.org/kept</loc></url>"
 @given(text=SOUPS["urlset"])
 def test_damage_never_costs_the_entries_in_front_of_it(text):
     reading = read([b"<urlset>" + ENTRY + text.encode()])
-    assert reading.kind == "PagesXMLSitemap"
+    # Sitemaps among the pages make it an index, which has its own pages all the same.
+    assert reading.kind in {"PagesXMLSitemap", *(["IndexXMLSitemap"] * ("sitemap" in text))}
     assert reading.urls[0] == "https://www.example.org/kept"
 
 
