@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from usp.names import elsewhere
 from usp.objects.pickles import old_fields
+from usp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,7 +66,12 @@ class Value:
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
         fields = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in _fields(self))
-        return f"{type(self).__name__}({fields})"
+        return _shown(f"{type(self).__name__}({fields})")
+
+
+def _shown(text: str) -> str:
+    """Return what is printed of a value: as 1.8.1 prints it, but without a website's controls."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
 
 
 def _set_state(self: Value, state: object) -> None:
@@ -325,7 +331,7 @@ class SitemapPage:
     def __repr__(self) -> str:
         """Return the fields of 1.8.1, in its form: programs print and parse it."""
         fields = ", ".join(f"{name}={getattr(self, name)}" for name in _PRINTED)
-        return f"SitemapPage({fields})"
+        return _shown(f"SitemapPage({fields})")
 
 
 _PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story", "images")
