@@ -174,7 +174,7 @@ def test_a_commit_that_cannot_be_read_is_named(dataset):
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     (tmp_path / "thesis.doc").touch()
-    with pytest.raises(DatasetError, match="not empty; give another folder"):
+    with pytest.raises(DatasetError, match="not a dataset of usp crawl; choose another folder"):
         Dataset(tmp_path).make()
     with pytest.raises(DatasetError, match="is a file"):
         Dataset(tmp_path / "thesis.doc").make()
