@@ -35,18 +35,27 @@ _ENOUGH = 1 << 16  # a limit as high as this is never reached by requests
 _FRESH = 0.02  # seconds for which a count of open descriptors is good
 _YOUNG = 0.5  # seconds in which a request that has begun may not have its descriptor yet
 _LEFT_FOR_OTHERS = 4  # one in so many descriptors is for files, names and whoever else needs some
+_MOST_CAUSES = 30
 _SCARCE = 2  # from one in so many on, connections are not kept for later
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those inside it, wherever a library has put them, the outer ones first."""
+    waiting, seen = deque([error]), set[int]()
+    while waiting and len(seen) < _MOST_CAUSES:
+        one = waiting.popleft()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        kept = (getattr(one, name, None) for name in ("reason", "os_error", "certificate_error"))
+        inside = (*one.args, *kept, one.__cause__, one.__context__)
+        waiting.extend(other for other in inside if isinstance(other, BaseException))
 
 
 def shortage_of(error: BaseException) -> int | None:
     """Return the errno of the shortage that an exception tells of, if any of its causes does."""
-    seen: set[int] = set()
-    waiting: list[object] = [error]
-    while waiting:
-        cause = waiting.pop()
-        if not isinstance(cause, BaseException) or id(cause) in seen:
-            continue
-        seen.add(id(cause))
+    for cause in causes(error):
         if isinstance(cause, MemoryError):
             return errno.ENOMEM
         if isinstance(cause, socket.gaierror):
@@ -55,7 +64,6 @@ def shortage_of(error: BaseException) -> int | None:
                 return errno.EMFILE
         elif isinstance(cause, OSError) and cause.errno in LocalShortageError.ADVICE:
             return cause.errno
-        waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
     return None
 
 

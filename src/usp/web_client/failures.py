@@ -11,16 +11,15 @@ import os
 import re
 import socket
 import ssl
-from collections import deque
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from usp.advice import UNTRUSTED
+from usp.shortage import causes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST_WRAPPED = 30
 _MOST_WORDS = 300
 _PORTS = {"http": 80, "https": 443}
 _NOT_TLS = frozenset(
@@ -78,7 +77,7 @@ def reason_of(
 
     ``timeout`` is how long was waited: one number, or one to connect and one to read.
     """
-    found = list(_wrapped(error))
+    found = list(causes(error))
     names = {name for one in found for name in _names_of(one)}
     target = _Target(url, timeout, in_body=in_body)
     proxied = target.goes_through(found)
@@ -92,20 +91,6 @@ def _has_spoken(error: BaseException) -> bool:
     plain = len(error.args) == 1 and isinstance(error.args[0], str) and error.args[0].strip()
     names = set(_names_of(error))
     return bool(plain) and "RequestException" in names and "ValueError" not in names
-
-
-def _wrapped(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those inside it, the outer ones first."""
-    waiting, seen = deque([error]), set[int]()
-    while waiting and len(seen) < _MOST_WRAPPED:
-        one = waiting.popleft()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        kept = (getattr(one, name, None) for name in ("reason", "os_error", "certificate_error"))
-        inside = (*one.args, *kept, one.__cause__, one.__context__)
-        waiting.extend(other for other in inside if isinstance(other, BaseException))
 
 
 def _names_of(error: BaseException) -> Iterator[str]:
