@@ -13,8 +13,8 @@ from pathlib import Path
 from soak.measure import SHARE, TOLERANCES, WARM_UP, Sample, growth, sample
 from soak.server import served
 from soak.work import WAYS
-from usp.crawl import crawl as crawl_module
-from usp.crawl.retry import RetryPolicy
+from usp._crawl import crawl as crawl_module
+from usp._crawl.retry import RetryPolicy
 
 _SAMPLES = 40
 

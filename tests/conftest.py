@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from usp.crawl import crawl as crawl_module
-from usp.crawl.retry import RetryPolicy
+from usp._crawl import crawl as crawl_module
+from usp._crawl.retry import RetryPolicy
 from website import Site
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
-from usp.display import clock, counted, duration, size
+from usp._base.display import clock, counted, duration, size
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 

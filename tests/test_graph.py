@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from usp import graph
-from usp.demo import demo_site
+from usp._demo import demo_site
 from usp.exceptions import SitemapException
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (

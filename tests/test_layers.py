@@ -13,37 +13,33 @@ import usp
 ROOT = Path(usp.__file__).parent
 
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
-    ["cli", "demo", "__main__"],
+    ["cli", "_demo", "__main__"],
     ["export", "report", "graph", "check", "fleet"],
-    ["tree", "aio", "stream", "fetch_parse", "parsers", "parser_entries"],
-    ["crawl"],
-    ["web_client", "store"],
-    ["formats"],
+    ["tree", "aio", "stream", "fetch_parse", "_compat"],
+    ["_crawl"],
+    ["web_client", "_http", "_store"],
+    ["_formats"],
     ["selection"],
     ["objects"],
     [
-        "dates",
+        "_base",
+        "_compat.names",
+        "_compat.other_distribution",
         "helpers",
         "exceptions",
         "limits",
-        "display",
-        "excerpts",
-        "names",
-        "beside",
-        "shortage",
-        "advice",
-        "logs",
-        "printable",
-        "urls",
         "web_client.abstract_client",
         "",
     ],
 ]
 
 DEFERRED = {  # imports inside functions, and why they may point up or wait
-    ("helpers", "crawl.retry"): "get_url_retry_on_client_errors: the crawl knows when to ask again",
-    ("helpers", "formats.unpack"): "gunzip: a name that programs know for what formats does",
-    ("helpers", "formats.decode"): "ungzipped_response_content: the same",
+    (
+        "helpers",
+        "_crawl.retry",
+    ): "get_url_retry_on_client_errors: the crawl knows when to ask again",
+    ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
+    ("helpers", "_formats.decode"): "ungzipped_response_content: the same",
     ("objects.sitemap", "export.arrow"): "to_arrow and the Arrow stream: pyarrow is an extra",
     ("objects.sitemap", "selection"): "select: filters of pages",
     ("objects.sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
@@ -142,14 +138,14 @@ def test_every_deferred_import_is_on_the_list_and_every_one_on_the_list_exists()
 def test_parsing_and_deciding_know_no_sockets_files_or_clocks(path):
     """Formats and objects do no I/O at all; of the crawl only its drivers do."""
     module = name_of(path)
-    pure = module.startswith(("formats", "objects")) or module in {
-        "crawl.crawl", "crawl.queue", "crawl.choice", "crawl.build", "crawl.known_paths",
-        "crawl.events", "crawl.website", "crawl.pages",
+    pure = module.startswith(("_formats", "objects")) or module in {
+        "_crawl.crawl", "_crawl.queue", "_crawl.choice", "_crawl.build", "_crawl.known_paths",
+        "_crawl.events", "_crawl.website", "_crawl.pages",
     }  # fmt: skip
     if not pure:
         return
     forbidden = {"socket", "time", "tempfile", "requests", "urllib3", "asyncio", "os"}
-    if module.startswith("crawl"):
+    if module.startswith("_crawl"):
         forbidden.add("threading")  # a parser may have to lock a table that threads share
     loaded = {
         alias.name.split(".")[0]

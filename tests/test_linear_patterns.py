@@ -19,10 +19,10 @@ import pytest
 
 import usp
 from adversary import GROWTH, cook, growth, recipes
+from usp._formats import document, index, url_batches
+from usp._formats.urlset import PagesXMLSitemapParser
+from usp._formats.xml import fast
 from usp.cli import errors, hints
-from usp.formats import document, index, url_batches
-from usp.formats.urlset import PagesXMLSitemapParser
-from usp.formats.xml import fast
 from usp.report import text as report_text
 from usp.selection import patterns as selection_patterns
 
@@ -63,20 +63,20 @@ def _reader() -> url_batches.EntryReader:
 
 
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
-    "usp.formats.xml.fast.tags": lambda: {
+    "usp._formats.xml.fast.tags": lambda: {
         f"{name}[{at}]": getattr(tags, name)
         for at, tags in enumerate(_TAGS)
         for name in ("locs", "entry", "simple")
     },
-    "usp.formats.xml.fast._first_entry": lambda: {"_first_entry": fast._first_entry("url", "x:")},
-    "usp.formats.xml.fast._shape": lambda: {
+    "usp._formats.xml.fast._first_entry": lambda: {"_first_entry": fast._first_entry("url", "x:")},
+    "usp._formats.xml.fast._shape": lambda: {
         f"{name}[{at}]": getattr(fast._shape(_TAGS[0], fields), name)
         for at, fields in enumerate([(), ("lastmod", "changefreq", "priority")])
         for name in ("locs", "rows")
     },
-    "usp.formats.index._entry": lambda: {"_entry": index._entry(fast.tags("sitemap", "x:"))},
-    "usp.formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
-    "usp.formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
+    "usp._formats.index._entry": lambda: {"_entry": index._entry(fast.tags("sitemap", "x:"))},
+    "usp._formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
+    "usp._formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
     "usp.report.text._addresses_at": lambda: {
         "_addresses_at": report_text._addresses_at("https://www.example.org/")
@@ -183,7 +183,7 @@ def cases() -> list[Case]:
 
 def test_the_patterns_are_found():
     names = {case.name for case in cases()}
-    assert {"usp.helpers._HTTP_URL", "usp.formats.decode._CHARSET"} <= names
+    assert {"usp.helpers._HTTP_URL", "usp._formats.decode._CHARSET"} <= names
     assert len(names) >= 60
     assert next(c for c in cases() if c.name == "usp.helpers._HTTP_URL").calls == ("fullmatch",)
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 import usp.graph
-from usp.demo import demo_site
+from usp._demo import demo_site
 from usp.report import FetchLog, write_report
 from usp.tree import sitemap_tree_for_homepage
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import usp.beside  # noqa: F401 - importing it warns
-from usp.names import elsewhere
+import usp._compat.other_distribution  # noqa: F401 - importing it warns
+from usp._compat.names import elsewhere
 
 if not TYPE_CHECKING:
     __getattr__ = elsewhere(__name__)

@@ -9,22 +9,22 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from usp.crawl.choice import Choice
-from usp.crawl.clients import prepared
-from usp.crawl.loop import LoopDriver
-from usp.crawl.plan import Plan
-from usp.crawl.reading import PageStream, pages_of
-from usp.crawl.steps import END, Stepper
+from usp._base.urls import without_login
+from usp._crawl.asyncio_driver import LoopDriver
+from usp._crawl.choice import Choice
+from usp._crawl.clients import prepared
+from usp._crawl.plan import Plan
+from usp._crawl.reading import PageStream, pages_of
+from usp._crawl.steps import END, Stepper
 from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
-from usp.urls import without_login
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-    from usp.crawl.crawl import Crawl
-    from usp.crawl.events import Listener
-    from usp.crawl.website import OneSitemap, Website
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.events import Listener
+    from usp._crawl.website import OneSitemap, Website
     from usp.helpers import (
         RecurseCallbackType,
         RecurseEntryCallbackType,

@@ -1,19 +1,33 @@
 """Fetches and parses one sitemap and everything it declares.
 
-The parsers are here under the names that programs know; :mod:`usp.parsers` has them.
+The parsers are here under the names that programs know; :mod:`usp._compat.parsers` has them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.crawl.addresses import refuse, without_fragments
-from usp.crawl.choice import Choice
-from usp.crawl.plan import Plan
-from usp.crawl.run import crawl_with, parse_document
-from usp.crawl.website import OneSitemap
+from usp._base.logs import get_logger
+from usp._base.urls import without_login
+from usp._compat.names import elsewhere
+from usp._compat.parsers import (
+    AbstractSitemapParser,
+    AbstractXMLSitemapParser,
+    IndexRobotsTxtSitemapParser,
+    IndexXMLSitemapParser,
+    PagesAtomSitemapParser,
+    PagesRSSSitemapParser,
+    PagesXMLSitemapParser,
+    PlainTextSitemapParser,
+    XMLSitemapParser,
+)
+from usp._crawl.addresses import refuse, without_fragments
+from usp._crawl.choice import Choice
+from usp._crawl.plan import Plan
+from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.website import OneSitemap
+from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.helpers import (
     RecurseCallbackType,
     RecurseEntryCallbackType,
@@ -26,8 +40,6 @@ from usp.helpers import (
     ungzipped_response_content,
 )
 from usp.limits import DEFAULT
-from usp.logs import get_logger
-from usp.names import elsewhere
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     SitemapImage,
@@ -45,18 +57,6 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
-from usp.parsers import (
-    AbstractSitemapParser,
-    AbstractXMLSitemapParser,
-    IndexRobotsTxtSitemapParser,
-    IndexXMLSitemapParser,
-    PagesAtomSitemapParser,
-    PagesRSSSitemapParser,
-    PagesXMLSitemapParser,
-    PlainTextSitemapParser,
-    XMLSitemapParser,
-)
-from usp.urls import without_login
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from usp.crawl.crawl import Crawl
-    from usp.crawl.events import Listener
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.events import Listener
     from usp.limits import Limits
 
     T = TypeVar("T")

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from usp.display import counted, grouped
+from usp._base.display import counted, grouped
 from usp.exceptions import SitemapException
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from usp.dates import read_date
+from usp._base.dates import read_date
+from usp._base.logs import get_logger
+from usp._compat.names import elsewhere
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
-from usp.logs import get_logger
-from usp.names import elsewhere
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
@@ -142,7 +142,7 @@ def get_url_retry_on_client_errors(
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
     """Fetch a URL, asking again after errors that may pass."""
-    from usp.crawl.retry import RetryPolicy, get_with_retries  # noqa: PLC0415 - see the module
+    from usp._crawl.retry import RetryPolicy, get_with_retries  # noqa: PLC0415 - see the module
 
     policy = RetryPolicy(
         connection=retry_count,
@@ -156,7 +156,7 @@ def get_url_retry_on_client_errors(
 
 def gunzip(data: bytes, max_output_bytes: int | None = None) -> bytes:
     """Unpack gzip data; raises ``GunzipException`` if it is none, broken, or too much."""
-    from usp.formats.unpack import gunzip_all  # noqa: PLC0415 - see the module
+    from usp._formats.unpack import gunzip_all  # noqa: PLC0415 - see the module
 
     return gunzip_all(data, max_output_bytes)
 
@@ -165,8 +165,8 @@ def ungzipped_response_content(
     url: str, response: AbstractWebClientSuccessResponse, max_uncompressed_bytes: int | None = None
 ) -> str:
     """Give the text of an answer: unpacked by its content, decoded by BOM, header or declaration."""
-    from usp.formats.decode import Decoder  # noqa: PLC0415 - see the module
-    from usp.formats.unpack import gunzip_complaint  # noqa: PLC0415
+    from usp._formats.decode import Decoder  # noqa: PLC0415 - see the module
+    from usp._formats.unpack import gunzip_complaint  # noqa: PLC0415
     from usp.limits import Limits  # noqa: PLC0415
 
     limits = Limits(unpacked_bytes=max_uncompressed_bytes, ratio=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from usp.advice import raise_limit
+from usp._base.advice import raise_limit
 
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB

@@ -5,20 +5,20 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from usp.crawl.choice import Choice
-from usp.crawl.plan import Plan
-from usp.crawl.reading import PageStream, pages_of
-from usp.crawl.run import client_for
-from usp.crawl.threads import ThreadDriver
+from usp._crawl.choice import Choice
+from usp._crawl.plan import Plan
+from usp._crawl.reading import PageStream, pages_of
+from usp._crawl.run import client_for
+from usp._crawl.thread_driver import ThreadDriver
 from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from usp.crawl.crawl import Crawl
-    from usp.crawl.events import Listener
-    from usp.crawl.website import OneSitemap, Website
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.events import Listener
+    from usp._crawl.website import OneSitemap, Website
     from usp.helpers import (
         RecurseCallbackType,
         RecurseEntryCallbackType,

@@ -6,15 +6,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from usp.crawl.addresses import refuse, refuse_address
-from usp.crawl.choice import Choice
-from usp.crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
-from usp.crawl.plan import Plan
-from usp.crawl.run import crawl_with, parse_document
-from usp.crawl.website import OneSitemap, Website
+from usp._base.logs import get_logger
+from usp._base.urls import without_login
+from usp._compat.names import elsewhere
+from usp._crawl.addresses import refuse, refuse_address
+from usp._crawl.choice import Choice
+from usp._crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
+from usp._crawl.plan import Plan
+from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.website import OneSitemap, Website
+from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
-from usp.formats.document import Role
 from usp.helpers import (
     RecurseCallbackType,
     RecurseEntryCallbackType,
@@ -23,25 +26,22 @@ from usp.helpers import (
     strip_url_to_homepage,
 )
 from usp.limits import DEFAULT
-from usp.logs import get_logger
-from usp.names import elsewhere
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
-from usp.urls import without_login
 from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from os import PathLike
 
-    from usp.crawl.crawl import Crawl
-    from usp.crawl.events import Listener
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.events import Listener
+    from usp._store import Store
     from usp.limits import Limits
-    from usp.store import Store
 else:
     __getattr__ = elsewhere(__name__)
 

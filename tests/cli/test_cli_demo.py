@@ -1,8 +1,8 @@
 import re
 from pathlib import Path
 
+from usp._demo import demo_site
 from usp.cli.treeview import summary, tree_view
-from usp.demo import demo_site
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from usp._demo import demo_site
 from usp.cli.commands import COMMANDS
 from usp.cli.output.formats import OUTPUTS
-from usp.demo import demo_site
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -164,7 +164,7 @@ def test_printable_text_has_only_what_has_a_shape(text):
 
 def test_the_library_does_not_need_the_command_line():
     code = (
-        "import sys, usp.tree, usp.fetch_parse, usp.web_client.requests_client, usp.demo\n"
+        "import sys, usp.tree, usp.fetch_parse, usp.web_client.requests_client, usp._demo\n"
         "sys.exit(bool({'click', 'rich', 'rich_click'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -75,7 +75,7 @@ def document(tmp_path) -> Path:
         ("usp.cli.app", ["--help"]),
         ("rich_click", ["--help"]),
         ("usp.cli.commands.ls", ["ls", "{document}"]),
-        ("usp.crawl.crawl", ["ls", "{document}"]),
+        ("usp._crawl.crawl", ["ls", "{document}"]),
         ("requests", ["tree", "{document}"]),
         ("pyarrow", ["ls", "{document}", "-o", "{document}.parquet"]),
         ("usp.report.page", ["report", "{document}", "-o", "{document}.html"]),

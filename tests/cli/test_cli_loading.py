@@ -38,7 +38,7 @@ def loaded(*argv: str, cwd=None) -> set[str]:
 
 MACHINERY = {
     *("requests", "urllib3", "aiohttp", "pyarrow", "duckdb", "dateutil", "ssl", "asyncio"),
-    *("usp.tree", "usp.crawl", "usp.web_client", "usp.formats", "usp.objects", "usp.export"),
+    *("usp.tree", "usp._crawl", "usp.web_client", "usp._formats", "usp.objects", "usp.export"),
     *(f"usp.cli.commands.{name}" for name in COMMANDS),
 }
 
@@ -51,7 +51,7 @@ def test_help_loads_no_machinery(argv):
 def test_a_command_loads_no_other(tmp_path):
     (tmp_path / "a.xml").write_text(urlset("http://h/1"))
     modules = loaded("ls", "a.xml", "-f", "pages", cwd=tmp_path)
-    assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp.demo"}
+    assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp._demo"}
     others = {f"usp.cli.commands.{name}" for name in COMMANDS if name != "ls"}
     assert not modules & others
 

@@ -10,7 +10,7 @@ import pytest
 from cli_documents import urlset
 
 import usp
-from usp.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
+from usp._base.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
 from usp.cli.commands import COMMANDS
 from usp.cli.hints import in_cli_words
 from usp.objects.problem import Failure

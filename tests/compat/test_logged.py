@@ -139,8 +139,8 @@ for name in ("usp.helpers", "usp.fetch_parse", "usp.tree"):
     logging.getLogger(name).setLevel(logging.CRITICAL)
 sys.path.insert(0, {folder!r})
 import logged_sites
-from usp.crawl import crawl
-from usp.crawl.retry import RetryPolicy
+from usp._crawl import crawl
+from usp._crawl.retry import RetryPolicy
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 crawl.DECLARED = crawl.PROBE = RetryPolicy(first_delay=0.001)

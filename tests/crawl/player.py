@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from usp.crawl.build import node_for
-from usp.crawl.crawl import Crawl
-from usp.crawl.events import Event
-from usp.crawl.fetch import Failed, Fetch, Received
-from usp.crawl.look import Look
-from usp.crawl.places import Place
-from usp.formats.parser import ChildEntry
+from usp._crawl.build import node_for
+from usp._crawl.crawl import Crawl
+from usp._crawl.events import Event
+from usp._crawl.fetch import Failed, Fetch, Received
+from usp._crawl.look import Look
+from usp._crawl.places import Place
+from usp._formats.parser import ChildEntry
+from usp._store import Exchange, Store
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
     IndexXMLSitemap,
     PagesTextSitemap,
 )
-from usp.store import Exchange, Store
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 H = "http://h"

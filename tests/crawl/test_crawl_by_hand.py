@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from player import World, error, index, junk, pages, play, robots, tree, url
 
-from usp.crawl.addresses import refuse
-from usp.crawl.build import node_for
-from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Fetch
-from usp.formats.document import Role
+from usp._crawl.addresses import refuse
+from usp._crawl.build import node_for
+from usp._crawl.choice import Choice
+from usp._crawl.crawl import Crawl
+from usp._crawl.fetch import Fetch
+from usp._formats.document import Role
 from usp.limits import DEFAULT
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 

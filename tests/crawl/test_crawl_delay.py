@@ -8,12 +8,12 @@ from itertools import pairwise
 import pytest
 from player import World, error, index, pages, received, url
 
-from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Fetch
-from usp.crawl.look import Look
-from usp.formats.document import Role
-from usp.formats.parser import ChildEntry
-from usp.formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser
+from usp._crawl.crawl import Crawl
+from usp._crawl.fetch import Fetch
+from usp._crawl.look import Look
+from usp._formats.document import Role
+from usp._formats.parser import ChildEntry
+from usp._formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.stream import pages as stream
 from usp.tree import sitemap_tree_for_homepage

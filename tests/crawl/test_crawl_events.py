@@ -6,8 +6,8 @@ import threading
 
 from player import World, error, index, junk, pages, play, url
 
-from usp.crawl.crawl import Crawl
-from usp.crawl.events import (
+from usp._crawl.crawl import Crawl
+from usp._crawl.events import (
     PagesReady,
     SitemapFailed,
     SitemapFinished,

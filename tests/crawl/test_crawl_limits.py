@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from player import World, index, pages, play, tree, url
 
-from usp.crawl.build import node_for
-from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl
+from usp._crawl.build import node_for
+from usp._crawl.choice import Choice
+from usp._crawl.crawl import Crawl
 from usp.limits import DEFAULT, Limits
 
 

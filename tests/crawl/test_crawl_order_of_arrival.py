@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from player import World, error, index, junk, pages, play, tree, url
 
-from usp.crawl.build import node_for
-from usp.crawl.choice import Choice
-from usp.crawl.crawl import Crawl
+from usp._crawl.build import node_for
+from usp._crawl.choice import Choice
+from usp._crawl.crawl import Crawl
 from usp.limits import Limits
 
 NAMES = [f"n{n}" for n in range(8)]

@@ -9,14 +9,14 @@ import time
 import pytest
 from player import World, error, index, pages, play, robots, tree, url
 
-from usp.crawl.build import node_for
-from usp.crawl.crawl import Crawl
-from usp.crawl.events import SitemapFailed, SitemapStarted
-from usp.crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
-from usp.formats.document import Role
+from usp._crawl.build import node_for
+from usp._crawl.crawl import Crawl
+from usp._crawl.events import SitemapFailed, SitemapStarted
+from usp._crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
+from usp._formats.document import Role
+from usp._http.identity import retry_after
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse
-from usp.web_client.identity import retry_after
 
 BUSY = error("503 Service Unavailable", retryable=True)
 DEAD = error("connection refused", unreachable=True)

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from usp import aio, stream
-from usp.crawl import steps as steps_module
-from usp.crawl.fetch import Fetch, Received, fetch_document
-from usp.crawl.steps import END, Stepper
+from usp._crawl import steps as steps_module
+from usp._crawl.fetch import Fetch, Received, fetch_document
+from usp._crawl.steps import END, Stepper
+from usp._formats.document import DocumentParser
+from usp._store import Store
 from usp.fleet.options import FleetOptions
 from usp.fleet.site import SiteCrawl
-from usp.formats.document import DocumentParser
 from usp.limits import Limits
-from usp.store import Store
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from website import index, robots, urlset
 

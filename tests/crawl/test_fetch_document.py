@@ -6,10 +6,10 @@ import gzip
 
 import pytest
 
-from usp.crawl.fetch import Failed, Fetch, Received, fetch_document
-from usp.formats.document import Role
+from usp._crawl.fetch import Failed, Fetch, Received, fetch_document
+from usp._formats.document import Role
+from usp._store import Store
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
-from usp.store import Store
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     LocalWebClient,

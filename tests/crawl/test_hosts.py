@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from player import World, error, index, pages, play, received, url
 
-from usp.crawl.build import node_for
-from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Failed
-from usp.crawl.hosts import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
-from usp.crawl.look import Look
+from usp._crawl.build import node_for
+from usp._crawl.crawl import Crawl
+from usp._crawl.fetch import Failed
+from usp._crawl.hosts import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
+from usp._crawl.look import Look
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from usp.crawl import fetch as fetch_module
+from usp._crawl import fetch as fetch_module
 from usp.limits import DEFAULT, Limits
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (

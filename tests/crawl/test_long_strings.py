@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from usp.excerpts import MAX_TEXT, excerpt
+from usp._base.safe_text import MAX_TEXT, excerpt
 from usp.limits import Limits
 from usp.objects.problem import Failure, Problem
 from usp.objects.sitemap import InvalidSitemap

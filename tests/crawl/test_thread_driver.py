@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from usp.crawl.crawl import Crawl
-from usp.crawl.events import SitemapStarted
-from usp.crawl.threads import ThreadDriver
-from usp.store import Store
+from usp._crawl.crawl import Crawl
+from usp._crawl.events import SitemapStarted
+from usp._crawl.thread_driver import ThreadDriver
+from usp._store import Store
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
     AbstractWebClient,

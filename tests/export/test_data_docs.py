@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from usp.demo import demo_site
+from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS
 from usp.export.schema import arrow_schema
 

@@ -33,7 +33,7 @@ from export_trees import (
 from hypothesis import HealthCheck, given, settings
 
 from profiles import examples
-from usp.demo import demo_site
+from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, parquet_file, write, xml_file
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapNewsStory, SitemapPage

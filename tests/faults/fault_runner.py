@@ -12,8 +12,8 @@ from fault_fronts import FRONTS, crawl
 from fault_server import FaultServer
 from fault_sites import generate
 
-from usp.crawl import crawl as crawl_module
-from usp.crawl.retry import RetryPolicy
+from usp._crawl import crawl as crawl_module
+from usp._crawl.retry import RetryPolicy
 from usp.limits import Limits
 
 AT_ONCE = 6

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from fleet_support import ZONES
 
+from usp._demo import demo_site
 from usp.cli.commands import crawl, stats
-from usp.demo import demo_site
 from usp.fleet import schema_of, wide_schema
 from usp.fleet.options import FleetOptions
 

@@ -11,9 +11,9 @@ import sys
 import pytest
 from fleet_support import COMMAND, HERE, check_truth
 
-from usp import shortage
+from usp._base import shortage
+from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
-from usp.shortage import shortage_of
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
@@ -113,7 +113,7 @@ def test_a_shortage_that_passes_leaves_no_trace(serve, code):
 
 @pytest.mark.parametrize("code", WAITED_OUT, ids=errno.errorcode.get)
 def test_a_shortage_that_stays_ends_the_crawl_with_advice(serve, monkeypatch, code):
-    monkeypatch.setattr("usp.crawl.crawl.SHORTAGE_SECONDS", 0.3)
+    monkeypatch.setattr("usp._crawl.crawl.SHORTAGE_SECONDS", 0.3)
     site = serve(SITE)
     with pytest.raises(LocalShortageError) as ended:
         sitemap_tree_for_homepage(site.base, ShortClient(code, 10**9))
@@ -126,7 +126,7 @@ def test_a_full_disk_ends_the_crawl_at_once(serve, monkeypatch, code):
     def full(*_args, **_options):
         raise OSError(code, "full")
 
-    monkeypatch.setattr("usp.store.store.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("usp._store.store.tempfile.TemporaryFile", full)
     site = serve({"/a.xml": urlset(*(f"/{n}" + "x" * 500 for n in range(1000)))})
     with pytest.raises(LocalShortageError, match="TMPDIR"):
         sitemap_tree_for_sitemap(site.url("/a.xml"))

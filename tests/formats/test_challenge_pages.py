@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from formats_support import chunks, read
 
-from usp.formats.document import Role
-from usp.formats.html import CHALLENGE, html_refusal, is_challenge
+from usp._formats.document import Role
+from usp._formats.html import CHALLENGE, html_refusal, is_challenge
 from usp.tree import sitemap_from_bytes, sitemap_from_str, sitemap_tree_for_homepage
 from website import robots
 

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp.formats.decode import Decoder
-from usp.formats.document import Role
-from usp.formats.homepage import HomepageLinksParser
-from usp.formats.lines import MAX_LINE, Lines
-from usp.formats.robots import IndexRobotsTxtSitemapParser
-from usp.formats.root import XMLSitemapParser
-from usp.formats.text import PlainTextSitemapParser
+from usp._formats.decode import Decoder
+from usp._formats.document import Role
+from usp._formats.homepage import HomepageLinksParser
+from usp._formats.lines import MAX_LINE, Lines
+from usp._formats.plain_text import PlainTextSitemapParser
+from usp._formats.robots import IndexRobotsTxtSitemapParser
+from usp._formats.root import XMLSitemapParser
 from usp.limits import Limits
 from usp.objects.problem import Problems
 

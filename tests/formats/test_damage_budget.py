@@ -8,11 +8,11 @@ import sys
 import pytest
 from formats_support import chunks, read
 
-from usp.formats.document import DocumentParser
-from usp.formats.parser import MAX_PIECE, PageEntry
-from usp.formats.xml import scanner as scanner_module
-from usp.formats.xml.fast import MAX_ENTRY
-from usp.formats.xml.scanner import MAX_DAMAGE
+from usp._formats.document import DocumentParser
+from usp._formats.parser import MAX_PIECE, PageEntry
+from usp._formats.xml import scanner as scanner_module
+from usp._formats.xml.fast import MAX_ENTRY
+from usp._formats.xml.scanner import MAX_DAMAGE
 
 E = "https://www.example.org"
 KEPT = f"<url><loc>{E}/kept</loc></url>"

@@ -7,7 +7,7 @@ from formats_support import chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usp.formats.decode import Decoder
+from usp._formats.decode import Decoder
 
 
 def decode(data, content_type=None, size=None):

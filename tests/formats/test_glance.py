@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from formats_support import chunks, corpus, read, urlset
 
-from usp.formats.document import DocumentParser
+from usp._formats.document import DocumentParser
 
 CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 

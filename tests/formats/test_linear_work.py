@@ -7,9 +7,9 @@ import sys
 import pytest
 from formats_support import chunks
 
-from usp.formats.xml import scanner as scanner_module
-from usp.formats.xml import tokens as tokens_module
-from usp.formats.xml.scanner import Scanner
+from usp._formats.xml import scanner as scanner_module
+from usp._formats.xml import tokens as tokens_module
+from usp._formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
 

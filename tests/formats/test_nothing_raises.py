@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp.formats.document import Role
+from usp._formats.document import Role
 from usp.limits import Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 

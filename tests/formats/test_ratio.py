@@ -9,7 +9,7 @@ import zlib
 import pytest
 from formats_support import chunks
 
-from usp.formats.unpack import Unpacker, gunzip_all
+from usp._formats.unpack import Unpacker, gunzip_all
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problems
 

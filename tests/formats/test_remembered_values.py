@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from formats_support import read
 
-from usp.formats import url_batches
+from usp._formats import url_batches
 
 LONG = "2024-05-01" + "x" * 200
 

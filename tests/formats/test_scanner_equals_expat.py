@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp.formats.xml.references import attributes, decode_cdata, decode_text
-from usp.formats.xml.scanner import Scanner
+from usp._formats.xml.references import attributes, decode_cdata, decode_text
+from usp._formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
 LAW = settings(deadline=None, max_examples=examples(400))

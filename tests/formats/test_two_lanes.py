@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 
 from profiles import examples
-from usp.formats.document import DocumentParser
-from usp.formats.parser import PageBatch
-from usp.formats.xml.fast import MAX_ENTRY
+from usp._formats.document import DocumentParser
+from usp._formats.parser import PageBatch
+from usp._formats.xml.fast import MAX_ENTRY
 
 LAW = settings(
     deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow]

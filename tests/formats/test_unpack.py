@@ -11,7 +11,7 @@ from formats_support import chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usp.formats.unpack import MAX_LAYERS, Unpacker
+from usp._formats.unpack import MAX_LAYERS, Unpacker
 from usp.limits import Limits
 from usp.objects.problem import Problems
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp.formats import values
-from usp.formats.parser import absolute_url
+from usp._formats import values
+from usp._formats.parser import absolute_url
 from usp.objects.page import SitemapPageChangeFrequency
 
 READERS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usp.dates import read_date
+from usp._base.dates import read_date
 
 JUNE = "2020-06-10T02:22:31"
 READ = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fuzz_targets import TARGETS
 
-from usp.formats.document import Role
+from usp._formats.document import Role
 
 FINDS = Path(__file__).parent / "finds"
 _SECONDS = 5.0

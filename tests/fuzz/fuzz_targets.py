@@ -11,10 +11,10 @@ from datetime import datetime
 from formats_support import Reading, read
 from fuzz_inputs import cut
 
-from usp.formats.decode import Decoder
-from usp.formats.document import Role
-from usp.formats.values import date
-from usp.formats.xml.references import attributes, decode_cdata, decode_text
+from usp._formats.decode import Decoder
+from usp._formats.document import Role
+from usp._formats.values import date
+from usp._formats.xml.references import attributes, decode_cdata, decode_text
 from usp.helpers import is_http_url, parse_iso8601_date, parse_rfc2822_date
 from usp.limits import Limits
 from usp.objects.problem import MAX_PROBLEMS, Problems

@@ -8,10 +8,10 @@ import sys
 import pytest
 from rich.console import Console
 
+from usp._crawl.run import parse_document
 from usp.cli import main
 from usp.cli.treeview import summary as summary_line
 from usp.cli.treeview import tree_view
-from usp.crawl.run import parse_document
 from usp.objects.problem import how_many
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.report import html, summarise

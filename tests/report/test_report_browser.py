@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
 
-from usp.demo import demo_site
+from usp._demo import demo_site
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import FetchLog
 from usp.tree import sitemap_tree_for_homepage

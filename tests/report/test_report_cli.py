@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from usp._demo import demo_site
 from usp.cli.commands.report import command
-from usp.demo import demo_site
 
 
 @pytest.fixture

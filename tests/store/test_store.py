@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp.store import Document, Exchange, Store
+from usp._store import Document, Exchange, Store
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
 FD = Path("/proc/self/fd")

@@ -16,11 +16,11 @@ from memory_web import Client, Doc, Response, Web
 from webs import webs
 
 from profiles import examples
-from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Failed, Fetch, Reception
-from usp.crawl.reading import PageStream
+from usp._crawl.crawl import Crawl
+from usp._crawl.fetch import Failed, Fetch, Reception
+from usp._crawl.reading import PageStream
+from usp._store import Store
 from usp.limits import Limits
-from usp.store import Store
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse

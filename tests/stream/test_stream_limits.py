@@ -16,9 +16,9 @@ from test_stream_any_order import Hand, UnderWay, listed
 from webs import webs
 
 from profiles import examples
-from usp.crawl.crawl import Crawl
-from usp.crawl.fetch import Failed, Reception
-from usp.crawl.reading import PageStream
+from usp._crawl.crawl import Crawl
+from usp._crawl.fetch import Failed, Reception
+from usp._crawl.reading import PageStream
 from usp.limits import Limits
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search

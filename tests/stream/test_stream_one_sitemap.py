@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from usp import aio
-from usp.crawl.plan import Plan
+from usp._crawl.plan import Plan
 from usp.exceptions import SitemapException
 from usp.limits import Limits
 from usp.stream import PageBlocks, pages_of_sitemap

@@ -13,7 +13,7 @@ import pytest
 from memory_web import Client, Doc, Response, Web
 from patience import soon, within
 
-from usp.crawl.retry import RetryPolicy
+from usp._crawl.retry import RetryPolicy
 from usp.exceptions import SitemapException
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
@@ -32,7 +32,7 @@ NAMES = [f"/{n}.xml" for n in range(40)]
 @pytest.fixture
 def gate(monkeypatch):
     """What the server holds back; nobody waits long for threads that wait for it."""
-    monkeypatch.setattr("usp.crawl.threads.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
     gate = threading.Event()
     yield gate
     gate.set()
@@ -362,7 +362,7 @@ def test_a_client_without_a_network_gives_no_pages():
 
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
-    monkeypatch.setattr("usp.crawl.crawl.DECLARED", RetryPolicy(first_delay=0.1))
+    monkeypatch.setattr("usp._crawl.crawl.DECLARED", RetryPolicy(first_delay=0.1))
     web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
     started = time.monotonic()
     stream = pages("http://h/", Client(web, at_once), use_known_paths=False)

@@ -13,13 +13,13 @@ import pytest
 
 import usp
 import usp.aio
+from usp._http.identity import DEFAULT_TIMEOUT
 from usp.exceptions import SitemapException
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,
 )
 from usp.web_client.aiohttp_client import AiohttpWebClient
-from usp.web_client.identity import DEFAULT_TIMEOUT
 from website import Answer, robots, urlset
 
 SECRETS = {"Authorization": "secret", "Cookie": "a=secret", "Accept-Language": "de"}

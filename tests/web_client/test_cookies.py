@@ -9,9 +9,9 @@ import pytest
 import requests
 from both import KINDS, fetch
 
-from usp.urls import read_url
+from usp._base.urls import read_url
+from usp._http.cookies import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
 from usp.web_client.aiohttp_client import AiohttpWebClient
-from usp.web_client.cookies import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
 

@@ -12,12 +12,12 @@ from both import fetch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from usp._http import encodings
+from usp._http.encodings import BodyDecoder
 from usp.limits import Limits
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.tree import sitemap_tree_for_sitemap
-from usp.web_client import encodings
 from usp.web_client.abstract_client import BrokenBody
-from usp.web_client.encodings import BodyDecoder
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, paths, urlset
 

@@ -17,8 +17,8 @@ import requests
 import urllib3.exceptions
 from both import KINDS, fetch
 
+from usp._http.failures import reason_of
 from usp.web_client.abstract_client import BrokenBody
-from usp.web_client.failures import reason_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CUT_OFF = "the connection was closed before the end of the body"

@@ -7,10 +7,10 @@ import time
 import pytest
 from both import KINDS, fetch, speaking
 
+from usp._http.bot_walls import turns_robots_away
 from usp.limits import Limits
 from usp.web_client import requests_client
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
-from usp.web_client.blocks import turns_robots_away
 from website import Answer
 
 OURS = ["requests", "aiohttp", "aiohttp, own session"]

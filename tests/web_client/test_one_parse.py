@@ -13,9 +13,9 @@ from both import KINDS, fake_zones, fetch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from usp._base.urls import BadUrl, read_url, shown, with_login, without_login
 from usp.exceptions import SitemapException
 from usp.tree import sitemap_tree_for_homepage
-from usp.urls import BadUrl, read_url, shown, with_login, without_login
 from usp.web_client.abstract_client import WebClientErrorResponse
 from website import index, robots
 

@@ -8,11 +8,11 @@ import pytest
 import requests
 from both import KINDS, fetch, speaking
 
+from usp._base.urls import read_url
+from usp._http.redirects import BadRedirect, follow
 from usp.limits import Limits
-from usp.urls import read_url
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
-from usp.web_client.redirects import BadRedirect, follow
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
 

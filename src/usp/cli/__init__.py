@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from usp._compat.names import elsewhere
 from usp.cli.interrupts import interrupts
-from usp.names import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import rich_click as click
 
-from usp.urls import BadUrl, read_url, shown, with_login, without_login
+from usp._base.urls import BadUrl, read_url, shown, with_login, without_login
 
 if TYPE_CHECKING:
-    from usp.urls import Login
+    from usp._base.urls import Login
 
 _DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
 _PAGES = (".html", ".htm", ".xhtml")

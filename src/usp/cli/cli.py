@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
+from usp._compat.names import elsewhere
 from usp.cli import app
-from usp.names import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 from click.exceptions import Exit
 
+from usp._crawl.plan import Plan
+from usp._crawl.run import crawl_with
+from usp._http.identity import DEFAULT_CONCURRENCY
 from usp.cli import fetching
 from usp.cli.errors import FAILED, PARTIAL, json_option, tell
 from usp.cli.fetching import no_warnings, read_verify
 from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.log import logging_to
 from usp.cli.progress import Progress, progress
-from usp.crawl.plan import Plan
-from usp.crawl.run import crawl_with
 from usp.limits import Limits
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -30,17 +31,16 @@ from usp.objects.sitemap import (
 )
 from usp.stream import PageBlocks
 from usp.tree import sitemap_search, website_search
-from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.events import Listener
+    from usp._crawl.website import OneSitemap, Website
     from usp.cli.address import Address
-    from usp.crawl.crawl import Crawl
-    from usp.crawl.events import Listener
-    from usp.crawl.website import OneSitemap, Website
     from usp.objects.sitemap import AbstractSitemap
 
     F = TypeVar("F", bound=Callable[..., Any])

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 import rich_click as click
 
+from usp._base.display import counted
+from usp._base.logs import get_logger
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
-from usp.display import counted
-from usp.logs import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

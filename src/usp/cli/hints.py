@@ -1,6 +1,6 @@
 """What to do about a failure, in the words of the command line: with options that the command has.
 
-Reasons give their advice in the words of a program (:mod:`usp.advice`). Here it is found and said
+Reasons give their advice in the words of a program (:mod:`usp._base.advice`). Here it is found and said
 anew; advice for which a command has no option is left out.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
+from usp._base.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

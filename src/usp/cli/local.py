@@ -10,10 +10,11 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from usp._crawl.run import parse_document
+from usp._formats.decode import Decoder
+from usp._formats.document import Role
+from usp._store import Store
 from usp.cli.endless import piped
-from usp.crawl.run import parse_document
-from usp.formats.decode import Decoder
-from usp.formats.document import Role
 from usp.limits import LimitReached
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -21,7 +22,6 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
-from usp.store import Store
 from usp.tree import sitemap_from_file
 
 if TYPE_CHECKING:

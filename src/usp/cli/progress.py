@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from usp.cli.live import can_show, live_line
-from usp.cli.output.text import printable
-from usp.crawl.events import (
+from usp._base.display import clock, counted, size
+from usp._crawl.events import (
     Event,
     SitemapFailed,
     SitemapFinished,
@@ -17,7 +16,8 @@ from usp.crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.display import clock, counted, size
+from usp.cli.live import can_show, live_line
+from usp.cli.output.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from rich.tree import Tree
 
+from usp._base.display import counted, size
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable, shown_below
-from usp.display import counted, size
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind, how_many
 from usp.objects.sitemap import (

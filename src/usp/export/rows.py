@@ -7,9 +7,9 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from usp._formats.url_batches import read_own
 from usp.export.dates import iso_text, precision_of, precision_of_text
 from usp.export.schema import COLUMNS, Kind, Many, Record
-from usp.formats.url_batches import read_own
 from usp.selection.dates import read_date
 
 if TYPE_CHECKING:

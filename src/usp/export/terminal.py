@@ -6,7 +6,7 @@ import codecs
 import re
 from typing import IO, TYPE_CHECKING
 
-from usp.printable import printable
+from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import quote, urljoin
 from xml.sax.saxutils import escape
 
-from usp.display import size
+from usp._base.display import size
 from usp.export.atomic import NewFile, new_file, packing
 from usp.export.xml_entries import NAMESPACES, entry
 

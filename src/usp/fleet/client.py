@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from usp._http.identity import host_of
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
-from usp.web_client.identity import host_of
 
 if TYPE_CHECKING:
     from usp.fleet.options import FleetOptions

@@ -9,9 +9,9 @@ from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from usp._base.shortage import descriptor_limit
 from usp.fleet.extras import need
 from usp.fleet.site import SiteCrawl
-from usp.shortage import descriptor_limit
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -15,7 +15,7 @@ from usp.fleet.tables import wrap
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from usp.urls import Login
+    from usp._base.urls import Login
 
 __all__ = ["crawl_sites", "crawl_tables"]
 

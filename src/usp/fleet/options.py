@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from usp._http.identity import DEFAULT_CONCURRENCY
 from usp.limits import Limits
-from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from usp.urls import Login
+    from usp._base.urls import Login
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
 

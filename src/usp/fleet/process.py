@@ -8,9 +8,9 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
+from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.fleet.worker import crawl_into
-from usp.shortage import shortage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from usp.display import clock, counted, duration
+from usp._base.display import clock, counted, duration
 
 _SLOWEST = 5
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-    from usp.urls import Login
+    from usp._base.urls import Login
 
 __all__ = ["FleetRun", "crawl_fleet"]
 

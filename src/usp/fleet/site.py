@@ -8,9 +8,11 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._base.shortage import shortage_of
+from usp._base.urls import with_login
+from usp._crawl.events import SitemapReceived, SitemapStarted
+from usp._crawl.steps import END, Stepper
 from usp.aio import sitemap_tree_for_homepage
-from usp.crawl.events import SitemapReceived, SitemapStarted
-from usp.crawl.steps import END, Stepper
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import TYPES
@@ -21,13 +23,11 @@ from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
 )
-from usp.shortage import shortage_of
-from usp.urls import with_login
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from usp.crawl.events import Event
+    from usp._crawl.events import Event
     from usp.fleet.options import FleetOptions
     from usp.objects.page import PageBlock
 

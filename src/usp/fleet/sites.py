@@ -8,16 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from usp._base.urls import BadUrl, read_url, shown, with_login, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
 from usp.helpers import strip_url_to_homepage
-from usp.urls import BadUrl, read_url, shown, with_login, without_login
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterable, Iterator
 
-    from usp.urls import Login
+    from usp._base.urls import Login
 
 __all__ = ["SiteListError", "homepage", "read_sites"]
 

@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._base.shortage import more_descriptors
 from usp.fleet.dataset import Dataset
 from usp.fleet.job import crawl_tables
 from usp.fleet.locks import working
 from usp.fleet.tables import rows_of
 from usp.fleet.writer import GROUP_SECONDS, GroupWriter
-from usp.shortage import more_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

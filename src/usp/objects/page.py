@@ -9,9 +9,9 @@ from enum import Enum, unique
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from usp.names import elsewhere
+from usp._base.safe_text import printable
+from usp._compat.names import elsewhere
 from usp.objects.pickles import old_fields
-from usp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

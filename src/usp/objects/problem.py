@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from usp.excerpts import excerpt as cut
+from usp._base.safe_text import excerpt as cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,8 +24,8 @@ import abc
 from itertools import chain, islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from usp.logs import get_logger
-from usp.names import elsewhere
+from usp._base.logs import get_logger
+from usp._compat.names import elsewhere
 from usp.objects.page import PageList, SitemapPage
 from usp.objects.pickles import flattened, old_fields, restored
 from usp.objects.problem import Failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp.display import counted
+from usp._base.display import counted
 from usp.report.damage import duplicates_card, sample
 from usp.report.fetching import fetching_card
 from usp.report.markup import Markup, card, figure, sentences, table, url_cell

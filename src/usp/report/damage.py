@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.display import counted, grouped
+from usp._base.display import counted, grouped
 from usp.report.markup import (
     FIRST_ROWS,
     Markup,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp.display import counted, duration, grouped, size
+from usp._base.display import counted, duration, grouped, size
 from usp.report.markup import Markup, card, figure, folded, table, url_cell
 from usp.report.text import Addresses
 

@@ -6,7 +6,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from usp.display import counted, grouped
+from usp._base.display import counted, grouped
 from usp.report.text import DASH
 
 if TYPE_CHECKING:

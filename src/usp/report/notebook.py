@@ -6,7 +6,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from usp.display import counted, grouped, size
+from usp._base.display import counted, grouped, size
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.state import FAILED, INCOMPLETE, NOT_FOLLOWED, state_of
 from usp.report.text import Addresses, shared_origin, shown_url

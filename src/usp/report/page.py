@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from usp.display import counted, duration, grouped, size
+from usp._base.display import counted, duration, grouped, size
 from usp.report.cards import Cards
 from usp.report.damage import damage_cards
 from usp.report.text import DASH, Addresses, shown_url

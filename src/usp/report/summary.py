@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from usp.formats import values
+from usp._formats import values
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content
 from usp.report.duplicates import UrlHashes
@@ -19,7 +19,7 @@ from usp.report.text import shared_origin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from usp.crawl.events import Event
+    from usp._crawl.events import Event
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.fetches import Fetch

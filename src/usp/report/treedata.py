@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from usp.display import counted, size
+from usp._base.display import counted, size
 from usp.report.text import DASH, shown_url
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from usp.excerpts import excerpt
+from usp._base.safe_text import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

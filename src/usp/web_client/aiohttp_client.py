@@ -10,10 +10,23 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import yarl
 
+from usp._base.shortage import shortage_of
+from usp._base.urls import BadUrl, HttpUrl, Login, read_url, without_login
+from usp._http import aiohttp_sessions
+from usp._http.bot_walls import turns_robots_away
+from usp._http.cookies import HopCookies
+from usp._http.encodings import BodyDecoder
+from usp._http.failures import reason_of
+from usp._http.identity import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_TIMEOUT,
+    Identity,
+    deadline_of,
+    retry_after,
+)
+from usp._http.redaction import redacted, secrets_of_proxies
+from usp._http.redirects import REDIRECTS, BadRedirect, follow
 from usp.limits import Limits
-from usp.shortage import shortage_of
-from usp.urls import BadUrl, HttpUrl, Login, read_url, without_login
-from usp.web_client import aiohttp_sessions
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractAsyncWebClient,
@@ -22,19 +35,6 @@ from usp.web_client.abstract_client import (
     BrokenBody,
     WebClientErrorResponse,
 )
-from usp.web_client.blocks import turns_robots_away
-from usp.web_client.cookies import HopCookies
-from usp.web_client.encodings import BodyDecoder
-from usp.web_client.failures import reason_of
-from usp.web_client.identity import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_TIMEOUT,
-    Identity,
-    deadline_of,
-    retry_after,
-)
-from usp.web_client.redaction import redacted, secrets_of_proxies
-from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
 from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:

@@ -12,36 +12,29 @@ from typing import TYPE_CHECKING, Any
 import requests
 from urllib3 import HTTPHeaderDict
 
-from usp.limits import Limits
-from usp.logs import get_logger
-from usp.names import elsewhere
-from usp.urls import BadUrl, HttpUrl, read_url, without_login
-from usp.web_client import foreign_sessions
-from usp.web_client.abstract_client import (
-    RETRYABLE_HTTP_STATUS_CODES,
-    AbstractWebClient,
-    AbstractWebClientResponse,
-    RequestWaiter,
-)
-from usp.web_client.blocks import turns_robots_away
-from usp.web_client.cookies import HopCookies
-from usp.web_client.failures import reason_of
-from usp.web_client.foreign_responses import as_response
-from usp.web_client.identity import (
+from usp._base.logs import get_logger
+from usp._base.urls import BadUrl, HttpUrl, read_url, without_login
+from usp._compat.names import elsewhere
+from usp._http import foreign_sessions
+from usp._http.bot_walls import turns_robots_away
+from usp._http.cookies import HopCookies
+from usp._http.failures import reason_of
+from usp._http.foreign_responses import as_response
+from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     deadline_of,
     retry_after,
 )
-from usp.web_client.redaction import (
+from usp._http.redaction import (
     redacted,
     secrets_of_params,
     secrets_of_proxies,
     without_params,
 )
-from usp.web_client.redirects import REDIRECTS, BadRedirect, follow
-from usp.web_client.requests_responses import (
+from usp._http.redirects import REDIRECTS, BadRedirect, follow
+from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
@@ -49,7 +42,14 @@ from usp.web_client.requests_responses import (
     excerpt_of,
     reason_phrase,
 )
-from usp.web_client.sessions import DEADLINE, Session, session_for
+from usp._http.sessions import DEADLINE, Session, session_for
+from usp.limits import Limits
+from usp.web_client.abstract_client import (
+    RETRYABLE_HTTP_STATUS_CODES,
+    AbstractWebClient,
+    AbstractWebClientResponse,
+    RequestWaiter,
+)
 from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import re
 import threading
 from dataclasses import dataclass
 
-from usp.advice import allow_network
-from usp.urls import BadUrl, read_host, read_url
+from usp._base.advice import allow_network
+from usp._base.urls import BadUrl, read_host, read_url
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.exceptions import Exit
 
+from usp._base.display import counted, duration, size
 from usp.cli import fetching
 from usp.cli.crawling import read_limits
 from usp.cli.errors import FAILED, json_option, tell
@@ -19,7 +20,6 @@ from usp.cli.fetching import read_verify
 from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
-from usp.display import counted, duration, size
 from usp.export.schema import COLUMNS, MissingExtraError, chosen
 from usp.fleet.dataset import DatasetError
 from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions

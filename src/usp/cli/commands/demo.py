@@ -8,14 +8,14 @@ from pathlib import Path
 import requests
 import rich_click as click
 
+from usp._demo import demo_site
+from usp._http.identity import DEFAULT_CONCURRENCY
 from usp.cli.console import Output
 from usp.cli.errors import json_option
 from usp.cli.log import no_logging
 from usp.cli.treeview import summary, tree_view
-from usp.demo import demo_site
 from usp.report import FetchLog, write_report
 from usp.tree import sitemap_tree_for_homepage
-from usp.web_client.identity import DEFAULT_CONCURRENCY
 from usp.web_client.requests_client import RequestsWebClient
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from rich.table import Table
 
+from usp._base.display import counted, duration, size
 from usp.cli.console import Output
 from usp.cli.errors import json_option
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
-from usp.display import counted, duration, size
 from usp.export.schema import MissingExtraError
 from usp.fleet.dataset import DatasetError
 from usp.fleet.stats import dataset_stats

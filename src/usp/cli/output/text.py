@@ -6,7 +6,7 @@ import string
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
-from usp.printable import printable
+from usp._base.safe_text import printable
 
 __all__ = ["printable", "shown_below", "write_lines"]
 

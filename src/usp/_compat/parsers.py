@@ -1,0 +1,306 @@
+"""Parsers that are given a document and return its node, as those of ultimate-sitemap-parser 1.8.1 do.
+
+::
+
+    AbstractSitemapParser              is given the content
+    ├── XMLSitemapParser
+    ├── IndexRobotsTxtSitemapParser
+    └── PlainTextSitemapParser
+    AbstractXMLSitemapParser           is told of elements, one after the other
+    ├── IndexXMLSitemapParser
+    ├── PagesXMLSitemapParser          with Page and Image
+    ├── PagesRSSSitemapParser          with Page
+    └── PagesAtomSitemapParser         with Page
+
+None of them parses anything: :mod:`usp._formats` does, and children are fetched by a crawl.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, Any, ClassVar
+from xml.sax.saxutils import escape, quoteattr
+
+from usp._compat.parser_entries import AtomPage, ImageEntry, RSSPage, UrlPage
+from usp._crawl.choice import Choice
+from usp._crawl.clients import concurrency_of, for_crawl
+from usp._crawl.plan import Plan
+from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.website import OneSitemap
+from usp._formats.document import Role
+from usp.exceptions import SitemapException
+from usp.helpers import is_http_url
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    PagesXMLSitemap,
+)
+from usp.web_client.abstract_client import AbstractWebClient, LocalWebClientSuccessResponse
+from usp.web_client.requests_client import RequestsWebClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from usp._crawl.crawl import Crawl
+    from usp.helpers import RecurseCallbackType, RecurseListCallbackType
+    from usp.limits import Limits
+    from usp.web_client.abstract_client import AbstractWebClientResponse
+
+_TEXT = "text/plain; charset=utf-8"
+
+
+class AbstractSitemapParser(abc.ABC):
+    """A parser of one document; what an index declares is fetched by the web client."""
+
+    def __init__(
+        self,
+        url: str,
+        content: str,
+        recursion_level: int,
+        web_client: AbstractWebClient | None,
+        parent_urls: Collection[str] | None,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        self._url = url
+        self._content = content
+        self._recursion_level = recursion_level
+        self._web_client = web_client
+        self._parent_urls = parent_urls
+        self._recurse_callback = recurse_callback
+        self._recurse_list_callback = recurse_list_callback
+
+    @abc.abstractmethod
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the document."""
+
+    def _node(self) -> AbstractSitemap:
+        """Return the node of the document, whatever it is, with its children."""
+        if not is_http_url(self._url):
+            role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
+            answer = _Answer(self._url, self._content)
+            return parse_document(
+                [answer.raw_data()], None, content_type=_TEXT, role=role, name=self._url
+            )
+
+        def seed(crawl: Crawl) -> Callable[[], AbstractSitemap]:
+            parents = frozenset(self._parent_urls or ())
+            return OneSitemap(
+                crawl, self._url, level=self._recursion_level, parents=parents, quiet=False
+            ).tree
+
+        given = self._web_client if self._web_client is not None else RequestsWebClient()
+        client = _AtHand(self._url, self._content, given)
+        choice = Choice(self._recurse_callback, self._recurse_list_callback)
+        return crawl_with(seed, self._url, client, Plan(choice=choice))
+
+
+class XMLSitemapParser(AbstractSitemapParser):
+    """A parser of any XML document: an index, a urlset or a feed."""
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the document; an ``InvalidSitemap`` if it is not XML of these kinds."""
+        node = self._node()
+        if isinstance(node, PagesTextSitemap | IndexRobotsTxtSitemap):
+            return InvalidSitemap(self._url, f"No parsers support sitemap from {self._url}")
+        return node
+
+
+class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
+    """A parser of robots.txt; raises ``SitemapException`` if that is not what the URL ends in."""
+
+    def __init__(self, url: str, *args: Any, **options: Any) -> None:
+        super().__init__(url, *args, **options)
+        if not url.endswith("/robots.txt"):
+            raise SitemapException(f"URL does not look like robots.txt URL: {url}")
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the robots.txt."""
+        return self._node()
+
+
+class PlainTextSitemapParser(AbstractSitemapParser):
+    """A parser of plain text: one URL a line."""
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the text."""
+        return self._node()
+
+
+class _Answer(LocalWebClientSuccessResponse):
+    """The answer to whoever asks for the document at hand."""
+
+    def __init__(self, url: str, content: str | bytes) -> None:
+        self._is_text = isinstance(content, str)
+        super().__init__(url, content if isinstance(content, str) else content.decode("latin-1"))
+
+    def header(self, case_insensitive_name: str) -> str | None:
+        """Return the type of a text: it is decoded, whatever its declaration says."""
+        is_type = case_insensitive_name.lower() == "content-type"
+        return _TEXT if is_type and self._is_text else None
+
+    def raw_data(self) -> bytes:
+        """Return the document."""
+        return super().raw_data() if self._is_text else self._data.encode("latin-1")
+
+
+class _AtHand(AbstractWebClient):
+    """A client that has one document, and asks another client for everything else."""
+
+    def __init__(self, url: str, content: str | bytes, client: Any) -> None:
+        self._url = url
+        self._content = content
+        self._client = client
+        self._made: Any = None  # for the crawl, and closed after it
+        self.max_concurrent_requests = concurrency_of(client)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether nothing of the caller's is asked."""
+        return getattr(self._client, "is_ours", False) is True
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
+        """Return the same with the other client made ready for a crawl."""
+        client = for_crawl(self._client, start_url, limits)
+        made = _AtHand(self._url, self._content, client)
+        made._made = client if client is not self._client else None
+        return made
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit what the other client receives."""
+        self._client.set_max_response_data_length(max_response_data_length)
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        """Return the document, or what the other client has."""
+        if url == self._url:
+            return _Answer(url, self._content)
+        return self._client.get(url)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the other client, if it was made for the crawl."""
+        if self._made is not None:
+            self._made.close()
+
+
+# Told of elements --------------------------------------------------------------------------------
+
+_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
+    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+}
+
+
+class AbstractXMLSitemapParser(abc.ABC):
+    """A parser that is told of elements and text; their names have prefixes: ``sitemap:loc``."""
+
+    _kind: ClassVar[type[AbstractSitemap]]
+
+    def __init__(
+        self,
+        url: str,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        self._url = url
+        self._recurse_callback = recurse_callback
+        self._recurse_list_callback = recurse_list_callback
+        self._text: list[str] = []
+
+    def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
+        """Take note of the beginning of an element."""
+        given = dict(attrs)
+        if not self._text:
+            given |= {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
+        written = "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
+        self._text.append(f"<{name}{written}>")
+
+    def xml_element_end(self, name: str) -> None:
+        """Take note of the end of an element."""
+        self._text.append(f"</{name}>")
+
+    def xml_char_data(self, data: str) -> None:
+        """Take note of text."""
+        self._text.append(escape(data))
+
+    @abc.abstractmethod
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of what was told."""
+
+    def _node(
+        self, client: AbstractWebClient | None, level: int, parents: Collection[str] | None
+    ) -> AbstractSitemap:
+        return XMLSitemapParser(
+            self._url,
+            "".join(self._text),
+            level,
+            client,
+            parents,
+            self._recurse_callback,
+            self._recurse_list_callback,
+        ).sitemap()
+
+
+class IndexXMLSitemapParser(AbstractXMLSitemapParser):
+    """A parser of an index, told of its elements."""
+
+    def __init__(
+        self,
+        url: str,
+        web_client: AbstractWebClient | None,
+        recursion_level: int,
+        parent_urls: Collection[str] | None,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        super().__init__(url, recurse_callback, recurse_list_callback)
+        self._web_client = web_client
+        self._recursion_level = recursion_level
+        self._parent_urls = parent_urls
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the index with its children."""
+        if not self._text:
+            return IndexXMLSitemap(self._url, [])
+        return self._node(self._web_client, self._recursion_level, self._parent_urls)
+
+
+class _PagesParser(AbstractXMLSitemapParser):
+    _kind: ClassVar[type[AbstractPagesSitemap]]
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the sitemap with its pages."""
+        return self._node(None, 0, None) if self._text else self._kind(self._url, [])
+
+
+class PagesXMLSitemapParser(_PagesParser):
+    """A parser of a urlset, told of its elements."""
+
+    _kind = PagesXMLSitemap
+    Page = UrlPage
+    Image = ImageEntry
+
+
+class PagesRSSSitemapParser(_PagesParser):
+    """A parser of an RSS feed, told of its elements."""
+
+    _kind = PagesRSSSitemap
+    Page = RSSPage
+
+
+class PagesAtomSitemapParser(_PagesParser):
+    """A parser of an Atom feed, told of its elements."""
+
+    _kind = PagesAtomSitemap
+    Page = AtomPage

@@ -1,0 +1,129 @@
+"""From the places of a crawl to the nodes of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp._crawl.fetch import Received
+from usp._crawl.pages import StoredPages
+from usp._formats.values import date
+from usp.limits import DEFAULT
+from usp.objects.problem import Failure, Problem
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    InvalidSitemap,
+    PagesXMLSitemap,
+)
+from usp.web_client.abstract_client import status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from usp._crawl.places import Place
+    from usp.limits import Limits
+
+
+def node_for(top: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
+    """Return the node of a place and all nodes below it, however deep the tree is."""
+    order, waiting = [], [top]
+    while waiting:
+        place = waiting.pop()
+        order.append(place)
+        waiting.extend(place.children)
+    built: dict[int, AbstractSitemap] = {}
+    for place in reversed(order):  # the children of a place first, in their order
+        children = [built.pop(id(child)) for child in place.children]
+        built[id(place)] = _node(place, children, limits)
+    return built[id(top)]
+
+
+def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> AbstractSitemap:
+    received = place.received
+    if received is None:
+        return InvalidSitemap(
+            place.node_url,
+            place.reason or "it was not fetched",
+            last_modified=date(place.lastmod),
+            problems=place.problems,
+            failure=failure_of(place),
+            missing=not place.recurs,
+        )
+    return document_node(
+        received,
+        children,
+        url=place.final_url,
+        base=place.final_url,
+        lastmod=place.lastmod,
+        problems=place.problems,
+        failure=failure_of(place),
+        limits=limits,
+        most=place.most,
+    )
+
+
+def failure_of(place: Place) -> Failure | None:
+    """Return what of a place is missing in the tree, if something is."""
+    if place.recurs:
+        return None
+    doc = place.doc
+    result = doc.result if doc else None
+    reason = place.reason or place.left_out
+    status = None
+    if isinstance(result, Received):
+        status = result.document.exchange.status
+        reason = reason or result.look.unfinished
+    elif result is not None:
+        status = status_of(result.error)
+    if reason is None:
+        return None
+    return Failure(place.node_url, reason, doc.attempt if doc else 0, status)
+
+
+def document_node(
+    received: Received,
+    children: list[AbstractSitemap],
+    *,
+    url: str,
+    base: str | None,
+    lastmod: str | None = None,
+    problems: Sequence[Problem] = (),
+    failure: Failure | None = None,
+    limits: Limits = DEFAULT,
+    most: int | None = None,
+) -> AbstractSitemap:
+    """Build the node of a document that is a sitemap; ``children`` are those of an index.
+
+    ``most`` is how many pages of it are in the tree.
+    """
+    look = received.look
+    last_modified = date(lastmod)
+    status = received.document.exchange.status
+    assert look.kind is not None
+    if issubclass(look.kind, AbstractPagesSitemap):
+        # Reading the pages finds the rest; only the transfer is not seen then.
+        known = [p for p in look.problems if p.message.startswith("the transfer")]
+        return look.kind(
+            url,
+            StoredPages(received.document, base, limits, most),
+            last_modified=last_modified,
+            problems=[*known, *problems],
+            failure=failure,
+            size=received.document.size,
+            status=status,
+        )
+    listed = [*look.problems, *problems]
+    if look.pages_at is not None:
+        source = StoredPages(received.document, base, limits, most)
+        stray = PagesXMLSitemap(url, source, status=status)
+        children.insert(min(look.pages_at, len(children)), stray)
+        listed.append(Problem("pages stand in an index of sitemaps"))
+    return look.kind(
+        url,
+        children,
+        last_modified=last_modified,
+        problems=listed,
+        failure=failure,
+        size=received.document.size,
+        status=status,
+    )

@@ -1,0 +1,91 @@
+"""What a crawl asks of a web client, whatever that is: a subclass of ours, or anything with ``get``.
+
+A client needs ``get`` and ``set_max_response_data_length``, as in ultimate-sitemap-parser 1.8.1. What
+has come later is asked of classes that really have it: a mock has every name, and means nothing by it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from usp.web_client.abstract_client import (
+    AbstractAsyncWebClient,
+    AbstractWebClient,
+    AbstractWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._crawl.plan import Plan
+    from usp.limits import Limits
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ClientMistake(WebClientErrorResponse):
+    """Error of a client that raised an exception, which it should not."""
+
+    def __init__(self, exception: Exception, message: str, *, secret: bool = False) -> None:
+        super().__init__(message, retryable=False)
+        self.exception = exception
+        self.shown = None if secret else exception  # in a log; it may hold a password
+
+
+def for_crawl(client: T, start_url: str, limits: Limits) -> T:
+    """Return the client of one crawl: the same, or one that it makes for that."""
+    method = getattr(type(client), "for_crawl", None)
+    return method(client, start_url, limits) if inspect.isfunction(method) else client
+
+
+def prepared(client: T, start_url: str, plan: Plan) -> T:
+    """Return the client of one crawl, told how much it may receive."""
+    client = for_crawl(client, start_url, plan.limits)
+    client.set_max_response_data_length(plan.most_bytes)  # type: ignore[attr-defined]
+    return client
+
+
+def concurrency_of(client: object) -> int:
+    """Return how many requests to one host a client takes at a time: one, unless it says more."""
+    most = getattr(client, "max_concurrent_requests", 1)
+    return most if issubclass(type(most), int) and most > 1 else 1
+
+
+def is_async(client: object) -> bool:
+    """Return whether ``get`` of a client must be awaited."""
+    if isinstance(client, AbstractWebClient | AbstractAsyncWebClient):  # or a mock of one
+        return isinstance(client, AbstractAsyncWebClient)
+    return inspect.iscoroutinefunction(getattr(client, "get", None))
+
+
+def sorted_out(response: Any, kind: Any) -> Any:
+    """Return a response as what it is: a success of this ``kind``, or an error.
+
+    Raises ``TypeError`` for what is neither, and has not the methods of either.
+    """
+    if issubclass(type(response), WebClientErrorResponse) or isinstance(response, kind):
+        return response
+    if isinstance(response, WebClientErrorResponse) or _has(response, "message", "retryable"):
+        return WebClientErrorResponse(str(response.message()), bool(response.retryable()))
+    if kind is AbstractWebClientSuccessResponse and _has(response, "url", "header", "raw_data"):
+        return response
+    raise TypeError(
+        f"get() of the web client returned {type(response).__name__}; it must return an "
+        "AbstractWebClientSuccessResponse or a WebClientErrorResponse"
+    )
+
+
+def _has(response: object, *names: str) -> bool:
+    return all(callable(getattr(response, name, None)) for name in names)
+
+
+def newer(response: T, name: str, default: Callable[[T], R]) -> R:
+    """Call a method that responses have not always had, or else the default.
+
+    A response class of a user's own may have something else under that name.
+    """
+    method = getattr(type(response), name, None)
+    return (method if inspect.isfunction(method) else default)(response)

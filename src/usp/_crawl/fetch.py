@@ -1,0 +1,413 @@
+"""Fetches one document and takes the first look at it. All HTTP of a crawl goes through here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from usp._base.safe_text import excerpt
+from usp._base.shortage import shortage_of
+from usp._base.urls import with_login, without_login
+from usp._crawl import journal
+from usp._crawl.clients import ClientMistake, newer, sorted_out
+from usp._crawl.look import FirstLook, read_whole
+from usp._crawl.pages import parser_for
+from usp._formats.document import Role
+from usp._store import Exchange, SpoolFull
+from usp.limits import DEFAULT
+from usp.web_client.abstract_client import (
+    AbstractWebClientSuccessResponse,
+    BrokenBody,
+    NoWebClientException,
+    ResponseFacts,
+    WebClientErrorResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from usp._base.urls import Login
+    from usp._crawl.look import Look
+    from usp._store import Document, Store, Writer
+    from usp.limits import Limits
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.web_client.abstract_client import AbstractWebClient
+
+PATIENCE = 1.0
+"""Seconds to wait for what is still being received when the crawl is given up."""
+
+_SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
+_WINDOW = 30.0  # seconds over which the rate of a transfer is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """An order of the crawl: fetch this URL."""
+
+    url: str
+    role: Role = Role.SITEMAP
+    attempt: int = 1
+    login: Login | None = field(default=None, repr=False)
+
+    @property
+    def address(self) -> str:
+        """What a client is asked for: the URL with the login for it, which nobody else is told."""
+        return self.url if self.login is None else with_login(self.url, self.login)
+
+    def without_secrets(self, message: str) -> str:
+        """Return what a client says, without the login."""
+        return message if self.login is None else self.login.hidden_in(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A document came."""
+
+    document: Document
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No document came."""
+
+    error: WebClientErrorResponse
+
+
+class NotFetched(WebClientErrorResponse):
+    """What a client answers, so to speak, that fetches nothing."""
+
+
+class NotAsked(WebClientErrorResponse):
+    """What is known of a document that was not asked for, or not to its end."""
+
+
+class HostGivenUp(NotAsked):
+    """What is known of a document at a host that others have found to be no use."""
+
+
+class BadBody(Exception):  # noqa: N818 - says what happened
+    """A body whose pieces could not be had, by a mistake of the client."""
+
+    def __init__(self, exception: Exception) -> None:
+        super().__init__(str(exception))
+        self.exception = exception
+
+
+class Arrival:
+    """A page sitemap that is still coming in, and can be read as far as it has come.
+
+    Whoever waits for more of it leaves a call in ``on_growth``: it is made once, from the thread that
+    receives.
+    """
+
+    def __init__(
+        self, exchange: Exchange, writer: Writer, kind: type[AbstractSitemap] | None = None
+    ) -> None:
+        self.exchange = exchange
+        self.writer = writer
+        self.kind = kind
+        self.over = False
+        self.document: Document | None = None  # in the end, unless it failed
+        self.on_growth: Callable[[], object] | None = None
+
+    def tell(self) -> None:
+        """Say that more has come, or that nothing more will."""
+        waiting, self.on_growth = self.on_growth, None
+        if waiting:
+            waiting()
+
+
+def _text(value: object) -> str | None:
+    """Return a text that a client gave; a mock may give anything."""
+    return value if issubclass(type(value), str) else None  # type: ignore[return-value]
+
+
+def _status(response: ResponseFacts) -> int:
+    status: object = response.status_code() if hasattr(response, "status_code") else None
+    return status if isinstance(status, int) and type(status) is int else int(HTTPStatus.OK)
+
+
+class Reception:
+    """Takes the body of one answer: stores it, looks at it, and says what came of it."""
+
+    def __init__(
+        self,
+        order: Fetch,
+        response: ResponseFacts,
+        store: Store,
+        started: float,
+        announce: Callable[[Arrival], object],
+        limits: Limits = DEFAULT,
+    ) -> None:
+        self._started = started
+        self._window = time.monotonic()
+        self._window_size = 0
+        self._announce = announce
+        self._order = order
+        self._limits = limits
+        self._ended: str | None = None
+        content_type = excerpt(_text(response.header("Content-Type")) or "") or None
+        content_encoding = excerpt(_text(response.header("Content-Encoding")) or "") or None
+        final_url = _text(response.url()) or order.url
+        if limits.too_long(final_url):
+            final_url = order.url
+            self._ended = f"it redirects to a URL that is too long: {limits.reached('url_length')}"
+        self._exchange = Exchange(
+            url=order.url,
+            final_url=without_login(final_url),
+            status=_status(response),
+            headers=newer(response, "headers", ResponseFacts.headers),
+            redirects=tuple(
+                map(without_login, newer(response, "redirects", ResponseFacts.redirects))
+            ),
+            attempts=order.attempt,
+            content_type=content_type,
+            content_encoding=content_encoding,
+        )
+        parser = parser_for(
+            self._exchange.final_url,
+            content_type,
+            content_encoding,
+            role=order.role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
+        )
+        self._look = FirstLook(parser, limits)
+        self._writer = store.writer()
+        self._arrival: Arrival | None = None
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest need be received."""
+        return self._ended is None and self._look.wants_more
+
+    def take(self, chunk: bytes) -> Iterator[None]:
+        """Store a chunk, then read it step by step: each may be done in another thread.
+
+        After each step :meth:`tell` says what is known by now.
+        """
+        if self._ended is not None:
+            return
+        most = self._limits.document_bytes
+        if most is not None and self._writer.size + len(chunk) > most:
+            chunk = chunk[: most - self._writer.size]
+            self._reach("document_bytes")
+        try:
+            self._writer.write(chunk)
+        except SpoolFull:
+            self._reach("spool_bytes")
+            return
+        self._check_pace()
+        for _ in self._look.steps(chunk):
+            yield
+            if self._is_late():
+                return
+
+    def tell(self) -> None:
+        """Tell whoever reads along that more has come."""
+        if self._arrival is not None:
+            self._arrival.tell()
+        elif self._look.has_pages:
+            self._arrival = Arrival(self._exchange, self._writer, self._look.kind)
+            self._announce(self._arrival)
+
+    def _is_late(self) -> bool:
+        """Return whether the document, received and read, takes too long."""
+        most = self._limits.document_seconds
+        if most is None or time.monotonic() - self._started <= most:
+            return False
+        self._reach("document_seconds")
+        return True
+
+    def _check_pace(self) -> None:
+        """See whether the transfer takes too long."""
+        self._is_late()
+        now, limits = time.monotonic(), self._limits
+        passed = now - self._window
+        if limits.lowest_rate is not None and passed >= _WINDOW:
+            if self._writer.size - self._window_size < limits.lowest_rate * passed:
+                self._reach("lowest_rate")
+            self._window, self._window_size = now, self._writer.size
+
+    def _reach(self, limit: str) -> None:
+        self._ended = self._ended or self._limits.reached(limit)
+
+    def end(self, broken: str | None = None) -> Received | Failed:
+        """Say what came; ``broken`` is why the body ended too early, if it did."""
+        if broken is not None and broken in map(self._limits.reached, _SEEN_BY_CLIENTS):
+            self._ended = self._ended or broken
+        broken = broken and excerpt(broken)
+        look = self._look.close(broken, self._ended)
+        if self._ended is not None and look.kind is None:
+            self._writer.discard()
+            self._end_arrival()
+            return Failed(not_wanted(self._ended))
+        if look.broken is not None and not self._writer.size:
+            return Failed(WebClientErrorResponse(f"no data came: {broken}", retryable=True))
+        exchange = replace(
+            self._exchange,
+            seconds=time.monotonic() - self._started,
+            received=self._writer.size,
+            charset=self._look.parser.encoding,
+            broken=self._ended or broken,
+        )
+        document = self._writer.finish(exchange)
+        if not self._look.is_enough:
+            look = read_whole(document, exchange.final_url, self._limits, broken, self._ended)
+        if self._arrival is not None:
+            self._arrival.document = document
+        self._end_arrival()
+        return Received(document, look)
+
+    def give_up(self, reason: str) -> Received | Failed:
+        """Say what came before the crawl was ended."""
+        self._ended = self._ended or reason
+        return self.end()
+
+    def fail(self, error: BaseException, client: object = None) -> Received | Failed:
+        """Return what came before a mistake, a ``client``'s or ours; a stream may have read it."""
+        if self._writer.size and shortage_of(error) is None:
+            return self.end(self._order.without_secrets(f"{type(error).__name__}: {error}"))
+        self._writer.discard()
+        self._end_arrival()
+        return mistake(error, client, self._order)
+
+    def _end_arrival(self) -> None:
+        if self._arrival is not None:
+            self._arrival.over = True
+            self._arrival.tell()
+
+
+def not_fetched() -> Failed:
+    """Say that a client fetches nothing."""
+    return Failed(NotFetched("nothing may be fetched", retryable=False))
+
+
+def not_wanted(reason: str) -> NotAsked:
+    """Say why something was not asked for."""
+    return NotAsked(reason, retryable=False)
+
+
+def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
+    """Return the failure of a ``client`` that raised what it should not; without one it is ours.
+
+    The exception of a client that is not ours is kept: its author may have to see it. Neither the
+    message nor the exception holds the login of the order.
+    """
+    if order is not None and order.login is not None:
+        error.args = tuple(
+            order.without_secrets(text) if isinstance(text, str) else text for text in error.args
+        )
+    shortage = shortage_of(error)
+    message = f"{type(error).__name__}: {error}"
+    if order is not None:
+        message = order.without_secrets(message)
+    foreign = client is not None and not getattr(client, "is_ours", False)
+    if foreign and shortage is None and isinstance(error, Exception):
+        return Failed(ClientMistake(error, message, secret=order is not None and bool(order.login)))
+    failure = WebClientErrorResponse(message, retryable=False)
+    failure.shortage = shortage
+    return Failed(failure)
+
+
+def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
+    """Return the error of a client, without the login that it was given."""
+    message = error.message()
+    safe = order.without_secrets(message)
+    if safe == message:
+        return error
+    copy = WebClientErrorResponse(safe, error.retryable())
+    vars(copy).update(
+        {name: value for name, value in vars(error).items() if not name.startswith("_")}
+    )
+    return copy
+
+
+def fetch_document(
+    order: Fetch,
+    client: AbstractWebClient,
+    store: Store,
+    given_up: Callable[[], str | None] = lambda: None,
+    announce: Callable[[Arrival], object] = lambda _: None,
+    limits: Limits = DEFAULT,
+) -> Received | Failed:
+    """Fetch a document, store it and look at it; every failure is returned.
+
+    ``given_up`` is asked while the body comes in: a reason ends the transfer. ``announce`` is told of a
+    page sitemap as soon as it is known to be one.
+    """
+    started = time.monotonic()
+    try:
+        response = sorted_out(client.get(order.address), AbstractWebClientSuccessResponse)
+    except NoWebClientException:
+        return not_fetched()
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        return mistake(error, client, order)
+    if isinstance(response, WebClientErrorResponse):
+        return Failed(told(order, response))
+    try:
+        reception = Reception(order, response, store, started, announce, limits)
+        body = newer(response, "body", AbstractWebClientSuccessResponse.body)
+        return _receive(reception, body, given_up, client)
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        return mistake(error, client, order)
+    finally:
+        _release(response, order.url)
+
+
+def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
+    try:
+        newer(response, "close", AbstractWebClientSuccessResponse.close)
+    except Exception as error:  # noqa: BLE001 - what came of it is there
+        journal.not_closed(url, error)
+
+
+def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces of a body; raises :class:`BadBody` for a mistake of whoever gives them."""
+    try:
+        for piece in body:
+            yield checked(piece)
+    except (BrokenBody, GeneratorExit):
+        raise
+    except Exception as error:
+        raise BadBody(error) from error
+
+
+def checked(piece: object) -> bytes:
+    """Return a piece of a body, which must be bytes."""
+    if isinstance(piece, bytes | bytearray | memoryview):
+        return bytes(piece)
+    raise TypeError(f"the body of a response must be bytes, not {type(piece).__name__}")
+
+
+def _receive(
+    reception: Reception,
+    body: Iterable[bytes],
+    given_up: Callable[[], str | None],
+    client: object,
+) -> Received | Failed:
+    try:
+        for chunk in _pieces(body):
+            if reason := given_up():
+                return reception.give_up(reason)
+            for _ in reception.take(chunk):
+                reception.tell()
+                if reason := given_up():
+                    return reception.give_up(reason)
+            reception.tell()
+            if not reception.wants_more:
+                break
+    except BrokenBody as error:
+        return reception.end(str(error))
+    except BadBody as error:
+        return reception.fail(error.exception, client)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
+        return reception.fail(error)
+    except BaseException as error:
+        reception.fail(error)
+        raise
+    return reception.end()

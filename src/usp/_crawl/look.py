@@ -1,0 +1,201 @@
+"""The first look at a document, while it comes in: what it is, and what it declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from usp._base.safe_text import excerpt
+from usp._crawl.pages import UniquePages, note_length, parser_for
+from usp._formats.parser import MAX_PIECE, ChildEntry
+from usp.objects.problem import Problem
+from usp.objects.sitemap import AbstractPagesSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp._formats.document import DocumentParser
+    from usp._formats.parser import Entry
+    from usp._store import Document
+    from usp.limits import Limits
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
+
+_SLICE = 64 * 1024  # bytes
+_FIRST_PIECE = 16 * 1024  # characters of the first slice: how long they take, tells about the rest
+_START = 2  # bytes that tell gzip
+_MAX_LASTMOD = 100  # characters: no date has more
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Children or pages of a document that were not kept: how many, and why."""
+
+    count: int
+    reason: str
+
+
+def left_out_problem(left_out: LeftOut, what: str) -> Problem:
+    """Return the problem of a document of which something is not in the tree."""
+    return Problem(f"some of its {what} were left out: {left_out.reason}", lost=left_out.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the first look at a document showed.
+
+    ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
+    ``children`` are what an index declares, each URL once; ``pages_at`` is where among them the first
+    stray page stands. ``broken`` says why the transfer ended too early, if it did, and ``unfinished``
+    why the rest of the document was not read, whatever the reason. ``pages`` counts its pages, if
+    somebody wanted to know.
+    """
+
+    kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
+    refusal: str | None = None
+    children: tuple[ChildEntry, ...] = ()
+    left_out: LeftOut | None = None
+    pages_at: int | None = None
+    problems: tuple[Problem, ...] = ()
+    broken: str | None = None
+    unfinished: str | None = None
+    crawl_delay: float | None = None
+    pages: int | None = None
+    namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
+    start: bytes = b""  # the first bytes, as they came
+
+    def without_children(self, reason: str) -> Look:
+        """Return the same without the children, which are counted as left out."""
+        more = self.left_out.count if self.left_out else 0
+        return replace(self, children=(), left_out=LeftOut(len(self.children) + more, reason))
+
+
+class FirstLook:
+    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``.
+
+    Pages are counted if they are read: by a parser that does more than glance at them.
+    """
+
+    def __init__(self, parser: DocumentParser, limits: Limits) -> None:
+        self.parser = parser
+        self._limits = limits
+        self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
+        self._room = limits.url_text
+        self._left_out = 0
+        self._left_out_by = "sitemaps"  # the limit that was reached
+        self._pages_at: int | None = None
+        self._pages = UniquePages(limits.url_length)
+        self._count = 0
+        self._start = b""
+        self._read = 0  # bytes
+
+    @property
+    def kind(self) -> type[AbstractSitemap] | None:
+        """The class of the document's node, once it is known."""
+        parser = self.parser.parser
+        return parser.sitemap_class if parser else None
+
+    @property
+    def has_pages(self) -> bool:
+        """Whether the document is known to be a page sitemap."""
+        return self.kind is not None and issubclass(self.kind, AbstractPagesSitemap)
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest of the document is of any use."""
+        return self.parser.refusal is None
+
+    def feed(self, chunk: bytes) -> bool:
+        """Read on; return False if the rest is of no use."""
+        for _ in self.steps(chunk):
+            pass
+        return self.wants_more
+
+    def steps(self, chunk: bytes) -> Iterator[None]:
+        """Read on, step by step: what comes out of a chunk may be a lot of work."""
+        if len(self._start) < _START:
+            self._start += chunk[: _START - len(self._start)]
+        for at in range(0, len(chunk), _SLICE):
+            piece = _FIRST_PIECE if self._read < _SLICE else MAX_PIECE
+            data = chunk[at : at + _SLICE]
+            self._read += len(data)
+            for entries in self.parser.steps(data, piece):
+                self._sort(entries)
+                yield
+
+    def _sort(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if isinstance(entry, ChildEntry):
+                self._add_child(entry)
+                continue
+            if self._pages_at is None:
+                self._pages_at = len(self._children)
+            self._count += sum(1 for _ in self._pages.of(entry))
+
+    def _add_child(self, child: ChildEntry) -> None:
+        if self._limits.too_long(child.loc):
+            note_length(self.parser.problems, self._limits, child.loc)
+            return
+        if child.loc in self._children:
+            return
+        if self._room is not None:
+            self._room -= len(child.loc)
+        most = self._limits.sitemaps
+        if most is not None and len(self._children) >= most:
+            self._left_out += 1
+        elif self._room is not None and self._room < 0:
+            self._left_out += 1
+            self._left_out_by = "url_length"
+        else:
+            if child.lastmod and len(child.lastmod) > _MAX_LASTMOD:
+                child = replace(child, lastmod=excerpt(child.lastmod, _MAX_LASTMOD))
+            self._children[child.loc] = child
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether nothing but pages stands in the document, as far as a glance can tell."""
+        return not self.parser.may_have_children
+
+    def close(self, broken: str | None = None, ended: str | None = None) -> Look:
+        """Return what the document is; ``broken`` or ``ended`` by us is why it may be incomplete."""
+        self._sort(self.parser.close(ended or broken))
+        parser = self.parser.parser
+        problems = self.parser.problems.listed()
+        if ended is not None:
+            problems.insert(0, Problem(f"the transfer was ended: {ended}"))
+        elif broken is not None:
+            problems.insert(0, Problem("the transfer broke off", excerpt=broken))
+        left_out = None
+        if self._left_out:
+            left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
+        return Look(
+            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
+            refusal=self.parser.refusal and excerpt(self.parser.refusal),
+            children=tuple(self._children.values()),
+            left_out=left_out,
+            pages_at=None if self.has_pages else self._pages_at,
+            problems=tuple(problems),
+            broken=broken if ended is None else None,
+            unfinished=ended or broken or self.parser.problems.unfinished,
+            crawl_delay=getattr(parser, "crawl_delay", None),
+            pages=self._count,
+            namespace=self.parser.namespace,
+            start=self._start,
+        )
+
+
+def read_whole(
+    document: Document,
+    base: str | None,
+    limits: Limits,
+    broken: str | None = None,
+    ended: str | None = None,
+) -> Look:
+    """Read a stored document of which a glance was not enough: sitemaps may stand among its pages."""
+    exchange = document.exchange
+    parser = parser_for(
+        base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+    )
+    first = FirstLook(parser, limits)
+    for chunk in document.chunks():
+        first.feed(chunk)
+    return first.close(broken, ended)

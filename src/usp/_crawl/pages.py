@@ -1,0 +1,245 @@
+"""Pages that are read from a stored document, each time anew."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, compress, islice
+from typing import TYPE_CHECKING
+
+from usp._crawl.seen import SeenUrls
+from usp._formats.document import DocumentParser, Role
+from usp._formats.parser import ChildEntry, PageBatch, PageEntry
+from usp.limits import DEFAULT
+from usp.objects.page import PageList
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from usp._formats.parser import Entry
+    from usp._store import Document, Exchange
+    from usp.limits import Limits
+    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.problem import Problem, Problems
+
+
+def parser_for(
+    document_url: str | None,
+    content_type: str | None,
+    content_encoding: str | None,
+    *,
+    role: Role = Role.SITEMAP,
+    glance: bool = False,
+    fast: bool = False,
+    limits: Limits = DEFAULT,
+) -> DocumentParser:
+    """Give a parser for a document that was fetched so."""
+    return DocumentParser(
+        document_url,
+        role=role,
+        content_type=content_type,
+        content_encoding=content_encoding,
+        glance=glance,
+        fast=fast,
+        limits=limits,
+    )
+
+
+_BLOCK = 1000  # pages that came one by one
+
+
+class UniquePages:
+    """Gives the pages of entries: the first declaration of a URL counts.
+
+    Pages whose URL has more than ``longest`` characters are left out.
+    """
+
+    def __init__(self, longest: int | None = None) -> None:
+        self._seen = SeenUrls()
+        self._longest = longest
+
+    def of(self, entry: Entry) -> Iterable[SitemapPage]:
+        """Return the pages of an entry that no entry before it had."""
+        if isinstance(entry, ChildEntry):
+            return ()
+        if isinstance(entry, PageEntry):
+            page = entry.page()
+            return (page,) if page is not None and self._new([page.url]) is None else ()
+        new = self._new(entry.urls)
+        return entry.pages() if new is None else compress(entry.pages(), new)
+
+    def block(self, entry: PageBatch) -> PageBlock:
+        """Return the same pages of a batch as a block."""
+        new = self._new(entry.urls)
+        return entry if new is None else PageList(list(compress(entry.pages(), new)))
+
+    def _new(self, urls: list[str]) -> list[bool] | None:
+        """Remember URLs; return which of them are wanted, or None if all are."""
+        longest = self._longest
+        if longest is None or max(map(len, urls), default=0) <= longest:
+            return self._seen.add_all(urls)
+        return [len(url) <= longest and self._seen.add(url) for url in urls]
+
+
+class PageReader:
+    """Gives the pages of a document while it is read, in blocks: ``feed`` chunks, then ``close``.
+
+    ``given`` are pages that are not given once more.
+    """
+
+    def __init__(
+        self,
+        base: str | None,
+        exchange: Exchange,
+        limits: Limits = DEFAULT,
+        given: UniquePages | None = None,
+    ) -> None:
+        self._parser = parser_for(
+            base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+        )
+        self._given = given or UniquePages(limits.url_length)
+
+    def feed(self, chunk: bytes) -> Iterator[PageBlock | None]:
+        """Yield the pages that are complete so far; None for a step that completes none."""
+        return _steps(self._parser.steps(chunk), self._given)
+
+    def close(self, unfinished: str | None = None) -> Iterator[PageBlock]:
+        """Yield the rest; ``unfinished`` is why there is no more, if there was."""
+        return _blocks(self._parser.close(unfinished), self._given)
+
+
+def _steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
+    """Yield the pages of each step in blocks, or None if it has none."""
+    for entries in steps:
+        count = 0
+        for block in _blocks(entries, unique):
+            count += 1
+            yield block
+        if not count:
+            yield None
+
+
+def _blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
+    """Yield the pages of entries in blocks; those that come one by one are put together."""
+    single: list[SitemapPage] = []
+    for entry in entries:
+        if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
+            yield PageList(single)
+            single = []
+        if isinstance(entry, PageBatch):
+            block = unique.block(entry)
+            if block.urls:
+                yield block
+        else:
+            single.extend(unique.of(entry))
+    if single:
+        yield PageList(single)
+
+
+class StoredPages:
+    """The pages of a stored document: a page source for the nodes of the tree.
+
+    ``base`` is what relative addresses are resolved against; ``most`` is how many pages are read,
+    None for all.
+    """
+
+    __slots__ = ("_base", "_document", "_limits", "_most")
+
+    def __init__(
+        self,
+        document: Document,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        most: int | None = None,
+    ) -> None:
+        self._document = document
+        self._base = base
+        self._limits = limits
+        self._most = most
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Read the pages; the first declaration of a URL counts."""
+        pages = chain.from_iterable(self._batches(UniquePages(self._limits.url_length)))
+        return pages if self._most is None else islice(pages, self._most)
+
+    def _batches(self, unique: UniquePages) -> Iterator[Iterable[SitemapPage]]:
+        return map(unique.of, self._entries(self._parser(fast=True)))
+
+    def blocks(self) -> Iterator[PageBlock]:
+        """Read the same pages block by block."""
+        return (block for block in self.steps() if block is not None)
+
+    def steps(self, given: UniquePages | None = None) -> Iterator[PageBlock | None]:
+        """Read the same, but for pages that were given already; None after a step without any.
+
+        For who has something else to do meanwhile, or not for ever: a damaged document takes long,
+        and has few pages.
+        """
+        left = self._most
+        unique = given or UniquePages(self._limits.url_length)
+        for block in self._all_steps(unique):
+            if left is not None and block is not None:
+                if len(block.urls) > left:
+                    yield PageList(list(islice(block.pages(), left)))
+                    return
+                left -= len(block.urls)
+            yield block
+
+    def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
+        parser = self._parser(fast=True)
+        for chunk in self._document.chunks():
+            yield from _steps(parser.steps(chunk), unique)
+        yield from _blocks(parser.close(self._document.exchange.broken), unique)
+
+    def count(self) -> int:
+        """Count the pages without keeping them."""
+        return sum(len(block.urls) for block in self.blocks())
+
+    def problems(self, given_up: Callable[[], str | None] = lambda: None) -> list[Problem]:
+        """Read the document, field by field, and return what was wrong with it.
+
+        ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
+        """
+        parser = self._parser(fast=False)
+        for entry in self._entries_until(given_up, parser):
+            if isinstance(entry, PageEntry):
+                page = entry.page(partial(_note, parser.problems, entry.line))
+                if page is not None and self._limits.too_long(page.url):
+                    note_length(parser.problems, self._limits, page.url, entry.line)
+        return parser.problems.listed()
+
+    def _parser(self, *, fast: bool) -> DocumentParser:
+        exchange = self._document.exchange
+        return parser_for(
+            self._base,
+            exchange.content_type,
+            exchange.content_encoding,
+            fast=fast,
+            limits=self._limits,
+        )
+
+    def _entries_until(
+        self, given_up: Callable[[], str | None], parser: DocumentParser
+    ) -> Iterator[Entry]:
+        reason = None
+        for chunk in self._document.chunks():
+            for entries in parser.steps(chunk):
+                yield from entries
+                reason = given_up()
+                if reason:
+                    parser.problems.end(f"the rest was not read: {reason}")
+                    return
+        yield from parser.close(self._document.exchange.broken)
+
+    def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
+        for chunk in self._document.chunks():
+            yield from parser.feed(chunk)
+        yield from parser.close(self._document.exchange.broken)
+
+
+def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
+    """Note a URL that is too long, and so is neither a page nor a child sitemap."""
+    problems.add(f"a URL is too long: {limits.reached('url_length')}", line, url, lost=1)
+
+
+def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:
+    problems.add(message, line, excerpt or None)

@@ -1,0 +1,217 @@
+"""Reads the pages of a crawl while it goes on, in the order of the tree."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from itertools import islice, repeat
+from typing import TYPE_CHECKING
+
+from usp._crawl.fetch import PATIENCE
+from usp._crawl.pages import PageReader, StoredPages, UniquePages
+from usp.objects.page import PageList
+from usp.objects.sitemap import AbstractPagesSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.fetch import Arrival, Received
+    from usp._crawl.places import Place
+    from usp.limits import Limits
+    from usp.objects.page import PageBlock, SitemapPage
+
+
+class PageStream:
+    """Gives the pages that can be read without waiting, each time it is asked.
+
+    They come in the order of the tree: what comes in before its turn waits in the store. The
+    document whose turn it is, is read while it comes in. ``holds`` says whether what is below a
+    place at the top is in the tree at all.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        holds: Callable[[Place], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._crawl = crawl
+        self._holds = holds
+        self._settled: deque[Place] = deque()
+        crawl.settled = self._settled
+        self._growing: _Growing | None = None
+        self._clock = clock
+        self._current: Place | None = None  # whose document is being read from the store
+        self._count = 0
+        self._full = False
+        self._late = 0.0  # seconds of reading after the time of the crawl
+        self._unread = False  # whether the time was over before everything was read
+
+    @property
+    def over(self) -> bool:
+        """Whether there will be no more pages."""
+        done = self._crawl.complete and not self._settled and self._growing is None
+        return done or self._full
+
+    @property
+    def waits_for(self) -> Arrival | None:
+        """The document that must grow before there are more pages, if it is coming in."""
+        return self._growing.arrival if self._growing else None
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether more of that document has come than is read."""
+        return self._growing is not None and self._growing.has_more
+
+    def ready(self) -> Iterator[SitemapPage]:
+        """Yield the pages that are there, up to the limit; each knows its sitemap."""
+        return pages_of(self.blocks())
+
+    def blocks(self) -> Iterator[tuple[str, PageBlock]]:
+        """Yield the same pages in blocks, each with the address of its sitemap."""
+        return (step for step in self.steps() if step is not None)
+
+    def steps(self) -> Iterator[tuple[str, PageBlock] | None]:
+        """Yield the same blocks; None after a step that gave none, for who has other things to do.
+
+        Reading ends soon after the time of the crawl is over, whatever is left.
+        """
+        most = self._crawl.limits.pages
+        for sitemap_url, block in self._in_time():
+            if block is None:
+                yield None
+                continue
+            count = len(block.urls)
+            room = count if most is None else most - self._count
+            if count > room:
+                self._count += room
+                self._full = True
+                self._crawl.end(self._crawl.limits.reached("pages"))
+                if room:
+                    yield sitemap_url, PageList(list(islice(block.pages(), room)))
+                return
+            self._count += count
+            yield sitemap_url, block
+
+    def _in_time(self) -> Iterator[tuple[str, PageBlock | None]]:
+        reading = self._ready()
+        while True:
+            began = self._clock()
+            step = next(reading, None)
+            if step is None:
+                return
+            now = self._clock()
+            if self._crawl.is_late(now):
+                self._late += now - began
+            yield step
+            if self._late > PATIENCE:
+                self._full = self._unread = True
+                self._crawl.end(self._crawl.limits.reached("seconds"))
+                return
+
+    def name_unread(self) -> None:
+        """Let the tree say what was not read when the time was over; called once it is complete."""
+        if not self._unread:
+            return
+        growing = [self._growing.place] if self._growing else []
+        reason = f"not all of its pages were read: {self._crawl.limits.reached('seconds')}"
+        for place in (*([self._current] if self._current else []), *growing, *self._settled):
+            if place.received is not None and _has_pages(place.received):
+                place.left_out = place.left_out or reason
+
+    def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
+        while True:
+            if self._growing is not None:
+                yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
+                if not self._growing.over:
+                    return
+                self._growing = None
+            elif self._settled:
+                place = self._current = self._settled.popleft()
+                yield from zip(repeat(place.final_url), self._blocks_of(place), strict=False)
+                self._current = None
+            elif not self._begin_growing():
+                return
+
+    def _begin_growing(self) -> bool:
+        place = self._crawl.awaited
+        if place is None or place.streamed or place.arrival is None or not self._wanted(place):
+            return False
+        self._growing = _Growing(place, place.arrival, self._crawl.limits)
+        place.streamed = True
+        return True
+
+    def _wanted(self, place: Place) -> bool:
+        return self._holds(self._crawl.top_of(place))
+
+    def _blocks_of(self, place: Place) -> Iterable[PageBlock | None]:
+        if place.is_homepage or not self._wanted(place):  # asked for every place, in order
+            return ()
+        received = place.received
+        if received is None or place.streamed:
+            return ()
+        if not _has_pages(received):
+            return ()
+        return StoredPages(received.document, place.final_url, self._crawl.limits).steps()
+
+
+def _has_pages(received: Received) -> bool:
+    kind = received.look.kind
+    pages = kind is not None and issubclass(kind, AbstractPagesSitemap)
+    return pages or received.look.pages_at is not None
+
+
+def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
+    """Yield the pages of blocks, each with the address of the sitemap it is from."""
+    for sitemap_url, block in blocks:
+        for page in block.pages():
+            page._sitemap_url = sitemap_url  # noqa: SLF001 - pages of a stream know where they are from
+            yield page
+
+
+class _Growing:
+    """Reads a document that is still coming in, as far as it has come.
+
+    If it breaks off and is asked for again, the pages that were not given yet are read from what
+    came in the end.
+    """
+
+    def __init__(self, place: Place, arrival: Arrival, limits: Limits) -> None:
+        self.arrival = arrival
+        self.over = False
+        self.place = place
+        self._limits = limits
+        self.url = place.final_url
+        self._given = UniquePages(limits.url_length)
+        self._reader = PageReader(self.url, arrival.exchange, limits, self._given)
+        self._position = 0
+
+    @property
+    def _settled(self) -> bool:
+        return self.place.is_there
+
+    @property
+    def has_more(self) -> bool:
+        return self._settled or self.arrival.writer.size > self._position
+
+    def read(self) -> Iterator[PageBlock | None]:
+        """Yield the pages of what has come since the last time; None after a step without any."""
+        while True:
+            settled = self._settled  # asked first: what comes after is not missed
+            chunk = self.arrival.writer.read(self._position)
+            if chunk:
+                self._position += len(chunk)
+                yield from self._reader.feed(chunk)
+                continue
+            if settled:
+                yield from self._rest()
+                self.over = True
+            return
+
+    def _rest(self) -> Iterator[PageBlock | None]:
+        received = self.place.received
+        if received is None or received.document is self.arrival.document:
+            broken = received.document.exchange.broken if received else self.place.reason
+            return self._reader.close(broken)
+        return StoredPages(received.document, self.url, self._limits).steps(self._given)

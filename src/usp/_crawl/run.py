@@ -1,0 +1,146 @@
+"""Runs a crawl on threads from start to end, and reads a document that is at hand."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from usp._base.urls import without_login
+from usp._crawl import journal
+from usp._crawl.build import document_node
+from usp._crawl.clients import prepared
+from usp._crawl.fetch import Received
+from usp._crawl.look import FirstLook, left_out_problem, read_whole
+from usp._crawl.pages import parser_for
+from usp._crawl.thread_driver import ThreadDriver
+from usp._formats.document import Role
+from usp._formats.values import date
+from usp._store import Exchange, Store
+from usp.limits import DEFAULT, LimitReached
+from usp.objects.problem import Failure
+from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
+from usp.web_client.requests_client import RequestsWebClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.plan import Plan
+    from usp.limits import Limits
+    from usp.web_client.abstract_client import AbstractWebClient
+
+    T = TypeVar("T")
+
+LOCAL_URL = "http://usp-local-dummy.local/"
+"""The address of a document that has none."""
+
+
+def crawl_with(
+    seed: Callable[[Crawl], Callable[[], T]],
+    start_url: str,
+    web_client: AbstractWebClient | None,
+    plan: Plan,
+) -> T:
+    """Run a crawl from start to end.
+
+    ``seed`` says what is wanted and gives what makes the result of it.
+    """
+    with client_for(web_client, start_url, plan) as client:
+        crawl = plan.crawl(client, start_url)
+        result = seed(crawl)
+        with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
+            try:
+                driver.run()
+            except KeyboardInterrupt:
+                if not plan.keep_partial:
+                    raise
+                crawl.end("the crawl was interrupted")
+                driver.run()
+    return result()
+
+
+@contextmanager
+def client_for(
+    web_client: AbstractWebClient | None, start_url: str, plan: Plan
+) -> Iterator[AbstractWebClient]:
+    """Give what fetches for one crawl: a client of ours, or the caller's."""
+    given = web_client if web_client is not None else RequestsWebClient()
+    client = prepared(given, without_login(start_url), plan)
+    try:
+        yield client
+    finally:
+        if client is not web_client:
+            client.close()
+
+
+def parse_document(
+    chunks: Iterable[bytes],
+    url: str | None,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    name: str = LOCAL_URL,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> AbstractSitemap:
+    """Parse a document that is at hand; ``url`` is where it came from, if that is known.
+
+    Otherwise ``name`` is the address of its node. Chunks that end with ``LimitReached`` are what
+    there is of the document.
+    """
+    writer = (store or Store()).writer()
+    first = FirstLook(
+        parser_for(
+            url,
+            content_type,
+            None,
+            role=role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
+        ),
+        limits,
+    )
+    ended = None
+    try:
+        for chunk in chunks:
+            writer.write(chunk)
+            if not first.feed(chunk):
+                break
+    except LimitReached as limit:
+        ended = limits.reached(limit.name)
+    look = first.close(ended=ended)
+    node_url = url or name
+    exchange = Exchange(
+        node_url, node_url, status=None, received=writer.size, content_type=content_type
+    )
+    document = writer.finish(exchange)
+    if not first.is_enough:
+        look = read_whole(document, url, limits)
+    journal.received(exchange, look)
+    if look.kind is None:
+        reason = f"No parsers support sitemap from {node_url}: {ended or look.refusal}"
+        return InvalidSitemap(node_url, reason, problems=look.problems)
+    children: list[AbstractSitemap] = [
+        InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
+        for child in look.children
+    ]
+    missing = look.unfinished
+    most = limits.pages if limits.pages is not None and (look.pages or 0) > limits.pages else None
+    if most is not None:
+        missing = missing or limits.reached("pages")
+    problems = []
+    if look.left_out is not None:
+        problems.append(left_out_problem(look.left_out, "sitemaps"))
+        missing = missing or problems[0].message
+    return document_node(
+        Received(document, look),
+        children,
+        url=node_url,
+        base=url,
+        problems=problems,
+        failure=Failure(node_url, missing) if missing else None,
+        limits=limits,
+        most=most,
+    )

@@ -1,0 +1,210 @@
+"""What a crawl begins with: a website, whose sitemaps are looked for, or one sitemap.
+
+Both say what of it stands in the tree: tree and stream, on threads and on asyncio, share them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
+
+from usp._crawl.build import failure_of, node_for
+from usp._crawl.fetch import Failed, HostGivenUp, NotAsked
+from usp._formats.document import Role
+from usp._formats.html import CHALLENGE
+from usp.objects.problem import Failure
+from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
+from usp.web_client.abstract_client import status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.places import Place
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.web_client.abstract_client import WebClientErrorResponse
+
+
+class OneSitemap:
+    """Wants one sitemap, whose address is known, from a crawl: the top of its own tree.
+
+    A ``guess`` may well be something else, and is asked for less often.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        url: str,
+        *,
+        level: int = 0,
+        parents: frozenset[str] = frozenset(),
+        quiet: bool = False,
+        guess: bool = False,
+    ) -> None:
+        self._limits = crawl.limits
+        self._is_guess = guess
+        role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
+        self._place = crawl.want(
+            url, role=role, level=level, parents=parents, quiet=quiet, probe=guess
+        )
+
+    @property
+    def url(self) -> str:
+        """The address, after redirects as far as they are known."""
+        return self._place.node_url
+
+    @property
+    def is_wrong_guess(self) -> bool:
+        """Whether it was a guess, and what comes is not XML that is a sitemap or a feed.
+
+        Text that is served somewhere is a list of addresses only if somebody says so.
+        """
+        received, arrival = self._place.received, self._place.arrival
+        kind = received.look.kind if received else arrival.kind if arrival else None
+        return self._is_guess and (kind is None or issubclass(kind, PagesTextSitemap))
+
+    def tree(self) -> AbstractSitemap:
+        """Return the tree, once the crawl is complete."""
+        return node_for(self._place, self._limits)
+
+    def holds(self, top: Place) -> bool:
+        """Return whether a place stands at the top of the tree."""
+        return top is self._place
+
+
+class Website:
+    """Wants robots.txt, then the links of the homepage, then the known paths, from a crawl."""
+
+    is_wrong_guess = False
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        homepage_url: str,
+        *,
+        use_robots: bool,
+        use_html_links: bool,
+        known_paths: Iterable[str],
+    ) -> None:
+        self.url = homepage_url
+        self._limits = crawl.limits
+        self._robots = (
+            crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS) if use_robots else None
+        )
+        # Sitemaps that the homepage links to stand where those at known paths do: at level 0.
+        self._homepage = (
+            crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1) if use_html_links else None
+        )
+        self._known = [crawl.want(homepage_url + path, probe=True) for path in known_paths]
+        crawl.holds = self.holds
+        crawl.declared = self.declares
+        self._held: dict[int, bool] = {}
+        self._tops_held: set[str] = set()
+
+    def tree(self) -> IndexWebsiteSitemap:
+        """Give the tree, once the crawl is complete."""
+        held = [place for place in self._tops() if self.holds(place)]
+        return IndexWebsiteSitemap(
+            self.url,
+            [node_for(place, self._limits) for place in held],
+            not_found=[failure for failure in self._not_found() if failure is not None],
+        )
+
+    def _not_found(self) -> Iterator[Failure | None]:
+        """Say what could not be looked at: whether something is there, nobody knows."""
+        failures = list(self._failures())
+        nobody = [failure for failure, alone in failures if alone]
+        for failure, alone in failures:
+            # That nobody is at the host is told once, and best by robots.txt, which comes first.
+            if not alone or failure is nobody[0]:
+                yield failure
+
+    def _failures(self) -> Iterator[tuple[Failure | None, bool]]:
+        """Give what could not be looked at, and whether its host is to blame."""
+        unasked = False
+        for place in (self._robots, self._homepage, *self._known):
+            result = place.doc.result if place and place.doc else None
+            if place is None or result is None:
+                continue
+            if not isinstance(result, Failed):
+                # The page of a guard says nothing about what is behind it.
+                look = result.look
+                if look.refusal == CHALLENGE or (place.is_homepage and look.unfinished):
+                    yield failure_of(place), False
+            elif place in self._known and isinstance(result.error, NotAsked):
+                if not isinstance(result.error, HostGivenUp) and not unasked:
+                    unasked = True
+                    reason = f"known paths were not looked at: {result.error.message()}"
+                    yield Failure(self.url, reason), False
+            elif not _is_absent(place, result.error):
+                yield failure_of(place), result.error.unreachable
+
+    def _tops(self) -> Iterator[Place]:
+        """Give what may stand at the top of the tree, in order."""
+        if self._robots is not None:
+            yield self._robots
+        if self._homepage is not None:
+            yield from self._homepage.children
+        yield from self._known
+
+    def holds(self, top: Place) -> bool:
+        """Tell whether a place stands at the top of the tree; asked in order, or asked again.
+
+        A response that is not a robots.txt is left out of the tree, and so are known paths that lead
+        to no sitemap, or to one that robots.txt's subtree declares or that stands at the top already.
+        """
+        known = self._held.get(id(top))
+        if known is None:
+            known = self._held[id(top)] = self._decide(top)
+        return known
+
+    def _decide(self, top: Place) -> bool:
+        linked = self._homepage is not None and top in self._homepage.children
+        if top.received is None and not top.arrival and not linked:
+            return False
+        if top is self._robots:
+            return True
+        urls = {urldefrag(url)[0] for url in (top.url, top.final_url)}
+        if not urls.isdisjoint(self._declared) or not urls.isdisjoint(self._tops_held):
+            return False
+        self._tops_held |= urls
+        return True
+
+    def declares(self, url: str) -> bool:
+        """Return whether robots.txt's subtree, settled by now, declares a URL, followed or not."""
+        return urldefrag(url)[0] in self._declared
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        if self._robots is None or not self.holds(self._robots):
+            return frozenset()
+        return frozenset(urldefrag(url)[0] for url in _urls(self._robots))
+
+
+def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
+    """Tell whether an answer says that nothing is there.
+
+    Of a known path any refusal does; of robots.txt or the homepage it may be meant for robots.
+    """
+    status = status_of(error)
+    if place.doc and place.doc.probe:
+        return status is not None and status < _SERVER_ERROR and status != _BUSY
+    return status in _ABSENT
+
+
+_ABSENT = frozenset({404, 410})
+_BUSY = 429
+_SERVER_ERROR = 500
+
+
+def _urls(top: Place) -> Iterator[str]:
+    """Yield the URLs in a subtree, before and after redirects, and those that its indexes declare."""
+    places = [top]
+    while places:
+        place = places.pop()
+        yield place.url
+        yield place.final_url
+        if place.received is not None:
+            yield from (child.loc for child in place.received.look.children)
+        places.extend(place.children)

@@ -1,0 +1,293 @@
+"""Reads a whole document: bytes in, entries out.
+
+The way of a document: unpack, decode, tell what it is, parse. Everything here is push and pure.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from usp._formats.decode import Decoder
+from usp._formats.homepage import HomepageLinksParser
+from usp._formats.html import CHALLENGE, html_refusal, is_challenge
+from usp._formats.parser import MAX_PIECE, pieces
+from usp._formats.plain_text import PlainTextSitemapParser, has_url
+from usp._formats.robots import IndexRobotsTxtSitemapParser, has_directive
+from usp._formats.root import XMLSitemapParser
+from usp.limits import DEFAULT
+from usp.objects.problem import Problems
+from usp.objects.sitemap import AbstractPagesSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp._formats.parser import AbstractSitemapParser, Entry
+    from usp.limits import Limits
+
+_LOOK = 64 * 1024  # characters that are looked at to tell what a document is
+_LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
+_MAX_BLANK = 1024 * 1024  # white space in front of a document
+_BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
+_LONGEST_TAG = 200  # of a stray entry, with its prefix
+_TAIL = 4 * 1024  # characters in which the end of the root is looked for
+_ROOT = re.compile(
+    r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]|<\?xml\s",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ENTRY = re.compile(  # of a document whose head was cut off
+    r"<(?:[\w.-]++:)?+(?:url|sitemap)\s*+>\s*+<(?:[\w.-]++:)?+loc[\s>]|</(?:[\w.-]++:)?+loc\s*+>",
+    re.IGNORECASE,
+)
+_HTML_DOCTYPE = "<!doctype html"
+_PROLOG = re.compile(r"(?:[\s\ufeff]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
+_HTML = re.compile(
+    r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
+)
+
+
+_PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+
+
+def _is_clear(start: str) -> bool:
+    """Tell whether the beginning of a document that is no XML shows what it is."""
+    return bool(
+        _ROOT.search(start)
+        or _ENTRY.search(start)
+        or _PAGE.search(start)
+        or has_url(start)
+        or has_directive(start)
+    )
+
+
+@lru_cache(maxsize=16)
+def _end_of(root: str) -> re.Pattern[str]:
+    """Return the pattern of the end tag of a root element, with or without a prefix."""
+    return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}(?:\s[^<>]*+)?+>", re.IGNORECASE)
+
+
+class Role(Enum):
+    """What a document was asked for as."""
+
+    SITEMAP = "sitemap"
+    ROBOTS = "robots.txt"
+    HOMEPAGE = "homepage"
+
+
+class DocumentParser:
+    """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
+
+    ``parser`` is what the document turned out to need, once that is known; if it turned out to be no
+    sitemap, ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is
+    only unpacked, to learn what it is and whether it is whole. With ``fast`` regular stretches of it
+    come out as batches of pages.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        role: Role = Role.SITEMAP,
+        content_type: str | None = None,
+        content_encoding: str | None = None,
+        glance: bool = False,
+        fast: bool = False,
+        limits: Limits = DEFAULT,
+    ) -> None:
+        self.url = url
+        self.problems = Problems()
+        self.parser: AbstractSitemapParser | None = None
+        self.refusal: str | None = None
+        self._role = role
+        self._url_length = limits.url_length
+        self._decoder = Decoder(
+            content_type=content_type,
+            content_encoding=content_encoding,
+            limits=limits,
+            problems=self.problems,
+        )
+        self._glance = glance
+        self._fast = fast
+        self._head: list[str] = []
+        self._missing = 0  # how much more is needed until another look at the head is worth it
+        self._look = _LOOK
+        self._xml: XMLSitemapParser | None = None
+        self._tail = ""
+        self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
+        self._has_more = False  # whether there is more behind the root than the tail
+
+    @property
+    def namespace(self) -> tuple[str, str] | None:
+        """The name and namespace of a root that is not in the namespace of sitemaps."""
+        return self._xml.namespace if self._xml else None
+
+    @property
+    def encoding(self) -> str | None:
+        """The character encoding of the document, once it is known."""
+        return self._decoder.encoding
+
+    def feed(self, data: bytes) -> Iterable[Entry]:
+        """Give the entries that are complete so far."""
+        return list(chain.from_iterable(self.steps(data)))
+
+    def steps(self, data: bytes, piece: int = MAX_PIECE) -> Iterator[Iterable[Entry]]:
+        """Yield the same entries, those of each piece of the text when it has been read.
+
+        A few bytes may be a lot of text, and a lot of work: whoever has something else to do, or not
+        for ever, looks up in between. ``piece`` is how many characters are read at a time.
+        """
+        if not self.refusal:
+            yield from self._read_pieces(self._decoder.texts(data), piece)
+
+    def close(self, unfinished: str | None = None) -> Iterable[Entry]:
+        """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
+        if self.refusal:
+            return ()
+        self.problems.unfinished = self.problems.unfinished or unfinished
+        entries = list(chain.from_iterable(self._read_pieces([self._decoder.close()])))
+        entries.extend(self._read("", final=True))
+        if self._glances:
+            self._check_end()
+        elif self.parser is not None:
+            entries.extend(self.parser.close())
+        return entries
+
+    @property
+    def _glances(self) -> bool:
+        return (
+            self._glance
+            and self.parser is not None
+            and issubclass(self.parser.sitemap_class, AbstractPagesSitemap)
+        )
+
+    def _read_pieces(
+        self, texts: Iterable[str], most: int = MAX_PIECE
+    ) -> Iterator[Iterable[Entry]]:
+        """Read texts piece by piece, however long they are, until the document is refused."""
+        for text in texts:
+            for piece in pieces(text, most):
+                yield self._read(piece, final=False)
+                if self.refusal:
+                    return
+
+    def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
+        if self.refusal:
+            return ()
+        if self.parser is None and self._xml is None:
+            self._head.append(text)
+            self._missing -= len(text)
+            if self._missing > 0 and not final:
+                return ()
+            text = "".join(self._head)
+            self._head = [text]
+            if not self._tell(text, final=final):
+                self._missing = len(text) // 2  # linear time, in however small pieces it comes
+                return ()
+            self._head.clear()
+        if self.parser is None and self._xml is not None:
+            start, text = text, self._xml.look(text, final=final)
+            self.parser, self.refusal = self._xml.concrete, self._xml.refusal
+            if self.refusal and is_challenge(start):
+                self.refusal = CHALLENGE
+        if self._glances:
+            self._look_for_children(text)
+            tail = text if len(text) > _TAIL else self._tail + text
+            self._has_more = self._has_more or len(tail) > _TAIL
+            self._tail = tail[-_TAIL:]
+            return ()
+        return self.parser.feed(text) if self.parser is not None else ()
+
+    def _look_for_children(self, text: str) -> None:
+        """See whether sitemaps may stand among the pages: then a glance is not enough."""
+        concrete = self._xml.concrete if self._xml else None
+        if concrete is not None and not self.may_have_children:
+            seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
+            self.may_have_children = concrete.may_have_strays(seen)
+
+    def _check_end(self) -> None:
+        """Note a page sitemap whose root is not closed: it breaks off."""
+        concrete = self._xml.concrete if self._xml else None
+        if self.may_have_children:
+            return  # the document will be read
+        if concrete and not concrete.root_closed and not concrete.root_implied:
+            # A long comment, or blanks, may hide where the end is: reading the pages will tell.
+            seen = "</" in self._tail or not self._has_more
+            if seen and not _end_of(concrete.root_name).search(self._tail):
+                self.problems.end("the document breaks off before its end")
+
+    # What is it? ----------------------------------------------------------------------------------
+
+    def _tell(self, head: str, *, final: bool) -> bool:
+        """Decide what the document is; False if more of it is needed."""
+        if self._role is Role.HOMEPAGE:
+            self.parser = HomepageLinksParser(self.url, self.problems)
+            return True
+        start = head.lstrip(_BLANKS)
+        if len(head) - len(start) > _MAX_BLANK:
+            self.refusal = "it begins with more than a million blanks"
+            return True
+        if start[:1] == "<" and self._role is Role.SITEMAP:
+            return self._tell_markup(start, final=final)
+        if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
+            self._look = _LOOK_LONG
+        if not final and len(start) < self._look:
+            return False
+        self._tell_text(start[: self._look])
+        return True
+
+    def _tell_markup(self, start: str, *, final: bool) -> bool:
+        short = len(start) < len(_HTML_DOCTYPE)
+        as_html = _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower())
+        if as_html and short and not final:
+            return False
+        if as_html and not short:
+            self.refusal = html_refusal(start)
+        else:
+            self._xml = self._xml_parser()
+        return True
+
+    def _xml_parser(self) -> XMLSitemapParser:
+        parser = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+        parser.url_length = self._url_length
+        return parser
+
+    def _tell_text(self, start: str) -> None:
+        """Decide what a document is that does not begin as XML does, or need not be XML."""
+        if self._role is Role.ROBOTS and self._tell_robots(start):
+            return
+        root = _ROOT.search(start)
+        if start.startswith("<") or (root and not has_url(start[: root.start()])):
+            self._xml = self._xml_parser()
+        elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
+            self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+        elif not start:
+            self.refusal = self._why_empty()
+        elif _PAGE.search(start):
+            self.refusal = html_refusal(start)
+        elif _ENTRY.search(start):
+            self._xml = self._xml_parser()
+        elif has_url(start):
+            self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
+        else:
+            self.refusal = "it is neither XML nor a list of URLs"
+
+    def _why_empty(self) -> str:
+        """Return why there is nothing to read: what was sent may be more than what came out of it."""
+        problems = self.problems.listed()
+        return f"nothing in it can be read: {problems[0].message}" if problems else "it is empty"
+
+    def _tell_robots(self, start: str) -> bool:
+        """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""
+        prolog = _PROLOG.match(start)
+        content = start[prolog.end() :] if prolog else start
+        if content.startswith("<"):
+            if _HTML.match(content):
+                self.refusal = html_refusal(content)
+                return True
+            if _ROOT.match(content) or not has_directive(content):
+                return False
+        self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+        return True

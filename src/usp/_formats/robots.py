@@ -1,0 +1,228 @@
+"""robots.txt, read for its ``Sitemap:`` lines."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from usp._formats.lines import Lines
+from usp._formats.parser import AbstractSitemapParser, ChildEntry, absolute_url, begins_with_host
+from usp.helpers import is_http_url
+from usp.objects.sitemap import IndexRobotsTxtSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp.objects.problem import Problems
+
+_NAMED = re.compile(
+    r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)"
+)  # "Sitemap: URL", "Sitemap : URL"
+_NO_COLON = re.compile(r"site-?map\s++(https?://\S++|/\S*+)", re.IGNORECASE)
+_WITHIN = re.compile(r"(?<=\s)site-?map\s?:\s?(?=https?://)", re.IGNORECASE)
+_SITEMAP = re.compile(r"site ?maps?")
+_SITEMAP_WORD = re.compile(r"(?<![a-z])site ?maps?(?:index)?(?![a-z])")
+_NEVER = frozenset({"allow", "disallow", "noindex", "user", "agent", "no", "not", "http", "https"})
+_MAX_WORDS = 4  # in "Google News Sitemap:"; more are a sentence
+_COMMENT = re.compile(r"#.*")  # RFC 9309: wherever it begins
+_INVISIBLE = "\ufeff\u200b"
+_AROUND = " \t\u00a0\u200b<>[]\"'"  # what stands around a URL that was pasted
+_BETWEEN = f"{_AROUND},;|"
+_GLUED = re.compile(r"[,;|]\s?(?=https?://)|(?:(?<=\.xml)|(?<=\.gz))(?=https?://)", re.IGNORECASE)
+_ADDRESS = re.compile(r"https?:?/|[./?]", re.IGNORECASE)
+_EMBEDDED = re.compile(
+    r"(?<=[\s(\[<:])https?://[^\s()\[\]<>]++", re.IGNORECASE
+)  # in words, Markdown
+_CUT = re.compile(r"<|\]\(")  # markup of HTML or Markdown after an address
+_MARKER = re.compile(r"[-*\u2022]\s++")  # of a list
+_TWO_SCHEMES = re.compile(r"(?:https?:?/*)+(?=https?:/)", re.IGNORECASE)
+_BAD_SCHEME = re.compile(r"https?(?::/(?!/)|:///++|//++)", re.IGNORECASE)
+_HOST = re.compile(r"[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)+(?::[0-9]{1,5})?")
+_FILE = re.compile(r"\.(?:xml|gz|txt|php|aspx?|jsp|html?|rss)\Z", re.IGNORECASE)
+_DIRECTIVE = re.compile(
+    r"^[^\S\n]*+(?:user-?agent|disallow|allow|site-?map|crawl-?delay|host)\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+_DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+
+MAX_CRAWL_DELAY = 60.0
+"""Seconds: a longer pause between two requests is not kept, whatever robots.txt asks for."""
+
+
+def has_directive(text: str) -> bool:
+    """Tell whether any line of a text is one of robots.txt."""
+    return bool(_DIRECTIVE.search(text))
+
+
+class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
+    """Reads a robots.txt: gives one child a ``Sitemap:`` line, wherever in the file it stands.
+
+    ``crawl_delay`` is the pause that it asks of all robots for, if it does.
+    """
+
+    sitemap_class = IndexRobotsTxtSitemap
+
+    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
+        super().__init__(url, problems)
+        self.crawl_delay: float | None = None
+        self._lines = Lines(self.problems)
+        self._for_all = True  # whether the lines are about all robots
+        self._in_agents = False  # whether agents are just being listed
+        self._awaited = False  # whether a Sitemap line had no address, and the next one may have
+
+    def feed(self, text: str) -> list[ChildEntry]:
+        """Give the children of the lines that are complete so far."""
+        return list(self._children(self._lines.feed(text)))
+
+    def close(self) -> list[ChildEntry]:
+        """Give the child of the last line."""
+        return list(self._children(self._lines.close()))
+
+    def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
+        for number, written in lines:
+            line = _COMMENT.sub("", written).strip().strip(_INVISIBLE).strip()
+            if not line:
+                continue
+            value = self._value(line, number)
+            if value is None:
+                self._look_for_delay(line)
+                continue
+            for address in self._addresses(value, number):
+                url = absolute_url(address, self.url) if address else None
+                if url is None:
+                    self.problems.add("a Sitemap line has no HTTP URL", number, address, lost=1)
+                else:
+                    yield ChildEntry(url)
+
+    def _value(self, line: str, number: int) -> str | None:
+        """Return what a line gives as addresses of sitemaps; None if it is about something else."""
+        awaited, self._awaited = self._awaited, False
+        marker = _MARKER.match(line)
+        if marker:
+            line = line[marker.end() :]
+        named = _NAMED.fullmatch(line)
+        kind = _kind(named[1]) if named else None
+        if named and kind is _Kind.SITEMAP:
+            value = named[2].lstrip(f"{_AROUND}:=").rstrip(_AROUND)
+            self._awaited = not value
+            again = _NAMED.fullmatch(value)
+            return again[2] if again and _kind(again[1]) is _Kind.SITEMAP else value
+        if named and kind is _Kind.OTHER_SITEMAP and _is_address(named[2].strip(_AROUND)):
+            self.problems.add("a Sitemap line has an unusual name", number, line)
+            return named[2]
+        no_colon = _NO_COLON.fullmatch(line)
+        if no_colon:
+            return no_colon[1]
+        within = _WITHIN.search(line)
+        if within and named and named.end(1) < within.start():
+            self.problems.add("a Sitemap line does not begin its line", number, line)
+            return line[within.end() :]
+        return self._bare(line, number, awaited=awaited)
+
+    def _bare(self, line: str, number: int, *, awaited: bool) -> str | None:
+        """Return a line that is the address of a sitemap and nothing else."""
+        address = line.strip(_AROUND)
+        words = address.split()
+        if awaited and (_is_address(address) or begins_with_host(line, self.url)):
+            self._awaited = True
+            self.problems.add("the address of a Sitemap line stands on another line", number, line)
+            return address
+        if all(map(is_http_url, words)) and all(map(_names_sitemap, words)):
+            self.problems.add("the address of a sitemap stands without 'Sitemap:'", number, line)
+            return address
+        return None
+
+    def _addresses(self, value: str, number: int) -> list[str]:
+        """Return the addresses in the value of a Sitemap line: mostly one."""
+        value = value.strip(_AROUND)
+        embedded = None if _ADDRESS.match(value) else _EMBEDDED.search(value)
+        if embedded:
+            self.problems.add(
+                "words around the address of a Sitemap line were ignored", number, value
+            )
+            value = embedded[0]
+        parted = [word.strip(_BETWEEN) for word in _GLUED.sub(" ", value).split()]
+        words = [word for word in parted if word]
+        urls = [word for word in words if is_http_url(word)]
+        if len(urls) > 1 and (urls == words or _names_sitemap(urls[0])):
+            self.problems.add("a Sitemap line has several addresses", number, value)
+            return urls
+        address = value.rstrip(_BETWEEN)
+        begins, *cut = _CUT.split(address, maxsplit=1)
+        if cut or (len(words) > 1 and _is_address(words[0]) and _names_sitemap(words[0])):
+            self.problems.add(
+                "what follows the address of a Sitemap line was ignored", number, value
+            )
+            address = begins.rstrip(_BETWEEN) if cut else words[0]
+        mended = _mended(address)
+        if mended != address:
+            self.problems.add("the address of a Sitemap line was repaired", number, value)
+        return [mended] if value else []
+
+    def _look_for_delay(self, line: str) -> None:
+        name, _, value = line.partition(":")
+        name, value = name.strip("\ufeff \t").lower(), value.strip()
+        if name in ("user-agent", "useragent"):
+            # Agents that are listed one after another share the lines that follow.
+            self._for_all = value == "*" or (self._in_agents and self._for_all)
+            self._in_agents = True
+        elif name:
+            self._in_agents = False
+            if name in ("crawl-delay", "crawldelay") and self._for_all and _DELAY.fullmatch(value):
+                self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
+
+
+class _Kind(Enum):
+    SITEMAP = auto()
+    OTHER_SITEMAP = auto()  # "Video Sitemap:", "Sitemap-News:"
+
+
+def _kind(name: str) -> _Kind | None:
+    """Tell whether a line of that name is about sitemaps."""
+    words = name.lower().replace("-", " ").replace("_", " ").split()
+    text = " ".join(words)
+    if _SITEMAP.fullmatch(text):
+        return _Kind.SITEMAP
+    if len(words) <= _MAX_WORDS and _SITEMAP_WORD.search(text) and _NEVER.isdisjoint(words):
+        return _Kind.OTHER_SITEMAP
+    return None
+
+
+def _is_address(text: str) -> bool:
+    """Tell whether a text is an address and nothing else: absolute, or a path that names a sitemap."""
+    if len(text.split()) != 1:
+        return False
+    return is_http_url(_mended(text)) or (text.startswith("/") and _names_sitemap(text))
+
+
+def _names_sitemap(address: str) -> bool:
+    """Tell whether an address looks like that of a sitemap, which a page for people does not."""
+    try:
+        path = urlsplit(address).path.lower()
+    except ValueError:
+        return False
+    named = "sitemap" in path or path.endswith((".xml", ".xml.gz"))
+    return named and not path.endswith((".html", ".htm"))
+
+
+def _mended(address: str) -> str:
+    """Return an address with one scheme and its slashes.
+
+    What follows a scheme without a host is a path on the website's own: ``http:///sitemap.xml``.
+    """
+    twice = _TWO_SCHEMES.match(address)
+    if twice:
+        address = address[twice.end() :]
+    bad = _BAD_SCHEME.match(address)
+    if not bad or bad.end() == len(address):
+        return address
+    rest = address[bad.end() :]
+    first, slash, _ = rest.partition("/")
+    if slash and _HOST.fullmatch(first) and not _FILE.search(first):
+        scheme = "https" if address[:5].lower() == "https" else "http"
+        return f"{scheme}://{rest}"
+    return f"/{rest}"

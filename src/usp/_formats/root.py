@@ -1,0 +1,230 @@
+"""Looks at the root of an XML document and picks the parser that reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp._base.safe_text import excerpt
+from usp._formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
+from usp._formats.index import IndexXMLSitemapParser
+from usp._formats.parser import AbstractSitemapParser
+from usp._formats.urlset import PagesXMLSitemapParser
+from usp._formats.xml.namespaces import Scope, Space
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.scanner import Scanner
+from usp.objects.problem import Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.parser import Entry
+    from usp._formats.xml.namespaces import Name
+    from usp._formats.xml.parser import AbstractXMLSitemapParser
+    from usp._formats.xml.tokens import Token
+
+DOCTYPE = (
+    "Sitemap contained unexpected non-standard XML DOCTYPE. "
+    "Parsing not supported for security reasons."
+)
+"""Why a document with declarations of its own is refused, in the words that programs know."""
+
+ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
+    "urlset": PagesXMLSitemapParser,
+    "sitemapindex": IndexXMLSitemapParser,
+    "rss": PagesRSSSitemapParser,
+    "RDF": PagesRSSSitemapParser,
+    "feed": PagesAtomSitemapParser,
+}
+
+_IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}
+
+# Which root a document has lost, told by the first element that is there.
+_LOST_ROOTS = {
+    "url": "urlset",
+    "loc": "urlset",
+    "sitemap": "sitemapindex",
+    "item": "rss",
+    "channel": "rss",
+    "entry": "feed",
+}
+_OWN = frozenset({Space.NONE, Space.SITEMAP, Space.RSS, Space.ATOM, Space.OTHER})
+_HTML = frozenset({"html", "head", "body", "script", "title", "meta"})
+
+# What PHP and its like write in front of a document when something went wrong.
+_STRAY = frozenset(
+    {"b", "br", "code", "div", "em", "font", "hr", "i", "p", "pre", "span", "strong"}
+    | {"table", "td", "th", "tr", "u"}
+)
+_MAX_STRAY = 64 * 1024  # characters in front of the root
+
+
+class XMLSitemapParser(AbstractSitemapParser):
+    """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
+
+    ``concrete`` is that parser, once the root is known; ``refusal`` says why there will be none.
+    ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
+    """
+
+    def __init__(
+        self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
+    ) -> None:
+        super().__init__(url, problems, fast=fast)
+        self.concrete: AbstractXMLSitemapParser | None = None
+        self.refusal: str | None = None
+        self.namespace: tuple[str, str] | None = None
+        self._before = Problems()  # what is wrong before the root; of interest if there is one
+        self._scanner = Scanner(self, self._before)
+        self._scanner.before_root = True
+        self._stray = False
+        self._wrapper: str | None = None  # an element around what may be the root,
+        self._wrapper_line = 1  # and its line
+        self._open = 0  # elements that are open around what may be the root
+
+    def feed(self, text: str) -> list[Entry]:
+        """Give the entries that are complete so far."""
+        if self.concrete is None:
+            text = self.look(text)
+        return self.concrete.feed(text) if self.concrete else []
+
+    def close(self) -> list[Entry]:
+        """Give the rest."""
+        entries = self.feed(self.look("", final=True)) if self.concrete is None else []
+        return entries + self.concrete.close() if self.concrete else []
+
+    def look(self, text: str, *, final: bool = False) -> str:
+        """Look for the root; once it is found, give the text behind its tag."""
+        if self.refusal:
+            return ""
+        self._scanner.feed(text)
+        if final and self.concrete is None:
+            self._scanner.close()
+        if self.concrete is not None:
+            return self._scanner.rest()
+        if final or self._is_far_astray():
+            self._refuse_rootless()
+        if self._is_refused:
+            self._scanner.rest()  # is of no use, and would wait for the garbage collector
+        return ""
+
+    @property
+    def _is_refused(self) -> bool:
+        return self.refusal is not None
+
+    def _is_far_astray(self) -> bool:
+        astray = self._stray or self._wrapper is not None
+        return astray and self._scanner.offset > _MAX_STRAY
+
+    def _refuse_rootless(self) -> None:
+        wrapper = self._wrapper
+        self.refuse(f"its root element is <{wrapper}>" if wrapper else "it has no root element")
+
+    def refuse(self, reason: str) -> None:
+        """Decide that the document is no sitemap; the first reason counts."""
+        if self.refusal is None:
+            self.problems.add_all(self._before.listed())
+        self.refusal = self.refusal or excerpt(reason)
+
+    # What the scanner tells until the root is known ----------------------------------------------
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at an element that may be the root."""
+        if self.refusal:
+            return
+        scope = Scope()
+        if "xmlns" in attributes:
+            scope = scope.below(attributes, read_attributes(attributes, self._ignore))
+        root = scope.name(name)
+        parser = ROOTS.get(root.local)
+        fold = parser is None
+        if parser is None:
+            parser = _IN_ANY_CAPITALS.get(root.local.lower())
+        if self._is_far_astray():
+            self._refuse_rootless()
+        elif parser is not None and not (self._wrapper and self._is_common_word(root, parser)):
+            if Space.SITEMAP in parser.vocabulary and root.space is not Space.SITEMAP:
+                self.namespace = (root.local, "" if root.space is Space.NONE else excerpt(root.uri))
+            self._begin(parser, fold=fold).start(name, attributes, empty)
+        else:
+            self._look_at_other(name, root, attributes, empty)
+
+    @staticmethod
+    def _is_common_word(root: Name, parser: type[AbstractXMLSitemapParser]) -> bool:
+        """Tell whether an element inside another one may be a root by its name alone."""
+        return root.local.lower() == "feed" and root.space not in parser.vocabulary
+
+    def _begin(
+        self, parser: type[AbstractXMLSitemapParser], *, fold: bool = False
+    ) -> AbstractXMLSitemapParser:
+        """Hand over to the concrete parser, with all that was noted so far."""
+        if self._wrapper is not None and not self._stray:
+            self._before.add("something stands before the document", self._wrapper_line)
+        self.problems.add_all(self._before.listed())
+        self._scanner.problems = self.problems
+        self._scanner.before_root = False
+        self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
+        self.concrete.url_length = self.url_length
+        self._scanner.handler = self.concrete
+        return self.concrete
+
+    def _look_at_other(self, name: str, root: Name, attributes: str, empty: bool) -> None:
+        """Look at an element that is not a root: a stray, an entry without a root, or a wrapper."""
+        local = root.local.lower()
+        if local in _STRAY or local == "xml":  # an XML declaration may be written as an element
+            self._note_stray()
+        elif self._wrapper is None and local in _HTML:
+            self.refuse("it is an HTML page")
+        elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
+            self._begin_without_root(name, local).start(name, attributes, empty)
+        else:
+            self._open += not empty
+            if self._wrapper is None:
+                self._wrapper, self._wrapper_line = excerpt(name), self._scanner.line
+
+    def _begin_without_root(self, name: str, local: str) -> AbstractXMLSitemapParser:
+        prefix, colon, _ = name.rpartition(":")
+        root = _LOST_ROOTS[local]
+        concrete = self._begin(ROOTS[root])
+        concrete.start_without_root(f"{prefix}{colon}{root}")
+        return concrete
+
+    def end(self, name: str) -> None:
+        """Pass over an end tag in front of the root."""
+        if self._open and name.lower() not in _STRAY:
+            self._open -= 1
+        else:
+            self._note_stray()
+
+    def text(self, raw: str) -> None:
+        """Pass over text in front of the root."""
+        text = raw.lstrip(" \t\r\n\ufeff\0")
+        if text:
+            self._note_stray(raw.count("\n", 0, len(raw) - len(text)))
+
+    def take(self, tokens: list[Token]) -> None:
+        """Nothing: the scanner is in no hurry before the root is known."""
+
+    def cdata(self, text: str) -> None:
+        """Pass over CDATA in front of the root."""
+        del text
+        self._note_stray()
+
+    def declaration(self, kind: str, subset: bool) -> None:
+        """Refuse declarations: sitemaps need none, and attacks begin with them.
+
+        A document type without any only names a DTD, which is never loaded: it is skipped.
+        """
+        if kind == "DOCTYPE" and not subset:
+            self._before.add(
+                "a DOCTYPE stands before the document and was ignored", self._scanner.line
+            )
+        else:
+            self.refuse(DOCTYPE)
+
+    def _note_stray(self, lines: int = 0) -> None:
+        if not self._stray and self._wrapper is None:
+            self._stray = True
+            line = self._scanner.line + lines
+            self._before.add("something stands before the document", line)
+
+    def _ignore(self, message: str, excerpt: str) -> None:
+        """Leave it to the concrete parser, which reads the same attributes, to tell."""

@@ -1,0 +1,182 @@
+"""XML sitemaps: ``<urlset>`` with its ``<url>`` entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from usp._formats import values
+from usp._formats.extensions import EXTENSIONS, FIELDS, MODULES
+from usp._formats.parser import PageEntry, absolute_url
+from usp._formats.sitemap_entry import SitemapEntry
+from usp._formats.url_batches import EntryReader, UrlBatch, ignore, read_own
+from usp._formats.xml.entries import Field, RawEntry, loc_text, note_scheme
+from usp._formats.xml.fast import MAX_LOC, Shape, Tags, cut, cut_shape, is_plain, learn_shape
+from usp._formats.xml.lanes import TwoLaneParser
+from usp._formats.xml.namespaces import Space
+from usp._formats.xml.references import decode_text
+from usp.objects.page import DeferredPage, PageFields, SitemapPage
+from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
+
+if TYPE_CHECKING:
+    import re
+
+    from usp._formats.parser import Entry, Note
+    from usp._formats.xml.parser import AbstractXMLSitemapParser
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+
+_MAX_SHAPELESS = 3  # blocks without a shape, until no shape is looked for any more
+
+
+class _UrlEntry(RawEntry, PageEntry):
+    """A ``<url>`` as it stands in the document."""
+
+    own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
+    extensions = EXTENSIONS
+
+    def __init__(self, line: int, base: str | None) -> None:
+        super().__init__(line, base)
+        self._fields: dict[str, str] = {}
+        self._nested_loc: str | None = None
+
+    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+        """Take a field; of two locs the last one that is not empty counts."""
+        text = loc_text(field, parser) if field.name == "loc" else field.text
+        if text and not text.isspace():
+            if field.name == "loc" and self._fields.get("loc", text) != text:
+                parser.note("an entry has several locs; the last one counts", self._fields["loc"])
+            self._fields[field.name] = text
+
+    def add_nested_loc(self, text: str) -> None:
+        """Take a loc from inside an element that was not closed."""
+        self._nested_loc = text
+
+    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
+        """Give the entry itself, if it has a URL."""
+        loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
+        if loc and is_plain(loc):
+            self._fields["loc"] = loc
+            return [self]
+        url = absolute_url(values.text(loc) or "", self.base)
+        if url is None:
+            message = "a loc is not an HTTP URL" if loc else "an entry has no loc"
+            parser.problems.add(message, self.line, loc, lost=1)
+            return []
+        note_scheme(loc or "", self, parser)
+        self._fields["loc"] = url
+        return [self]
+
+    def page(self, note: Note | None = None) -> SitemapPage | None:
+        """Give the page; its fields are read at once if somebody wants to hear of damage."""
+        if note is None:
+            return DeferredPage(self._fields["loc"], self, 0)
+        return SitemapPage.of(self._fields["loc"], self.fields(0, note))
+
+    def fields(self, at: int, note: Note = ignore) -> PageFields:
+        """Read the fields of the entry, which is the only one here."""
+        del at
+        own = read_own(self._fields, note)
+        more = {
+            FIELDS[space]: MODULES[space].read(records, note, self.base)
+            for space, records in self.records.items()
+        }
+        return PageFields(*own, **more)
+
+
+class PagesXMLSitemapParser(TwoLaneParser):
+    """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages if it is fast."""
+
+    sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
+    Page = _UrlEntry
+    vocabulary = frozenset({Space.SITEMAP})
+    entries: ClassVar = {"url": _UrlEntry, "sitemap": SitemapEntry}
+    implied_entry = _UrlEntry
+    strays: ClassVar = {"sitemap": "sitemaps stand in a urlset"}
+    roots = frozenset({"sitemapindex"})
+    fast_entry = "url"
+    counts_lines = False  # pages are iterated over without a word, and problems asked for apart
+
+    _reader: EntryReader | None = None
+    _shape: Shape | None = None
+    _shapeless = 0
+
+    def _note_stray_entry(self, local: str) -> None:
+        super()._note_stray_entry(local)
+        # What declares sitemaps is an index, and its pages stand in that.
+        self.sitemap_class = IndexXMLSitemap
+
+    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
+        locs, shape = self._cut_shape(block, tags), self._shape
+        if locs is None:
+            locs, shape = cut(block, tags), None
+        if locs is None:
+            return None
+        if "&" in block:
+            urls = [_decoded(loc) if "&" in loc else loc for loc in locs]
+            if None in urls:
+                return None
+            locs = urls  # type: ignore[assignment]
+        return [UrlBatch(locs, self._entry_reader(tags), block, shape=shape)]
+
+    def _cut_shape(self, block: str, tags: Tags) -> list[str] | None:
+        """Cut a block whose entries all have one shape, the last one's or a new one."""
+        locs = cut_shape(block, tags, self._shape) if self._shape else None
+        if locs is None and self._shapeless < _MAX_SHAPELESS:
+            shape = learn_shape(block, tags)
+            if shape and shape != self._shape:
+                locs = cut_shape(block, tags, shape)
+            self._shapeless += locs is None
+            self._shape = shape if self._shapeless < _MAX_SHAPELESS else None
+        return locs
+
+    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
+        entries: list[Entry] = []
+        urls: list[str] = []
+        texts: list[str] = []
+        at = 0
+        while at < len(block):
+            match = tags.entry.match(block, at) if self._at_rest() else None
+            url = _matched_url(match) if match else None
+            if match and url:
+                self.scanner.forgive()
+                urls.append(url)
+                texts.append(match[1])
+                at = match.end()
+                continue
+            if urls:
+                entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
+                urls, texts = [], []
+            end = block.find(tags.end, at) + len(tags.end)
+            entries += self._scan(block[at:end])
+            at = end
+        if urls:
+            entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
+        return entries
+
+    def _entry_reader(self, tags: Tags) -> EntryReader:
+        if self._reader is None:
+            parser = PagesXMLSitemapParser(self.url)
+            parser.start(*self._root_tag, False)
+            parser.scanner.hurry = True
+            self._reader = EntryReader(parser, _UrlEntry, tags)
+        return self._reader
+
+
+def _decoded(loc: str) -> str | None:
+    """Give the URL of a loc with references in it; None if it turns out to be none."""
+    url = loc.replace("&amp;", "&")
+    if ";" not in url:  # then it has no other reference
+        return url
+    return absolute_url(values.text(decode_text(loc, ignore)) or "", None)
+
+
+def _matched_url(match: re.Match[str]) -> str | None:
+    """Give the URL of an entry that was cut out by itself."""
+    marked, loc = match.group(2, 3)
+    if len(marked or loc) > MAX_LOC:
+        return None
+    if marked is not None:
+        return absolute_url(values.text(marked) or "", None)
+    loc = loc.rstrip()
+    if not is_plain(loc, references=True):
+        return None
+    return _decoded(loc) if "&" in loc else loc

@@ -1,0 +1,152 @@
+"""Entries while their tags come in, and what of their vocabulary is read."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from usp._formats.parser import begins_with_host, is_address
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.references import decode_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.parser import Entry, Note
+    from usp._formats.xml.namespaces import Space
+    from usp._formats.xml.parser import AbstractXMLSitemapParser
+
+
+MAX_TEXT = 8 * 1024
+"""So much text of an entry itself is kept, in case its address is there."""
+
+_ADDRESS_ATTRIBUTES = ("loc", "href", "url")
+
+
+def address_in(written: str, note: Note) -> str | None:
+    """Return the address that a tag has as an attribute, where its text should be."""
+    given = read_attributes(written, note)
+    return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
+
+
+def loc_text(field: Field, parser: AbstractXMLSitemapParser) -> str:
+    """Return the text of a loc, or the address that its tag has as an attribute instead."""
+    if field.written and not field.text.strip():
+        address = address_in(field.written, parser.note)
+        if address:
+            parser.note("an address stands outside of <loc>", address)
+            return address
+    return field.text
+
+
+def note_scheme(loc: str, entry: RawEntry, parser: AbstractXMLSitemapParser) -> None:
+    """Note an address that begins with a host and not with ``http:``."""
+    if begins_with_host(loc.strip(), entry.base):
+        parser.problems.add("an address has no scheme", entry.line, loc)
+
+
+class Extension(NamedTuple):
+    """What is read of an extension: the element that begins a record, and the fields inside."""
+
+    record: str
+    fields: frozenset[str] = frozenset()
+
+
+class Field(NamedTuple):
+    """An element as it stands in the document.
+
+    References in its text are decoded; its attributes are read when somebody wants them.
+    """
+
+    name: str
+    text: str
+    written: str = ""  # what stands in the tag behind the name
+
+    def attributes(self, note: Note) -> dict[str, str]:
+        """Read the attributes; ``note`` hears of damage in them."""
+        return read_attributes(self.written, note) if self.written else {}
+
+
+class RawEntry(abc.ABC):
+    """An entry while its tags come in."""
+
+    own_fields: ClassVar[frozenset[str]]
+    """The elements that are read, of the document's own vocabulary, directly below the entry."""
+
+    extensions: ClassVar[Mapping[Space, Extension]] = {}
+
+    counts_unfinished: ClassVar[bool] = False
+    """Whether an entry counts in which the document breaks off, if it has a loc already."""
+
+    line: int | None
+
+    written: str = ""
+    """What stands in its tag after the name."""
+
+    texts: list[str] | tuple[()] = ()
+    """The text that stands in the entry itself, references not decoded."""
+
+    _room = MAX_TEXT
+
+    def __init__(self, line: int, base: str | None) -> None:
+        self.line = line
+        self.base = base
+        self.size = 0  # how many elements were added
+        self.records: dict[Space, list[list[Field]]] = {}
+
+    @abc.abstractmethod
+    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+        """Take a field of the document's own vocabulary."""
+
+    @abc.abstractmethod
+    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
+        """Give what the entry has become; note what it lacks."""
+
+    def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
+        """Take a loc that stands too deep, for an entry that has no other."""
+
+    def add_text(self, raw: str) -> None:
+        """Take text that stands in the entry itself, where only fields should."""
+        if self._room > 0:
+            if isinstance(self.texts, tuple):
+                self.texts = []
+            self.texts.append(raw[: self._room])
+            self._room -= len(raw)
+
+    def stray_address(
+        self,
+        parser: AbstractXMLSitemapParser,
+        message: str = "an address stands outside of <loc>",
+    ) -> str | None:
+        """Return the address of an entry without a loc: its text, or an attribute of its tag."""
+        given = decode_text("".join(self.texts), parser.note) if self.texts else ""
+        if not given.strip() and self.written:
+            given = address_in(self.written, parser.note) or ""
+        given = given.strip()
+        if self._room < 0 or not is_address(given, self.base):
+            return None
+        parser.problems.add(message, self.line, given)
+        self.texts = ()
+        return given
+
+    def note_text(self, parser: AbstractXMLSitemapParser) -> None:
+        """Note text in an entry that means nothing there."""
+        text = "".join(self.texts).strip(" \t\r\n\0")
+        if text:
+            parser.problems.add("text stands inside an entry", self.line, text)
+
+    def begin_record(self, space: Space, field: Field) -> None:
+        """Begin a record of an extension; ``field`` is its element."""
+        records = self.records.get(space)
+        if records is None:
+            self.records[space] = [[field]]
+        else:
+            records.append([field])
+
+    def add_to_record(self, space: Space, field: Field) -> None:
+        """Add a field to the record that was begun last, or to one that was never begun."""
+        records = self.records.get(space)
+        if records is None:
+            self.records[space] = [[field]]
+        else:
+            records[-1].append(field)

@@ -1,0 +1,394 @@
+"""The scanner: a tolerant tokenizer over decoded text.
+
+It cuts text into start tags, end tags, text and CDATA and calls a handler for each, as a strict
+parser would; where a strict parser gives up, it notes a problem and goes on at the next tag. It
+expands no entities and opens nothing. For well-formed documents it gives exactly what expat gives.
+
+Three rules make it tolerant, and every one of them is impossible in well-formed XML:
+
+- a ``<`` that no tag begins with, or whose tag does not end before the next ``<``, is text;
+- a quote that does not end before the next ``<`` is no quote: the tag ends at its first ``>``;
+- a comment or CDATA section that never ends has not begun: what stands after its opening is read as
+  if the opening were not there; a processing instruction that never ends, ends at its first ``>``, or
+  before the next ``<``.
+
+Work grows with the length of the document and not with its square, whatever the damage: no character
+is searched twice for the same thing, and stretches that are tried at once are bounded. A document
+that is nothing but damage is given up: see :data:`MAX_DAMAGE`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from usp._formats.xml.tokens import DEAF, NAME, TAG, proper_tags
+from usp.objects.problem import MAX_PROBLEMS
+
+if TYPE_CHECKING:
+    from usp._formats.xml.tokens import Handler
+    from usp.objects.problem import Problems
+
+MAX_TAG = 1024 * 1024
+"""A longer tag is no tag, but text that begins with ``<``."""
+
+MAX_HELD = 4 * 1024 * 1024
+"""How much of an unfinished section is kept, to be read again if it never ends."""
+
+MAX_DAMAGE = 400_000
+"""So many repairs in a row, without an entry that could be read, end the reading of a document.
+
+More than the fast lane takes at a time has characters: both lanes give up at the same place.
+"""
+
+MAX_STRETCH = 64 * 1024
+"""So many characters are tried at once when the scanner hurries."""
+
+_UNUSUAL = re.compile(r"<[!?]")
+_RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
+_RESERVED_LENGTH = 5
+_ROOT_TAG = re.compile(r"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]", re.IGNORECASE)
+_LOOSE_TAG = re.compile(rf"<(/?)({NAME})([^<>]*+)>")
+_MAYBE_TAG = re.compile(rf"</?{NAME}")
+_HOLE = re.compile("\0++")
+_BRACKET = re.compile(r"[\[\]<>]")
+_DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
+
+
+class _Section(NamedTuple):
+    opening: str
+    end: str
+    name: str
+
+
+_COMMENT = _Section("<!--", "-->", "comment")
+_CDATA = _Section("<![CDATA[", "]]>", "CDATA section")
+_INSTRUCTION = _Section("<?", "?>", "processing instruction")
+_SECTIONS = (_COMMENT, _CDATA, _INSTRUCTION)
+_LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sections
+
+
+class Scanner:
+    """Cuts text into tokens: ``feed`` pieces of text, then ``close``."""
+
+    def __init__(self, handler: Handler, problems: Problems) -> None:
+        self.handler = handler
+        self.problems = problems
+        self._buffer = ""
+        self._at = 0  # how far the buffer is read
+        self._before = 0  # how many characters stood before it
+        self._waiting: list[str] = []  # text that is looked at when there is enough of it
+        self._missing = 0  # how much that is
+        self._line = 1  # the number of the line up to which line ends are counted,
+        self._counted = 0  # and where that is in the buffer
+        self._section: _Section | None = None  # a section that is longer than what is kept
+        self.hurry = False  # whether lines matter less than speed
+        self.before_root = False  # whether the root of the document is still looked for
+        self._calm = 0  # up to where tags are read one by one, because one of them is not proper
+        self._next: dict[str | re.Pattern[str], int] = {}  # where things are that were searched for
+        self._searched = 0  # how far the end of an unfinished section was searched for
+        self._hole = False  # whether the last text ended with NUL bytes
+        self._holes: list[int] = []  # the lines where they stand
+        self._damage = 0  # repairs since the last entry
+        self.given_up = False  # whether there was too much damage to go on
+
+    @property
+    def line(self) -> int:
+        """The line where the scanner stands, counted from 1."""
+        self._line += self._buffer.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    @property
+    def offset(self) -> int:
+        """How many characters are read."""
+        return self._before + self._at
+
+    def feed(self, text: str) -> None:
+        """Read on; an unfinished token waits for the rest."""
+        if self.given_up:
+            return
+        if "\0" in text and not (self.hurry or self.before_root):
+            self._note_holes(text)
+        self._hole = text[-1:] == "\0"
+        self._waiting.append(text)
+        self._missing -= len(text)
+        if self._missing > 0:
+            return
+        self._advance()
+        self._scan(final=False)
+        # A token that grows piece by piece is looked at again when it has doubled: linear time.
+        self._missing = len(self._buffer) - self._at
+
+    def _note_holes(self, text: str) -> None:
+        """Note where NUL bytes stand instead of text: a part of the file was never written."""
+        line = self.line + self._buffer.count("\n", self._at)
+        line += sum(waiting.count("\n") for waiting in self._waiting)
+        at = 0
+        for hole in _HOLE.finditer(text):
+            line += text.count("\n", at, hole.start())
+            at = hole.end()
+            # A hole may have begun in the text before.
+            if (hole.start() or not self._hole) and len(self._holes) < MAX_PROBLEMS:
+                self._holes.append(line)
+
+    def close(self) -> None:
+        """Read what is left, unfinished tokens included."""
+        if not self.given_up:
+            self._advance()
+            self._scan(final=True)
+        for line in self._holes:  # told last, so that their order does not depend on the pieces
+            self.problems.add("a hole of NUL bytes", line)
+        self._holes.clear()
+
+    def rest(self) -> str:
+        """Give what is not read yet, and forget it."""
+        self._advance()
+        rest, self._buffer = self._buffer, ""
+        self._hole = False
+        self._missing = 0
+        return rest
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was fed is read."""
+        return (
+            self._at == len(self._buffer)
+            and not self._waiting
+            and self._section is None
+            and not self.given_up
+        )
+
+    def skip(self, text: str) -> None:
+        """Count the lines of text that somebody else has read."""
+        self._line = self.line + text.count("\n")
+
+    def repair(self, message: str, excerpt: str | None = None) -> None:
+        """Note damage that was repaired; give up where there is nothing else."""
+        self.problems.add(message, self.line, excerpt)
+        self.count_damage()
+
+    def count_damage(self) -> None:
+        """Count damage that was noted; give up where there is nothing else."""
+        self._damage += 1
+        if self._damage > MAX_DAMAGE and not self.given_up:
+            self.given_up = True
+            self.handler = DEAF
+            self.problems.end(
+                f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry",
+                self.line,
+            )
+
+    def forgive(self) -> None:
+        """Begin to count damage anew: an entry could be read."""
+        self._damage = 0
+
+    def _advance(self) -> None:
+        self._line = self.line
+        self._before += self._at
+        self._buffer = self._buffer[self._at :] + "".join(self._waiting)
+        self._at = self._counted = 0
+        self._calm = 0
+        self._next.clear()
+        self._waiting.clear()
+
+    def _hurry(self) -> None:
+        """Read a stretch of proper tags at once, without counting lines.
+
+        It ends before the next comment, CDATA section or instruction, and before a tag that is not
+        complete.
+        """
+        buffer, handler, at = self._buffer, self.handler, self._at
+        unusual = self._find(_UNUSUAL, at)
+        stop = min(at + MAX_STRETCH, len(buffer) if unusual < 0 else unusual)
+        end, last = stop, buffer.rfind("<", at, stop)
+        if stop == at + MAX_STRETCH or last > buffer.rfind(">", at, stop):
+            end = last  # what begins there may not be complete
+        tokens = proper_tags(buffer, at, end) if end > at else None
+        if tokens is None:
+            self._calm = stop
+            return
+        opening = buffer.find("<", at, end)
+        if opening > at:
+            handler.text(buffer[at:opening])
+        handler.take(tokens)
+        self._at = end
+
+    def _scan(self, *, final: bool) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
+        buffer, handler = self._buffer, self.handler
+        find, tag = buffer.find, TAG.match
+        length = len(buffer)
+        if self._section and not self._finish_long_section(final=final):
+            return
+        while self._at < length:
+            if self.hurry and self._at >= self._calm:
+                self._hurry()
+                if self._at == length:
+                    return
+            at = self._at
+            opening = find("<", at)
+            if opening < 0:
+                handler.text(buffer[at:])
+                self._at = length
+                return
+            if opening > at:
+                handler.text(buffer[at:opening])
+                self._at = at = opening
+            match = tag(buffer, at)
+            if match is not None and match.end() - at <= MAX_TAG:
+                slash, name, attributes = match.groups()
+                # The handler may ask for the line: it is the one where the tag begins.
+                if slash:
+                    if attributes and not attributes.isspace():
+                        self.problems.add("an end tag has more than a name", self.line, match[0])
+                    handler.end(name)
+                elif attributes[-1:] == "/":
+                    handler.start(name, attributes[:-1], True)
+                else:
+                    handler.start(name, attributes, False)
+                self._at = match.end()
+                if self.handler is not handler:
+                    return  # the root is found: its parser takes the rest
+            elif not self._other(at, final=final) or self.handler is not handler:
+                return
+
+    def _other(self, at: int, *, final: bool) -> bool:
+        """Read what is not an ordinary tag; False if more text is needed to tell."""
+        buffer = self._buffer
+        for section in _SECTIONS:
+            if buffer.startswith(section.opening, at):
+                return self._read_section(section, at, final=final)
+        if not final and len(buffer) - at < _LONGEST_OPENING:
+            return False
+        declaration = _DECLARATION.match(buffer, at)
+        if declaration:
+            return self._read_declaration(declaration[1].upper(), at, final=final)
+        return self._read_damage(at, final=final)
+
+    # Sections: comment, CDATA, processing instruction ---------------------------------------------
+
+    def _read_section(self, section: _Section, at: int, *, final: bool) -> bool:
+        if section is _INSTRUCTION:
+            return self._read_instruction(at, final=final)
+        buffer = self._buffer
+        inside = at + len(section.opening)
+        end = self._find(section.end, max(inside, at + self._searched))
+        if end >= 0:
+            self._searched = 0
+            if section is _CDATA:
+                self.handler.cdata(buffer[inside:end])
+            self._at = end + len(section.end)
+            return True
+        if len(buffer) - at > MAX_HELD:
+            self._section, self._searched = section, 0
+            if section is _CDATA:
+                self._at = inside
+            return self._finish_long_section(final=final)
+        if final:
+            self._searched = 0
+            self.repair(f"a {section.name} is not closed")
+            self._at = inside
+            return True
+        self._searched = max(0, len(buffer) - at - len(section.end) + 1)
+        return False
+
+    def _finish_long_section(self, *, final: bool) -> bool:
+        """Pass over, or on, a section that is too long to be kept."""
+        section, buffer = self._section, self._buffer
+        assert section is not None
+        end = buffer.find(section.end, self._at)
+        keep = 0 if final else len(section.end) - 1
+        stop = end if end >= 0 else max(self._at, len(buffer) - keep)
+        if section is _CDATA:
+            self.handler.cdata(buffer[self._at : stop])
+        if end < 0:
+            if final:
+                self.problems.add(f"a {section.name} is not closed", self.line)
+            self._at = stop
+            return False
+        self._section = None
+        self._at = end + len(section.end)
+        return True
+
+    def _find(self, what: str | re.Pattern[str], at: int) -> int:
+        """Find something after a place; no character is searched twice for it."""
+        known = self._next.get(what, -1)
+        if known < at:
+            if isinstance(what, str):
+                known = self._buffer.find(what, at)
+            else:
+                match = what.search(self._buffer, at)
+                known = match.start() if match else -1
+            self._next[what] = known = len(self._buffer) if known < 0 else known
+        return known if known < len(self._buffer) else -1
+
+    def _read_instruction(self, at: int, *, final: bool) -> bool:
+        """Step over an instruction; one that has lost its ``?>`` ends as soon as it can."""
+        buffer = self._buffer
+        inside = at + len(_INSTRUCTION.opening)
+        long = len(buffer) - at >= MAX_TAG + len(_INSTRUCTION.end)
+        if not final and len(buffer) - at < _RESERVED_LENGTH:
+            return False
+        reserved = _RESERVED.match(buffer, at)
+        following = buffer.find("<", inside) if reserved else -1
+        end = self._find(_INSTRUCTION.end, inside if reserved else max(inside, at + self._searched))
+        broken = end - at > MAX_TAG or 0 <= following < end
+        if end >= 0 and not broken and not reserved and self.before_root:
+            broken = 0 <= self._find(_ROOT_TAG, inside) < end
+        if end >= 0 and not broken:
+            self._searched = 0
+            self._at = end + len(_INSTRUCTION.end)
+            return True
+        if not (broken or final or long or following >= 0):
+            self._searched = max(0, len(buffer) - at - len(_INSTRUCTION.end) + 1)
+            return False
+        self._searched = 0
+        self.repair("a processing instruction is not closed")
+        following = buffer.find("<", inside, at + MAX_TAG)
+        closing = buffer.find(">", inside, following if following >= 0 else at + MAX_TAG)
+        self._at = closing + 1 if closing >= 0 else following if following >= 0 else inside
+        return True
+
+    def _read_declaration(self, kind: str, at: int, *, final: bool) -> bool:
+        """Tell of a declaration and step behind it; what stands inside is never read."""
+        buffer = self._buffer
+        depth, position = 0, -1
+        for found in _BRACKET.finditer(buffer, at + 2, at + MAX_TAG):
+            depth += 1 if found[0] in "[<" else -1
+            if depth < 0 or (found[0] == "<" and depth == 1):
+                # A "<" outside of brackets: the declaration has lost its end.
+                position = found.start() + (depth < 0)
+                break
+        if position < 0:
+            position = min(len(buffer), at + MAX_TAG)
+            if not final and position == len(buffer):
+                return False
+        self.handler.declaration(kind, "[" in buffer[at:position])
+        self._at = position
+        return True
+
+    # Damage ---------------------------------------------------------------------------------------
+
+    def _read_damage(self, at: int, *, final: bool) -> bool:
+        """Read a ``<`` that begins no proper tag."""
+        buffer = self._buffer
+        following = buffer.find("<", at + 1)
+        if following < 0:
+            following = len(buffer)
+            if not final and following - at <= MAX_TAG and _MAYBE_TAG.match(buffer, at):
+                return False
+        loose = _LOOSE_TAG.match(buffer, at)
+        if loose and loose.end() <= following and loose.end() - at <= MAX_TAG:
+            self.repair("a quote in a tag is not closed", loose[0])
+            slash, name, attributes = loose.groups()
+            if slash:
+                self.handler.end(name)
+            else:
+                empty = attributes.endswith("/")
+                self.handler.start(name, attributes.removesuffix("/"), empty)
+            self._at = loose.end()
+            return True
+        self.repair("a '<' begins no tag")
+        self.handler.text("&lt;")
+        self._at = at + 1
+        return True

@@ -1,0 +1,152 @@
+"""What names mean where a parser stands: vocabularies in force, the base of addresses, the root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urljoin
+
+from usp._formats.parser import AbstractSitemapParser
+from usp._formats.xml.entries import RawEntry
+from usp._formats.xml.meaning import Meaning, Sort, meaning_inside
+from usp._formats.xml.namespaces import Name, Scope, Space
+from usp._formats.xml.references import attributes as read_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.xml.scanner import Scanner
+    from usp.objects.problem import Problems
+
+MAX_NAMES = 1000
+MAX_NAME = 100
+"""So many names, of so many characters, are looked up once and remembered."""
+
+
+class Vocabulary(AbstractSitemapParser):
+    """Knows what an element is by its name and place; the concrete parsers are tables of names."""
+
+    vocabulary: ClassVar[frozenset[Space]]
+    """The document's own vocabulary, beside the namespace of its root and no namespace at all."""
+
+    entries: ClassVar[Mapping[str, type[RawEntry]]]
+    """The elements that are entries."""
+
+    strays: ClassVar[Mapping[str, str]] = {}
+    """Entries that have no business in such a document, and what to say of the first one."""
+
+    roots: ClassVar[frozenset[str]] = frozenset()
+    """Roots of other documents that may follow in the same one."""
+
+    implied_entry: ClassVar[type[RawEntry] | None] = None
+    """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
+
+    scanner: Scanner
+    _entry: RawEntry | None
+
+    def __init__(
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        *,
+        fast: bool = False,
+        fold: bool = False,
+    ) -> None:
+        super().__init__(url, problems, fast=fast and not fold)
+        self.fold = fold  # whether names are written in capitals
+        self._scope = Scope(fold=fold)
+        self._root: Name | None = None
+        self._root_tag = ("", "")
+        self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
+
+    def _begin_root(self, name: str, attributes: str) -> None:
+        self._root = self._scope.name(name)
+        self._root_tag = (name, attributes)
+
+    def _known(self, name: str) -> Meaning:
+        """Give what an element means where the parser stands."""
+        return self.meaning(name, type(self._entry))
+
+    def meanings(self, inside: type) -> dict[str, Meaning]:
+        """Give what is known about the meaning of elements in entries of some class."""
+        return self._scope.meanings(inside)
+
+    def meaning(self, name: str, inside: type) -> Meaning:
+        """Give what an element means in entries of some class, or outside (``NoneType``)."""
+        known = self.meanings(inside)
+        meaning = known.get(name)
+        if meaning is None:
+            meaning = self._find_meaning(self._scope.name(name), inside)
+            if len(known) < MAX_NAMES and len(name) <= MAX_NAME:
+                known[name] = meaning
+        return meaning
+
+    def _find_meaning(self, name: Name, inside: type) -> Meaning:
+        own = self._is_own(name)
+        if own and name.local in self.entries:
+            return Meaning(Sort.ENTRY, name.local, name.space)
+        if issubclass(inside, RawEntry):
+            return meaning_inside(name, inside, own=own)
+        implies = own and name.local == "loc" and self.implied_entry is not None
+        return Meaning(Sort.FIELD if implies else Sort.OTHER, name.local, name.space)
+
+    def _is_own(self, name: Name) -> bool:
+        assert self._root is not None
+        space = name.space
+        return space in self.vocabulary or space is Space.NONE or name.uri == self._root.uri
+
+    def _scope_inside(self, attributes: str) -> Scope:
+        """Give the scope inside a tag, which may declare namespaces."""
+        if "xmlns" not in attributes:
+            return self._scope
+        return self._scope.below(attributes, read_attributes(attributes, self._ignore))
+
+    def _declare_base(self, attributes: str, depth: int) -> None:
+        """Take what a tag says about the base of addresses; note damage in its attributes."""
+        step = read_attributes(attributes, self.note).get("xml:base")
+        if step is not None:
+            self._bases.append((depth, self._joined(step)))
+
+    def may_have_strays(self, text: str) -> bool:
+        """Tell whether entries that have no business here may begin in a text that was not read."""
+        text = text.lower() if self.fold else text
+        # The word alone is found faster than a tag, and most documents do not have it.
+        return any(
+            stray in text and (f"<{stray}" in text or f":{stray}" in text) for stray in self.strays
+        )
+
+    def means(self, name: str, space: Space) -> bool:
+        """Tell whether a tag is of some vocabulary, where the parser stands."""
+        return self._scope.name(name).space is space
+
+    @property
+    def root_name(self) -> str:
+        """The name of the root element, without a prefix."""
+        return self._root.local if self._root else ""
+
+    @property
+    def line(self) -> int:
+        """The line of the tag at hand."""
+        return self.scanner.line
+
+    def note(self, message: str, excerpt: str | None = None, *, lost: int = 0) -> None:
+        """Note a problem at the tag at hand."""
+        self.problems.add(message, self.line, excerpt, lost)
+
+    def base(self) -> str | None:
+        """Give the address that relative ones are resolved against, ``xml:base`` considered."""
+        return self._bases[-1][1] if self._bases else self.url
+
+    def _joined(self, step: str) -> str | None:
+        """Return the base inside an element that declares one; what cannot be a base is ignored."""
+        base = self.base()
+        try:
+            joined = urljoin(base or "", step) or None
+        except ValueError:
+            return base
+        if joined and self.url_length is not None and len(joined) > self.url_length:
+            self.note("an xml:base is too long and was ignored", step)
+            return base
+        return joined
+
+    def _ignore(self, message: str, excerpt: str) -> None:
+        """Leave it to the second look at the same attributes to tell of damage in them."""

@@ -1,0 +1,1 @@
+"""What the HTTP clients share: who they are, redirects, cookies, encodings, failures."""

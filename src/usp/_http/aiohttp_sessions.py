@@ -1,0 +1,218 @@
+"""The sessions of our client on ``aiohttp``, and what can be done about those of users."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import aiohttp.abc
+import requests.utils
+import yarl
+
+from usp._base.shortage import scarce
+from usp._http.authorities import trusting
+from usp._http.cookies import name_of, within_bounds
+from usp._http.identity import is_harmless
+from usp._http.sessions import HEAD_BYTES
+from usp.web_client.zones import Refused, literal_of
+
+if TYPE_CHECKING:
+    import ssl
+
+    from usp._base.urls import HttpUrl
+    from usp.web_client.zones import Gate
+
+
+def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
+    """Give a session that connects where the gate lets it; without one it asks a proxy."""
+    checked = trusting(verify) if isinstance(verify, str) else verify
+    connector: aiohttp.TCPConnector
+    if gate is None:
+        connector = aiohttp.TCPConnector(limit=0, ssl=checked)
+    else:
+        # What was looked up is not kept: the gate may have learned something since.
+        connector = _Connector(gate, limit=0, ssl=checked, use_dns_cache=False)
+    return aiohttp.ClientSession(
+        connector=connector,
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        # Some policies take more than the 8 KiB that one line may have otherwise.
+        max_line_size=HEAD_BYTES,
+        max_field_size=HEAD_BYTES,
+    )
+
+
+def check_head(response: Any) -> None:
+    """Raise if the headers of an answer are too long to be kept."""
+    headers = getattr(response, "raw_headers", None) or ()
+    if sum(len(name) + len(value) + 4 for name, value in headers) > HEAD_BYTES:
+        response.close()
+        raise aiohttp.ClientPayloadError(f"more than {HEAD_BYTES:,} bytes of headers")
+
+
+def set_cookies(response: Any) -> list[str]:
+    """Return the cookies that an answer sets, each as it is written."""
+    getall = getattr(response.headers, "getall", None)
+    return list(getall("Set-Cookie", ())) if getall is not None else []
+
+
+class _Resolver(aiohttp.abc.AbstractResolver):
+    """Gives those addresses of a host to which the gate lets us."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._resolver = aiohttp.DefaultResolver()
+
+    async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
+        """Look up a host."""
+        found = await self._resolver.resolve(host, *args, **options)
+        admitted = []
+        refusal: Refused | None = None
+        for result in found:
+            try:
+                self._gate.admit(host, result["host"])
+            except Refused as error:
+                refusal = refusal or error
+            else:
+                admitted.append(result)
+        if refusal is not None and not admitted:
+            raise refusal
+        return admitted
+
+    async def close(self) -> None:
+        """Let go of what the resolver holds."""
+        await self._resolver.close()
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Looks at every connection before anything is sent."""
+
+    def __init__(self, gate: Gate, **options: Any) -> None:
+        self._gate = gate
+        self._gate_resolver = _Resolver(gate)
+        super().__init__(resolver=self._gate_resolver, **options)
+
+    async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
+        """Give a connection that leads where it may."""
+        literal = literal_of(req.url.raw_host or "")
+        if literal is not None:  # which no resolver is asked about
+            self._gate.admit(req.url.raw_host, str(literal))
+        connection = await super().connect(req, *args, **options)
+        if connection.protocol is not None and scarce():
+            connection.protocol.force_close()  # after this answer: others wait for a descriptor
+        peer = _peer(connection.transport)
+        if peer is not None:
+            try:
+                self._gate.connected(req.url.raw_host or "", peer)
+            except Refused:
+                connection.close()
+                raise
+        return connection
+
+    async def close(self, *args: Any, **options: Any) -> None:
+        """Close the connections and the resolver."""
+        await super().close(*args, **options)
+        await self._gate_resolver.close()
+
+
+def _peer(transport: Any) -> str | None:
+    """Give the address at the other end, if that can be told."""
+    name = transport.get_extra_info("peername") if transport is not None else None
+    return str(name[0]) if isinstance(name, tuple) and name else None
+
+
+# Sessions of users ------------------------------------------------------------------------------------
+
+
+def is_proxied(session: Any, url: str) -> bool:
+    """Tell whether a session asks a proxy of its own for a URL."""
+    if getattr(session, "_default_proxy", None):
+        return True
+    if getattr(session, "trust_env", False) is not True:
+        return False
+    proxies = requests.utils.get_environ_proxies(url)
+    return bool(requests.utils.select_proxy(url, proxies))
+
+
+async def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
+    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+    if not isinstance(session, aiohttp.ClientSession):
+        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
+        return []
+    literal = literal_of(url.host)
+    addresses: list[str] = []
+    if literal is not None:
+        addresses = [str(literal)]
+    elif isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
+        loop = asyncio.get_running_loop()
+        # If there is no such host, the session will say so, if it looks it up at all.
+        with contextlib.suppress(OSError, UnicodeError):
+            found = await loop.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
+            addresses = [str(info[4][0]) for info in found]
+    for address in addresses:
+        gate.admit(url.host, address)
+    return addresses
+
+
+def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
+    """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
+    connection = getattr(response, "connection", None)
+    peer = _peer(getattr(connection, "transport", None)) or next(iter(addresses), None)
+    if peer is None:
+        return
+    try:
+        gate.connected(host, peer)
+    except Refused:
+        response.close()
+        raise
+
+
+def bound_cookies(session: Any, url: HttpUrl, answers: list[str]) -> None:
+    """Leave in a session's jar as many cookies of an answer as it may keep."""
+    jar = getattr(session, "cookie_jar", None)
+    if not answers or not isinstance(jar, aiohttp.abc.AbstractCookieJar):
+        return
+    new = {name_of(text) for text in answers}
+    kept = [(m.key, m.value, m["domain"]) for m in jar if m.key not in new]
+    taken = within_bounds(kept, url.host, answers)
+    if taken == answers:
+        return
+    hosts = url.host.split(".")
+    domains = {".".join(hosts[at:]) for at in range(len(hosts))}  # that it may have named
+    jar.clear(lambda morsel: morsel.key in new and morsel["domain"] in domains)
+    for text in taken:
+        with contextlib.suppress(CookieError):
+            jar.update_cookies(SimpleCookie(text), yarl.URL(url.text(), encoded=True))
+
+
+def guest_session(session: Any) -> aiohttp.ClientSession | None:
+    """Return a session beside a user's that has its connections, but knows nothing secret.
+
+    None if the user's knows nothing secret either, or is not a session of ``aiohttp``.
+    """
+    if not isinstance(session, aiohttp.ClientSession):
+        return None
+    harmless = {name: value for name, value in session.headers.items() if is_harmless(name)}
+    secret = (
+        getattr(session, "auth", None) is not None
+        or len(harmless) < len(session.headers)
+        or any(not morsel["domain"] for morsel in session.cookie_jar)
+        or bool(getattr(session, "_middlewares", ()))
+    )
+    if not secret:
+        return None
+    options = {name: getattr(session, f"_default_{name}", None) for name in ("proxy", "proxy_auth")}
+    return aiohttp.ClientSession(
+        connector=session.connector,
+        connector_owner=False,
+        headers=harmless,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=session.auto_decompress,
+        trust_env=session.trust_env,
+        trace_configs=session.trace_configs,
+        **{name: value for name, value in options.items() if value is not None},
+    )

@@ -1,0 +1,221 @@
+"""Why a request failed, in words for people: the same for the same failure, whichever client asks.
+
+The libraries wrap what happened in exceptions of their own, one in another, and print all of them.
+What people need to know stands in the innermost ones.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import ssl
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from usp._base.advice import UNTRUSTED
+from usp._base.shortage import causes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_WORDS = 300
+_PORTS = {"http": 80, "https": 443}
+_NOT_TLS = frozenset(
+    {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
+)
+_PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
+
+_LARGE_HEAD = re.compile(
+    "bytes of headers|got more than [0-9]+ headers|Too many headers|interim answers"
+)
+_CUT_OFF = "the connection was closed before the end of the body"
+_NOT_A_URL = "it is not a valid URL"
+
+# By the names of classes, of which one suffices; the first that fits. The libraries of other clients
+# need not be installed.
+_IN_BODY: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
+        "no more data from {host}{within_read}",
+    ),
+    (frozenset({"InvalidChunkLength"}), "a chunk of the body is malformed"),
+    (frozenset({"DecodeError"}), "the body is not compressed as its Content-Encoding says"),
+    (frozenset({"ProtocolError", "IncompleteRead", "ClientPayloadError"}), _CUT_OFF),
+    (frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionError"}), _CUT_OFF),
+)
+_BEFORE: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"NameResolutionError", "ClientConnectorDNSError"}), "no such host: {host}"),
+    (
+        frozenset({"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError"}),
+        "no connection to {target}{within_connect}",
+    ),
+    (
+        frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
+        "no answer from {host}{within_read}",
+    ),
+    (frozenset({"IncompleteRead", "ClientPayloadError"}), _CUT_OFF),
+    (frozenset({"LineTooLong"}), "a line of the header is too long"),
+    (
+        frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionResetError"})
+        | {"BrokenPipeError", "ConnectionAbortedError"},
+        "{host} closed the connection without an answer",
+    ),
+    (
+        frozenset({"BadStatusLine", "UnknownProtocol", "BadHttpMessage", "InvalidHeader"}),
+        "{target} does not speak HTTP",
+    ),
+    (frozenset({"LocationValueError", "InvalidURL", "UnicodeError"}), _NOT_A_URL),
+)
+
+
+def reason_of(
+    error: BaseException, url: str, timeout: object = None, *, in_body: bool = False
+) -> str:
+    """Return why asking for a URL failed, or reading its body.
+
+    ``timeout`` is how long was waited: one number, or one to connect and one to read.
+    """
+    found = list(causes(error))
+    names = {name for one in found for name in _names_of(one)}
+    target = _Target(url, timeout, in_body=in_body)
+    proxied = target.goes_through(found)
+    words = None if _has_spoken(error) else _words(found, names, target)
+    words = words or _own_words(found)
+    return f"the proxy cannot be used: {words}" if proxied or names & _PROXY else words
+
+
+def _has_spoken(error: BaseException) -> bool:
+    """Return whether an exception of ``requests`` is one that somebody else raised, in own words."""
+    plain = len(error.args) == 1 and isinstance(error.args[0], str) and error.args[0].strip()
+    names = set(_names_of(error))
+    return bool(plain) and "RequestException" in names and "ValueError" not in names
+
+
+def _names_of(error: BaseException) -> Iterator[str]:
+    """Yield the names of an exception's classes."""
+    return (kind.__name__ for kind in type(error).__mro__)
+
+
+class _Target:
+    """What was asked for, and how long that was waited for."""
+
+    def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
+        self.in_body = in_body
+        try:
+            parts = urlsplit(url.strip())
+            self.scheme, self.host = parts.scheme.lower(), parts.hostname or url
+            self.port = parts.port or _PORTS.get(self.scheme, 0)
+        except ValueError:
+            self.scheme, self.host, self.port = "", url, 0
+        self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+
+    def goes_through(self, found: list[BaseException]) -> bool:
+        """Return whether a proxy was asked; then the failure is about that one."""
+        for one in found:
+            connection = getattr(one, "conn", one)
+            host, port = getattr(connection, "host", None), getattr(connection, "port", None)
+            if isinstance(host, str) and isinstance(port, int):
+                name = host.strip("[]").lower()
+                proxied = (name, port) != (self.host.lower(), self.port)
+                if proxied:
+                    self.scheme, self.host, self.port = "", name, port
+                return proxied
+        return False
+
+    @property
+    def netloc(self) -> str:
+        """The host as a URL has it."""
+        return self.host if ":" not in self.host else f"[{self.host}]"
+
+    @property
+    def without_tls(self) -> str:
+        """The same website by HTTP."""
+        usual = self.port == _PORTS.get(self.scheme, 0)
+        return f"http://{self.netloc}" + ("" if usual else f":{self.port}") + "/"
+
+    def __str__(self) -> str:
+        return f"{self.netloc}:{self.port}"
+
+
+def _words(found: list[BaseException], names: set[str], target: _Target) -> str | None:
+    """Return what happened, if it is one of the things that happen."""
+    for told in (_of_lookup, _of_tls, _of_connection, _of_head):
+        for one in found:
+            if said := told(one, target):
+                return said
+    for fitting, text in _IN_BODY if target.in_body else _BEFORE:
+        if names & fitting:
+            return text.format(
+                host=target.netloc,
+                target=target,
+                within_connect=_within(target.connect),
+                within_read=_within(target.read),
+            )
+    return None
+
+
+def _of_lookup(error: BaseException, target: _Target) -> str | None:
+    if not isinstance(error, socket.gaierror):
+        return None
+    again = error.errno == getattr(socket, "EAI_AGAIN", None)
+    more = " (the name could not be looked up; is the network up?)" if again else ""
+    return f"no such host: {target.host}{more}"
+
+
+def _of_tls(error: BaseException, target: _Target) -> str | None:
+    """Return what TLS complains of; what wraps such an error does not say what it is."""
+    why = getattr(error, "verify_message", None)
+    if isinstance(error, ssl.SSLCertVerificationError) and why:
+        return f"the certificate of {target.host} is not trusted: {why} ({UNTRUSTED})"
+    code = getattr(error, "reason", None)
+    if not isinstance(error, ssl.SSLError) or not isinstance(code, str):
+        return None
+    if code in _NOT_TLS:
+        return f"{target} does not speak TLS; try {target.without_tls}"
+    return f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
+
+
+def _of_head(error: BaseException, target: _Target) -> str | None:
+    """Return that a head is too large; no library has a class of its own for that."""
+    if target.in_body or not _LARGE_HEAD.search(str(error)):
+        return None
+    return "the headers of the answer are too many or too large"
+
+
+def _of_connection(error: BaseException, target: _Target) -> str | None:
+    if isinstance(error, ConnectionRefusedError):
+        hint = f"; try {target.without_tls}" if target.scheme == "https" else ""
+        return f"connection refused by {target}{hint}"
+    if (
+        isinstance(error, OSError)
+        and error.errno in _NO_WAY
+        and not isinstance(error, ssl.SSLError)
+    ):
+        return f"cannot connect to {target}: {os.strerror(error.errno or 0).lower()}"
+    return None
+
+
+_NO_WAY = frozenset(
+    {
+        *(errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL),
+        *(errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOBUFS),
+    }
+)
+
+
+def _within(seconds: object) -> str:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        return " in time"
+    return f" within {seconds:.3g} seconds" if seconds != 1 else " within 1 second"
+
+
+def _own_words(found: list[BaseException]) -> str:
+    """Return what the outermost exception says that has anything to say in words."""
+    for one in found:
+        texts = [text for text in one.args if isinstance(text, str) and text.strip()]
+        said = str(one) if len(one.args) == 1 and texts else ": ".join(texts[:2])
+        if said and "object at 0x" not in said:
+            return " ".join(said.split())[:_MOST_WORDS]
+    return type(found[0]).__name__

@@ -1,0 +1,216 @@
+"""What can be done about sessions of ``requests`` that are not ours: secrets, proxies, addresses.
+
+A session may be anything that has ``get``: one that caches, one that is mocked. What it has not is
+not asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import socket
+import sys
+from collections.abc import Mapping
+from http.client import HTTPMessage
+from typing import TYPE_CHECKING, Any
+
+import requests
+import requests.adapters
+import requests.auth
+import requests.cookies
+import requests.utils
+
+from usp._http.cookies import within_bounds
+from usp._http.identity import is_secret
+from usp._http.sessions import HEAD_BYTES, OriginalSession
+from usp.web_client.zones import literal_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._base.urls import HttpUrl, Login
+    from usp.web_client.zones import Gate
+
+
+def is_session(session: Any) -> bool:
+    """Return whether this is a session of ``requests``, and not something that looks like one."""
+    return issubclass(type(session), OriginalSession)
+
+
+def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return those options that a call takes, as far as it tells."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return options
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return options
+    names = {parameter.name for parameter in parameters}
+    return {name: value for name, value in options.items() if name in names}
+
+
+class Stranger(requests.auth.AuthBase):
+    """Takes from a request what is not meant for its host: the last thing that is done to it."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self._headers = headers  # of the client, chosen for this host
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Return the request without the session's secrets."""
+        for name in [name for name in request.headers if is_secret(name)]:
+            del request.headers[name]
+        theirs = requests.cookies.RequestsCookieJar()
+        for cookie in getattr(request, "_cookies", None) or ():
+            if cookie.domain:
+                theirs.set_cookie(cookie)
+        request.prepare_cookies(theirs)
+        request.headers.update(self._headers)
+        return request
+
+
+class LoggedIn(requests.auth.AuthBase):
+    """Uses the login of an address; unlike that of a session, it is of no other use."""
+
+    def __init__(self, login: Login) -> None:
+        self._login = login
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Return the request with the login."""
+        request.headers["Authorization"] = self._login.header()
+        return request
+
+
+def options(
+    session: requests.Session,
+    url: HttpUrl,
+    headers: dict[str, str],
+    *,
+    home: bool,
+    first: bool,
+    ours: bool,
+) -> dict[str, Any]:
+    """Return the arguments that keep a session's secrets home, and a redirect's body unread.
+
+    ``headers`` are those of the client, which have been chosen for this host.
+    """
+    options: dict[str, Any] = {}
+    if not home:
+        options["auth"] = Stranger(headers)
+    elif url.login is not None and session.auth is None:
+        options["auth"] = LoggedIn(url.login)
+    if session.params and (not home or not first):
+        # An address that somebody else has written is asked for as it is.
+        names = session.params if isinstance(session.params, Mapping) else {}
+        options["params"] = dict.fromkeys(names)
+    if not ours:
+        theirs = session.hooks.get("response") or []
+        theirs = [theirs] if callable(theirs) else list(theirs)
+
+        def bound(response: requests.Response, **_: object) -> None:
+            _bound_cookies(session, response, url.host)
+
+        options["hooks"] = {"response": [*theirs, bound, _leave_body]}
+    return options
+
+
+def _bound_cookies(session: requests.Session, response: requests.Response, host: str) -> None:
+    """Leave a session as many cookies to keep as it may; it reads them after its hooks."""
+    message = getattr(getattr(response.raw, "_original_response", None), "msg", None)
+    answers = message.get_all("Set-Cookie") if isinstance(message, HTTPMessage) else None
+    if message is None or not answers:
+        return
+    kept = ((cookie.name, cookie.value or "", cookie.domain) for cookie in session.cookies)
+    taken = within_bounds(kept, host, answers)
+    del message["Set-Cookie"]
+    for text in taken:
+        message["Set-Cookie"] = text
+
+
+def _leave_body(response: requests.Response, **_: object) -> None:
+    """Let nobody read what comes with a redirect: it may have no end."""
+    if response.is_redirect and getattr(response, "_content", None) is False:
+        vars(response).update(_content=b"", _content_consumed=True)
+        response.raw.close()
+
+
+def remember_redirect(session: Any, response: Any) -> None:
+    """Let the cache of ``requests_cache`` keep a redirect, as it does with those that it follows."""
+    library = sys.modules.get("requests_cache")
+    if library is None or not isinstance(session, library.CachedSession):
+        return
+    settings = session.settings
+    if settings.disabled or settings.expire_after == library.DO_NOT_CACHE:
+        return
+    if not getattr(response, "from_cache", False):
+        expires = library.get_expiration_datetime(settings.expire_after)
+        session.cache.save_response(response, expires=expires)
+
+
+def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
+    """Return whether a session asks a proxy for a URL."""
+    if not is_session(session):
+        return bool(proxies)
+    settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
+    return bool(requests.utils.select_proxy(url, settings["proxies"]))
+
+
+def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
+    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+    if not is_session(session):
+        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
+        return []
+    literal = literal_of(url.host)
+    addresses: list[str] = []
+    if literal is not None:
+        addresses = [str(literal)]
+    elif _has_sockets(session, url.text()):
+        # If there is no such host, the session will say so, if it looks it up at all.
+        with contextlib.suppress(OSError, UnicodeError):
+            found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
+            addresses = [str(info[4][0]) for info in found]
+    for address in addresses:
+        gate.admit(url.host, address)
+    return addresses
+
+
+def _has_sockets(session: requests.Session, url: str) -> bool:
+    """Tell whether a session connects to anything, as far as can be seen."""
+    try:
+        adapter = session.get_adapter(url)
+    except requests.exceptions.InvalidSchema:
+        return False
+    return isinstance(adapter, requests.adapters.HTTPAdapter)
+
+
+def check_head(response: Any) -> None:
+    """Raise if the headers of an answer are too long to be kept; a session of ours reads no such."""
+    headers = getattr(response, "headers", None)
+    pairs = headers.items() if isinstance(headers, Mapping) else ()
+    if sum(len(str(name)) + len(str(value)) + 4 for name, value in pairs) > HEAD_BYTES:
+        response.close()
+        raise requests.exceptions.InvalidHeader(f"more than {HEAD_BYTES:,} bytes of headers")
+
+
+def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
+    """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
+    peer = _peer(response) or next(iter(addresses), None)
+    if peer is None:
+        return
+    try:
+        gate.connected(host, peer)
+    except BaseException:
+        response.close()
+        raise
+
+
+def _peer(response: Any) -> str | None:
+    raw = getattr(response, "raw", None)
+    connection = getattr(getattr(raw, "connection", None), "sock", None)
+    file = getattr(getattr(raw, "_original_response", None), "fp", None)
+    for sock in (connection, getattr(getattr(file, "raw", None), "_sock", None)):
+        if isinstance(sock, socket.socket):
+            try:
+                return str(sock.getpeername()[0])
+            except (OSError, IndexError, TypeError):
+                continue
+    return None

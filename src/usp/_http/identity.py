@@ -1,0 +1,117 @@
+"""What a client says about itself, and to whom: the same for every client of ours."""
+
+from __future__ import annotations
+
+import dataclasses
+import email.utils
+import time
+from typing import TYPE_CHECKING
+
+import usp
+from usp._base.shortage import scarce
+from usp._base.urls import BadUrl, HttpUrl, read_url
+from usp._http.encodings import ACCEPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp.limits import Limits
+
+DEFAULT_TIMEOUT = (9.05, 60.0)
+"""Seconds to connect, and seconds between two pieces of an answer."""
+
+DEFAULT_CONCURRENCY = 8
+"""How many requests to one host are under way at a time, unless told otherwise."""
+
+_FOR_EVERYBODY = frozenset(
+    {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
+)
+_OF_THE_CONNECTION = frozenset({"connection", "host"})
+
+
+def is_harmless(header: str) -> bool:
+    """Return whether a header may go to every host: one that is not known may be a key."""
+    return header.lower() in _FOR_EVERYBODY
+
+
+def is_secret(header: str) -> bool:
+    """Return whether a header of a request that is ready to be sent is for the first host only."""
+    return not is_harmless(header) and header.lower() not in _OF_THE_CONNECTION
+
+
+class Identity:
+    """The headers of a client; those that may be secret go home, and to no other host.
+
+    Home is the host of the start, or else the one that is asked first. If it is asked by HTTPS, it is
+    not told secrets without.
+    """
+
+    def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
+        self._user_agent = user_agent
+        self._headers = dict(headers or {})
+        self._home: HttpUrl | None = None
+
+    def at(self, start_url: str) -> Identity:
+        """Return the same identity for a crawl that begins at ``start_url``."""
+        identity = Identity(self._user_agent, self._headers)
+        identity.is_home(start_url)
+        return identity
+
+    def is_home(self, url: HttpUrl | str) -> bool:
+        """Return whether a URL is of the host that may know secrets."""
+        try:
+            target = read_url(url) if isinstance(url, str) else url
+        except BadUrl:
+            return False
+        if self._home is None:
+            self._home = dataclasses.replace(target, rest="/", login=None)
+        return self._home.may_share(target)
+
+    def headers(self, url: HttpUrl | str, *, names_itself: bool = False) -> dict[str, str]:
+        """Return the headers of a request; a session that names itself needs no user agent."""
+        headers = {"Accept-Encoding": ACCEPTED}
+        if self._user_agent is not None or not names_itself:
+            headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
+        if scarce():  # a connection that is kept for later is missing elsewhere now
+            headers["Connection"] = "close"
+        home = self.is_home(url)
+        headers.update(
+            (name, value) for name, value in self._headers.items() if home or is_harmless(name)
+        )
+        return headers
+
+
+def host_of(url: str) -> str | None:
+    """Return the host of a URL, and its port unless it is the usual one; None if it is refused."""
+    try:
+        return read_url(url).site
+    except BadUrl:
+        return None
+
+
+def retry_after(header: str | None) -> float | None:
+    """Give the seconds that a ``Retry-After`` header asks to wait, given as seconds or as a date."""
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:12])
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+        return max(0.0, date.timestamp() - time.time())
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+def deadline_of(limits: Limits, began: float | None) -> tuple[float, str] | None:
+    """Give when an answer must be complete, and what is said if it is not.
+
+    ``began`` is when the crawl did, if there is one.
+    """
+    ends = []
+    if limits.document_seconds is not None:
+        at = time.monotonic() + limits.document_seconds
+        ends.append((at, limits.reached("document_seconds")))
+    if began is not None and limits.seconds is not None:
+        ends.append((began + limits.seconds, limits.reached("seconds")))
+    return min(ends, default=None)

@@ -1,0 +1,303 @@
+"""The sessions of our client on ``requests``: where they connect to, and how long they wait."""
+
+from __future__ import annotations
+
+import contextvars
+import http
+import http.client
+import io
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import requests
+import requests.adapters
+import urllib3.exceptions
+from urllib3.util import connection as urllib3_connection
+
+from usp._http.cookies import NoNewCookies
+from usp.web_client.zones import Refused
+
+if TYPE_CHECKING:
+    from usp.web_client.zones import Gate
+
+DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
+"""When the answer to the request that is being sent must be complete, by ``time.monotonic``."""
+
+HEAD_BYTES = 32 * 1024
+"""Bytes of the status line and the headers of an answer."""
+
+_MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the real one
+_LONGEST_LINE = 65537
+_MAX_SETTINGS = 1000
+_COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
+
+
+if TYPE_CHECKING:
+    OriginalSession = requests.Session
+else:  # a cache that is installed puts a subclass in its place
+    OriginalSession = next(
+        kind for kind in requests.Session.__mro__ if kind.__module__ == "requests.sessions"
+    )
+
+
+def session_for(gate: Gate, concurrency: int, before: Any = None) -> Any:
+    """Return a session that connects where a gate lets it, with the settings of the one ``before``.
+
+    If somebody has put another class in the place of ``requests.Session`` (a cache, a mock), it is a
+    session of that class. One whose adapters were replaced is returned as it is.
+    """
+    if isinstance(before, Session) and not before.is_ours:
+        return before
+    if requests.Session is not OriginalSession:
+        return requests.Session()
+    return before.again(gate) if isinstance(before, Session) else Session(gate, concurrency)
+
+
+class Session(OriginalSession):
+    """A session of ours; it follows no redirects, and does not read what comes with them."""
+
+    def __init__(self, gate: Gate, concurrency: int) -> None:
+        super().__init__()
+        self._concurrency = concurrency
+        self._settings: dict[tuple[object, ...], Any] = {}
+        self.cookies.set_policy(NoNewCookies())
+        self._adapter = _Adapter(gate, concurrency)
+        self.mount("http://", self._adapter)
+        self.mount("https://", self._adapter)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether nobody has changed how the session connects."""
+        return all(adapter is self._adapter for adapter in self.adapters.values())
+
+    def again(self, gate: Gate) -> Session:
+        """Give a session with the same settings and with connections of its own."""
+        session = type(self)(gate, self._concurrency)
+        for name in _COPIED:
+            value = getattr(self, name)
+            setattr(session, name, value.copy() if hasattr(value, "copy") else value)
+        session.cookies.update(self.cookies)
+        return session
+
+    def get_redirect_target(self, resp: Any) -> str | None:  # noqa: ARG002
+        """Give None: redirects are followed by the client."""
+        return None
+
+    def merge_environment_settings(
+        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
+    ) -> Any:
+        """Give the settings for a URL, which depend on its scheme and host only.
+
+        They are kept: asking the environment about proxies takes longer than a small answer.
+        """
+        parts = urlsplit(url)
+        given = tuple(sorted((proxies or {}).items()))
+        key = (parts.scheme, parts.netloc, given, stream, verify, cert)
+        settings = self._settings.get(key)
+        if settings is None:
+            settings = super().merge_environment_settings(url, dict(given), stream, verify, cert)
+            if len(self._settings) >= _MAX_SETTINGS:
+                self._settings.clear()
+            self._settings[key] = settings
+        return dict(settings)
+
+
+class _Adapter(requests.adapters.HTTPAdapter):
+    """Connects where a gate lets it; a proxy is connected to wherever it is."""
+
+    def __init__(self, gate: Gate, concurrency: int) -> None:
+        self._gate = gate
+        super().__init__(pool_maxsize=concurrency)
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make the pools of connections to websites."""
+        super().init_poolmanager(*args, **options)
+        _connect_by(self.poolmanager, _Guarded, {"gate": self._gate})
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Give the pools of connections to a proxy."""
+        known = proxy in self.proxy_manager
+        manager = super().proxy_manager_for(proxy, **options)
+        if not known:
+            _connect_by(manager, _Patient, {})
+        return manager
+
+
+def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
+    """Let the pools of a manager make connections of a kind."""
+    manager.pool_classes_by_scheme = {
+        scheme: type(
+            pool.__name__,
+            (pool,),
+            {"ConnectionCls": type(pool.ConnectionCls.__name__, (kind, pool.ConnectionCls), facts)},
+        )
+        for scheme, pool in manager.pool_classes_by_scheme.items()
+    }
+
+
+def _until(deadline: float, patience: float | None) -> float:
+    """Give how long something may be waited for."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left if patience is None else min(left, patience)
+
+
+# Connections ----------------------------------------------------------------------------------------
+
+
+class _Answer(http.client.HTTPResponse):
+    """An answer that must be complete at the deadline, with a head of some length at most."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self._head = _Head(_Reader(sock))
+        self.fp = self._head
+
+    def begin(self) -> None:
+        """Read the head."""
+        super().begin()
+        self._head.room = None
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """Read the status of the real answer; ``http.client`` knows of 100 Continue only."""
+        for _ in range(_MOST_INTERIM):
+            self._head.room = HEAD_BYTES
+            answer: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            if not is_interim(answer[1]):
+                return answer
+            while self._head.readline(_LONGEST_LINE).strip():
+                pass
+        raise http.client.HTTPException(f"more than {_MOST_INTERIM} interim answers")
+
+
+def is_interim(status: int) -> bool:
+    """Return whether the answer with this status is still to come."""
+    return 100 <= status < 200 and status != http.HTTPStatus.SWITCHING_PROTOCOLS  # noqa: PLR2004
+
+
+class _Head(io.BufferedReader):
+    """Reads lines, as long as they are not too many bytes: ``room`` is for so many more."""
+
+    room: int | None = HEAD_BYTES
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Return a line."""
+        line = super().readline(size)
+        if self.room is not None:
+            self.room -= len(line)
+            if self.room < 0:
+                raise http.client.HTTPException(f"more than {HEAD_BYTES:,} bytes of headers")
+        return line
+
+
+class _Reader(io.RawIOBase):
+    """Reads a socket; no longer than until the deadline of the request."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._raw: Any = sock.makefile("rb", buffering=0)
+        self._patience = sock.gettimeout()
+        self._deadline = DEADLINE.get()
+
+    def readable(self) -> bool:
+        """Give True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has come."""
+        if self._deadline is not None:
+            self._sock.settimeout(_until(self._deadline, self._patience))
+        count: int | None = self._raw.readinto(buffer)
+        return count
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _Patient:
+    """A connection that waits for an answer until the deadline."""
+
+    response_class = _Answer
+
+
+class _Guarded(_Patient):
+    """A connection that looks up its host itself, and goes only where the gate lets it."""
+
+    gate: Gate
+    port: int
+    timeout: Any
+    source_address: Any
+    socket_options: Any
+    _dns_host: str
+
+    def _new_conn(self) -> socket.socket:
+        host = self._dns_host.strip("[]")
+        addresses = self._admitted(host)
+        for at, address in enumerate(addresses, 1):
+            try:
+                sock = urllib3_connection.create_connection(
+                    (address, self.port),
+                    self._patience(),
+                    source_address=self.source_address,
+                    socket_options=self.socket_options,
+                )
+            except OSError as error:
+                if at == len(addresses):
+                    raise self._failure(host, error) from error
+                continue
+            try:
+                self.gate.connected(host, sock.getpeername()[0])
+            except BaseException:
+                sock.close()
+                raise
+            sys.audit("http.client.connect", self, host, self.port)
+            return sock
+        raise self._failure(host, OSError("it has no address"))
+
+    def _admitted(self, host: str) -> list[str]:
+        """Give the addresses of a host to which the gate lets us."""
+        try:
+            host.encode("idna")
+            found = socket.getaddrinfo(
+                host, self.port, urllib3_connection.allowed_gai_family(), socket.SOCK_STREAM
+            )
+        except UnicodeError:
+            raise urllib3.exceptions.LocationParseError(
+                f"'{host}', label empty or too long"
+            ) from None
+        except socket.gaierror as error:
+            raise self._no_connection(f"Failed to resolve '{host}' ({error})") from error
+        addresses: list[str] = []
+        refusal: Refused | None = None
+        for address in dict.fromkeys(str(info[4][0]) for info in found):
+            try:
+                self.gate.admit(host, address)
+            except Refused as error:
+                refusal = refusal or error
+            else:
+                addresses.append(address)
+        if refusal is not None and not addresses:
+            raise refusal
+        return addresses
+
+    def _patience(self) -> Any:
+        deadline = DEADLINE.get()
+        known = self.timeout is None or isinstance(self.timeout, int | float)
+        return _until(deadline, self.timeout) if deadline is not None and known else self.timeout
+
+    def _failure(self, host: str, error: OSError) -> Exception:
+        if isinstance(error, TimeoutError):
+            message = f"Connection to {host} timed out. (connect timeout={self.timeout})"
+            return urllib3.exceptions.ConnectTimeoutError(self, message)
+        return self._no_connection(f"Failed to establish a new connection: {error}")
+
+    def _no_connection(self, message: str) -> Exception:
+        return urllib3.exceptions.NewConnectionError(self, message)  # type: ignore[arg-type]

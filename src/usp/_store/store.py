@@ -1,0 +1,172 @@
+"""The store of one tree: small documents in memory, the rest in one temporary file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import weakref
+from typing import IO, TYPE_CHECKING, Any
+
+from usp._store.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from usp._store.document import Exchange
+
+MEMORY = 8 * 1024 * 1024
+"""How many bytes of documents one tree keeps in memory."""
+
+SMALL = 256 * 1024
+"""Larger documents go to the spool at once."""
+
+_READ = 128 * 1024
+
+
+class SpoolFull(Exception):  # noqa: N818 - says what happened
+    """The temporary file may not grow any more."""
+
+
+class Store:
+    """Keeps documents as they were received; safe to use from several threads.
+
+    The spool is an unnamed temporary file: it vanishes with the store, and with the process however
+    that ends. One file is open however many documents there are.
+    """
+
+    def __init__(
+        self, memory: int = MEMORY, small: int = SMALL, *, spool: int | None = None
+    ) -> None:
+        self._memory = memory
+        self._small = small
+        self._most = spool
+        self._held = 0
+        self._spool: IO[bytes] | None = None
+        self._end = 0
+        self._lock = threading.Lock()
+
+    def writer(self) -> Writer:
+        """Begin a new document."""
+        return Writer(self)
+
+    def hold(self, more: int, document: int) -> bool:
+        """Ask whether a document that has ``document`` bytes by now may keep ``more`` in memory."""
+        with self._lock:
+            if document > self._small or self._held + more > self._memory:
+                return False
+            self._held += more
+            return True
+
+    def release(self, size: int) -> None:
+        """Give back memory that a document has left."""
+        with self._lock:
+            self._held -= size
+
+    def append(self, data: bytes) -> tuple[int, int]:
+        """Write to the spool; give the place as offset and length.
+
+        Raises :class:`SpoolFull` if it would become too large.
+        """
+        with self._lock:
+            if self._most is not None and self._end + len(data) > self._most:
+                raise SpoolFull
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the store
+                weakref.finalize(self, self._spool.close)
+            place = (self._end, len(data))
+            self._spool.seek(self._end)
+            view = memoryview(data)
+            while view:
+                view = view[self._spool.write(view) :]
+            self._end += len(data)
+            return place
+
+    def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        """Give the bytes at some places of the spool, in pieces."""
+        assert self._spool is not None
+        for offset, length in places:
+            at, end = offset, offset + length
+            while at < end:
+                data = self._read_at(at, min(_READ, end - at))
+                if not data:
+                    raise OSError("the temporary file of the sitemap tree has been cut off")
+                at += len(data)
+                yield data
+
+    def _read_at(self, offset: int, size: int) -> bytes:
+        assert self._spool is not None
+        if hasattr(os, "pread"):  # independent of where other threads and forked processes read
+            return os.pread(self._spool.fileno(), size, offset)
+        with self._lock:
+            self._spool.seek(offset)
+            return self._spool.read(size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Store, (self._memory, self._small)
+
+
+class Writer:
+    """Takes the chunks of one document; ``finish`` gives it, ``discard`` forgets it.
+
+    Another thread may read what is written so far.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._parts: list[bytes] | None = []
+        self._places: list[tuple[int, int]] = []
+        self._lock = threading.Lock()
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Add a chunk."""
+        if not data:
+            return
+        with self._lock:
+            size = self.size + len(data)
+            if self._parts is not None and self._store.hold(len(data), size):
+                self._parts.append(data)
+            else:
+                self._leave_memory()
+                self._spool(data)
+            self.size = size
+
+    def _leave_memory(self) -> None:
+        held = b"".join(self._parts or ())
+        if held:
+            self._spool(held)
+            self._store.release(len(held))
+        self._parts = None
+
+    def _spool(self, data: bytes) -> None:
+        offset, length = self._store.append(data)
+        if self._places and sum(self._places[-1]) == offset:
+            self._places[-1] = (self._places[-1][0], self._places[-1][1] + length)
+        else:
+            self._places.append((offset, length))
+
+    def read(self, position: int) -> bytes:
+        """Give what is written from a position on, or a part of that; empty if that is nothing."""
+        with self._lock:
+            if self._parts is not None:
+                return b"".join(self._parts)[position:]
+            places = list(self._places)
+        for offset, length in places:
+            if position < length:
+                rest = (offset + position, length - position)
+                return next(self._store.read([rest]))
+            position -= length
+        return b""
+
+    def finish(self, exchange: Exchange) -> Document:
+        """Give the document."""
+        data = None if self._parts is None else b"".join(self._parts)
+        return Document(self._store, exchange, self.size, data, tuple(self._places))
+
+    def discard(self) -> None:
+        """Forget what was written; a spool does not shrink."""
+        with self._lock:
+            if self._parts is not None:
+                self._store.release(sum(map(len, self._parts)))
+                self._parts = None

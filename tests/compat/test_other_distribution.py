@@ -1,0 +1,82 @@
+"""``import usp`` warns if ultimate-sitemap-parser is installed too: it overwrites our files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import usp
+
+SOURCE = str(Path(usp.__file__).parent.parent)
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run Python with a folder of packages in which the other one is installed, or is not."""
+
+    def run(*arguments: str, installed: str | None) -> subprocess.CompletedProcess[str]:
+        packages = tmp_path / "site-packages"
+        packages.mkdir()
+        (packages / "requests-2.32.0.dist-info").mkdir()
+        if installed is not None:
+            (packages / installed).mkdir()
+        path = os.pathsep.join([SOURCE, str(packages)])
+        return subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "installed",
+    ["ultimate_sitemap_parser-1.8.1.dist-info", "ultimate-sitemap-parser-0.5.egg-info"],
+)
+def test_the_other_distribution_beside_ours_is_a_warning(python, installed):
+    done = python("-c", "import usp", installed=installed)
+    assert done.returncode == 0
+    assert "UserWarning: ultimate-sitemap-parser is installed beside usp" in done.stderr
+    assert "pip uninstall" in done.stderr
+
+
+def test_without_it_there_is_no_word(python):
+    done = python("-W", "error", "-c", "import usp, usp.tree", installed=None)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_where_warnings_are_errors_the_import_works_and_the_log_tells(python):
+    done = python(
+        *("-W", "error", "-c", "import usp, usp.tree"),
+        installed="ultimate_sitemap_parser-1.8.1.dist-info",
+    )
+    assert done.returncode == 0
+    assert done.stderr.startswith("ultimate-sitemap-parser is installed beside usp")
+
+
+def test_it_is_told_once(python):
+    done = python(
+        *("-W", "always", "-c", "import usp, usp.tree, usp.stream, usp._crawl"),
+        installed="ultimate_sitemap_parser-1.8.1.dist-info",
+    )
+    assert done.stderr.count("is installed beside") == 1
+
+
+def test_it_is_told_although_our_first_file_was_overwritten(python, tmp_path):
+    """As it is when the other one was installed last: what only we have is still ours."""
+    package = tmp_path / "mixed" / "usp"
+    package.mkdir(parents=True)
+    package.joinpath("__init__.py").write_text("__version__ = '1.8.1'\n")
+    for entry in Path(SOURCE, "usp").iterdir():
+        if entry.name not in ("__init__.py", "__pycache__"):
+            package.joinpath(entry.name).symlink_to(entry)
+    code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import usp.stream"
+    done = python("-c", code, installed="ultimate_sitemap_parser-1.8.1.dist-info")
+    assert "is installed beside" in done.stderr
