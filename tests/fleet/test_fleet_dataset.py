@@ -7,13 +7,16 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyarrow import dataset as arrow_dataset
 
 from usp.export.arrow import record_batches
 from usp.fleet.dataset import Commit, Dataset, DatasetError
-from usp.fleet.locks import driving, working
+from usp.fleet.locks import driving, without_workers, working
+from usp.fleet.options import FleetOptions
 from usp.fleet.progress import FleetProgress
+from usp.fleet.ray_engine import _Task
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.fleet.tidy import tidy
 from usp.fleet.worker import failed_row
@@ -190,15 +193,25 @@ def test_one_run_at_a_time_writes_to_a_dataset(dataset, monkeypatch):
     ):
         pass
     monkeypatch.setattr("usp.fleet.locks.PATIENCE", 0.0)
+    run = dataset.begin_run()
     with (
-        working(dataset.root),
-        working(dataset.root),
+        working(dataset.root, run),
+        working(dataset.root, run),
         pytest.raises(DatasetError, match="workers of an older run"),
-        driving(dataset.root),
+        without_workers(dataset.root),
     ):
         pass
-    with driving(dataset.root):
+    with driving(dataset.root), without_workers(dataset.root):
         pass
+
+
+def test_a_worker_that_its_driver_left_behind_writes_nothing_once_a_newer_run_has_begun(dataset):
+    parcel = pa.table({"site": ["http://127.0.0.1:1/"], "key": ["127.0.0.1"]})
+    task = _Task(dataset.root, dataset.begin_run(), FleetOptions(), 1.0)
+    dataset.begin_run()
+    with pytest.raises(DatasetError, match="a newer run has taken over"):
+        list(task(parcel))
+    assert not list((dataset.root / "_staging").iterdir())
 
 
 def test_a_commit_is_what_it_was_after_it_was_written():

@@ -162,6 +162,11 @@ class Dataset:
         self._runs.joinpath(f"{run:05d}").touch()
         return run
 
+    def check_run(self, run: int) -> None:
+        """Raise :class:`DatasetError` if a run is no longer the last one."""
+        if self.last_run() != run:
+            raise DatasetError("a newer run has taken over this dataset; this one ends")
+
     def _path_of(self, name: str) -> Path:
         return self._commits / f"{name}.json"
 

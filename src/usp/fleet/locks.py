@@ -8,7 +8,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from usp.fleet.dataset import DatasetError
+from usp.fleet.dataset import Dataset, DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +24,26 @@ def driving(root: Path) -> Iterator[None]:
     with _locked(root / "_lock", shared=False, patience=0.0) as mine:
         if not mine:
             raise DatasetError(f"another run is writing to {root}; wait for it, or end it")
-        with _locked(root / "_workers", shared=False, patience=PATIENCE) as alone:
-            if not alone:
-                raise DatasetError(f"workers of an older run still write to {root}; end them first")
         yield
 
 
 @contextlib.contextmanager
-def working(root: Path) -> Iterator[None]:
-    """Be one of the workers of a run."""
+def without_workers(root: Path) -> Iterator[None]:
+    """Let no worker write; raises :class:`DatasetError` if those of an older run do not end.
+
+    Whoever begins a run inside keeps them out for good: they see that theirs is not the last one.
+    """
+    with _locked(root / "_workers", shared=False, patience=PATIENCE) as alone:
+        if not alone:
+            raise DatasetError(f"workers of an older run still write to {root}; end them first")
+        yield
+
+
+@contextlib.contextmanager
+def working(root: Path, run: int) -> Iterator[None]:
+    """Be one of the workers of a run; raises :class:`DatasetError` if a newer one has begun."""
     with _locked(root / "_workers", shared=True, patience=PATIENCE):
+        Dataset(root).check_run(run)
         yield
 
 

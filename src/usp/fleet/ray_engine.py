@@ -15,6 +15,7 @@ from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.extras import need
 from usp.fleet.groups import parcels
+from usp.fleet.locks import working
 from usp.fleet.ray_reaper import reaping
 from usp.fleet.tables import rows_of, schema_of
 from usp.fleet.worker import KILLER, crawl_into, write_failed
@@ -129,15 +130,17 @@ class _Task:
         name = f"p{hashlib.sha256(chr(10).join(sites).encode()).hexdigest()[:12]}"
         place = (self._root, self._run, name)
         done: dict[str, str] = {}
-        for commit in Dataset(self._root).commits_of(self._run, name):
-            done.update(commit.sites)
-        yield _rows([{"site": site, "outcome": outcome} for site, outcome in done.items()])
-        left = [pair for pair in parcel if pair[0] not in done]
-        crawl = self._careful if self._is_risky(name) else self._all
-        for rows in crawl(left, place):
-            yield _rows(rows)
-        for note in self._notes.glob(f"{name}.*"):
-            note.unlink(missing_ok=True)
+        # Until its notes are gone too: a worker whose driver was killed must leave none of them.
+        with working(self._root, self._run):
+            for commit in Dataset(self._root).commits_of(self._run, name):
+                done.update(commit.sites)
+            yield _rows([{"site": site, "outcome": outcome} for site, outcome in done.items()])
+            left = [pair for pair in parcel if pair[0] not in done]
+            crawl = self._careful if self._is_risky(name) else self._all
+            for rows in crawl(left, place):
+                yield _rows(rows)
+            for note in self._notes.glob(f"{name}.*"):
+                note.unlink(missing_ok=True)
 
     def _all(self, left: list[tuple[str, str]], place: Any) -> Iterator[Any]:
         return crawl_into(iter([left]), self._options, place, commit_seconds=self._seconds)

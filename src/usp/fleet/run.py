@@ -12,7 +12,7 @@ from usp.fleet.dataset import Dataset
 from usp.fleet.extras import need
 from usp.fleet.groups import by_address, grouped, host_key
 from usp.fleet.local import LocalEngine
-from usp.fleet.locks import driving
+from usp.fleet.locks import driving, without_workers
 from usp.fleet.options import FleetOptions
 from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine
@@ -75,8 +75,10 @@ def crawl_fleet(
     dataset = Dataset(Path(root).absolute())
     dataset.make()
     with driving(dataset.root):
-        dataset.recover()
-        tidy(dataset)
+        with without_workers(dataset.root):
+            dataset.recover()
+            tidy(dataset)
+            number = dataset.begin_run()
         known = dataset.sites()
         logins: dict[str, Login] = {}
         once = dict.fromkeys(apart(sites, logins))
@@ -84,7 +86,6 @@ def crawl_fleet(
         how = replace(how, options=replace(how.options, logins=how.options.logins | logins))
         progress = FleetProgress(len(wanted), len(known))
         on_progress(progress)
-        number = dataset.begin_run()
         started = datetime.now(UTC)
         if wanted:
             _crawl(dataset, number, _groups(wanted, how), how, progress, on_progress)

@@ -38,7 +38,7 @@ def crawl_into(
     ``place`` is the dataset, the number of the run and the name of the writer, which nobody else has.
     """
     root, run, name = place
-    with _as_a_worker(), working(root):
+    with _as_a_worker(), working(root, run):
         writer = GroupWriter(Dataset(root), run, name, options.columns, seconds=commit_seconds)
         between = True  # two sites, and not in the middle of one
         try:

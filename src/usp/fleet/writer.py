@@ -158,9 +158,11 @@ class GroupWriter:
         rows = self._rows
         if not rows:
             return []
-        if self._dataset.last_run() != self._run:
+        try:
+            self._dataset.check_run(self._run)
+        except DatasetError:
             self.discard()
-            raise DatasetError("a newer run has taken over this dataset; this one ends")
+            raise
         sites = {row["site"]: row["outcome"] for row in rows}
         commit_files(self._dataset, self._name, self._files, sites)
         self._number += 1
