@@ -38,6 +38,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
         "helpers",
         "_crawl.retry",
     ): "get_url_retry_on_client_errors: the crawl knows when to ask again",
+    ("helpers", "_crawl.run"): "the same",
     ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "_formats.decode"): "ungzipped_response_content: the same",
     ("objects.sitemap", "export.arrow"): "to_arrow and the Arrow stream: pyarrow is an extra",
@@ -139,8 +140,8 @@ def test_parsing_and_deciding_know_no_sockets_files_or_clocks(path):
     """Formats and objects do no I/O at all; of the crawl only its drivers do."""
     module = name_of(path)
     pure = module.startswith(("_formats", "objects")) or module in {
-        "_crawl.crawl", "_crawl.queue", "_crawl.choice", "_crawl.build", "_crawl.known_paths",
-        "_crawl.events", "_crawl.website", "_crawl.pages",
+        "_crawl.crawl", "_crawl.queue", "_crawl.choice", "_crawl.build",
+        "_crawl.events", "_crawl.values", "_crawl.retry", "_crawl.places", "_crawl.look", "_crawl.website", "_crawl.pages",
     }  # fmt: skip
     if not pure:
         return

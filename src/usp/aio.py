@@ -10,12 +10,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import without_login
-from usp._crawl.asyncio_driver import LoopDriver
+from usp._crawl.asyncio_driver import END, LoopDriver, Stepper
 from usp._crawl.choice import Choice
 from usp._crawl.clients import prepared
 from usp._crawl.plan import Plan
 from usp._crawl.reading import PageStream, pages_of
-from usp._crawl.steps import END, Stepper
 from usp.limits import DEFAULT
 from usp.tree import sitemap_search, website_search
 

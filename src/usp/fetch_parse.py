@@ -21,8 +21,7 @@ from usp._compat.parsers import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
-from usp._crawl.addresses import refuse, without_fragments
-from usp._crawl.choice import Choice
+from usp._crawl.choice import Choice, refuse, without_fragments
 from usp._crawl.plan import Plan
 from usp._crawl.run import crawl_with, parse_document
 from usp._crawl.website import OneSitemap

@@ -142,7 +142,8 @@ def get_url_retry_on_client_errors(
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
     """Fetch a URL, asking again after errors that may pass."""
-    from usp._crawl.retry import RetryPolicy, get_with_retries  # noqa: PLC0415 - see the module
+    from usp._crawl.retry import RetryPolicy  # noqa: PLC0415 - see the module
+    from usp._crawl.run import get_with_retries  # noqa: PLC0415 - see the module
 
     policy = RetryPolicy(
         connection=retry_count,

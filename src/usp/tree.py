@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from usp._base.logs import get_logger
 from usp._base.urls import without_login
 from usp._compat.names import elsewhere
-from usp._crawl.addresses import refuse, refuse_address
-from usp._crawl.choice import Choice
-from usp._crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
+from usp._crawl.choice import Choice, refuse, refuse_address
 from usp._crawl.plan import Plan
 from usp._crawl.run import crawl_with, parse_document
-from usp._crawl.website import OneSitemap, Website
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website, in_order
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser

@@ -9,9 +9,8 @@ from typing import Any
 from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
 from usp._crawl.events import Event
-from usp._crawl.fetch import Failed, Fetch, Received
-from usp._crawl.look import Look
 from usp._crawl.places import Place
+from usp._crawl.values import Failed, Fetch, Look, Received
 from usp._formats.parser import ChildEntry
 from usp._store import Exchange, Store
 from usp.objects.sitemap import (

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from usp import aio, stream
-from usp._crawl import steps as steps_module
-from usp._crawl.fetch import Fetch, Received, fetch_document
-from usp._crawl.steps import END, Stepper
+from usp._crawl import asyncio_driver as steps_module
+from usp._crawl.asyncio_driver import END, Stepper
+from usp._crawl.fetch import fetch_document
+from usp._crawl.values import Fetch, Received
 from usp._formats.document import DocumentParser
 from usp._store import Store
 from usp.fleet.options import FleetOptions

@@ -6,7 +6,8 @@ import gzip
 
 import pytest
 
-from usp._crawl.fetch import Failed, Fetch, Received, fetch_document
+from usp._crawl.fetch import fetch_document
+from usp._crawl.values import Failed, Fetch, Received
 from usp._formats.document import Role
 from usp._store import Store
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap

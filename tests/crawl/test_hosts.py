@@ -9,9 +9,8 @@ from player import World, error, index, pages, play, received, url
 
 from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import Failed
-from usp._crawl.hosts import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
-from usp._crawl.look import Look
+from usp._crawl.retry import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
+from usp._crawl.values import Failed, Look
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 

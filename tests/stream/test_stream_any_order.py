@@ -17,8 +17,9 @@ from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import Failed, Fetch, Reception
+from usp._crawl.fetch import Reception
 from usp._crawl.reading import PageStream
+from usp._crawl.values import Failed, Fetch
 from usp._store import Store
 from usp.limits import Limits
 from usp.stream import pages

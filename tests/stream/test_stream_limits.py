@@ -17,8 +17,9 @@ from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import Failed, Reception
+from usp._crawl.fetch import Reception
 from usp._crawl.reading import PageStream
+from usp._crawl.values import Failed
 from usp.limits import Limits
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from usp import tree as tree_module
-from usp._crawl.known_paths import KNOWN_SITEMAP_PATHS, in_order
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, outline, paths, robots, urlset
 

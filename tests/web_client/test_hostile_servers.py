@@ -7,7 +7,7 @@ import time
 import pytest
 from both import KINDS, fetch, speaking
 
-from usp._http.bot_walls import turns_robots_away
+from usp._http.failures import turns_robots_away
 from usp.limits import Limits
 from usp.web_client import requests_client
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse

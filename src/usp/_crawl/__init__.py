@@ -1,7 +1,7 @@
 """The crawl: what to fetch, in which order, and how the tree is put together.
 
-``crawl`` decides and does no I/O; ``fetch`` does what it says, one document at a time; ``threads``
-drives both. ``retry`` says whether to ask again, ``known_paths`` where sitemaps usually are.
+``crawl`` decides and does no I/O; ``fetch`` receives one document; ``thread_driver`` and
+``asyncio_driver`` obey the one by means of the other.
 """
 
 import usp._compat.other_distribution  # noqa: F401

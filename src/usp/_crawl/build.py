@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._crawl.fetch import Received
 from usp._crawl.pages import StoredPages
+from usp._crawl.values import Received
 from usp._formats.values import date
 from usp.limits import DEFAULT
 from usp.objects.problem import Failure, Problem

@@ -26,15 +26,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class ClientMistake(WebClientErrorResponse):
-    """Error of a client that raised an exception, which it should not."""
-
-    def __init__(self, exception: Exception, message: str, *, secret: bool = False) -> None:
-        super().__init__(message, retryable=False)
-        self.exception = exception
-        self.shown = None if secret else exception  # in a log; it may hold a password
-
-
 def for_crawl(client: T, start_url: str, limits: Limits) -> T:
     """Return the client of one crawl: the same, or one that it makes for that."""
     method = getattr(type(client), "for_crawl", None)

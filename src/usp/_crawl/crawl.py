@@ -16,7 +16,7 @@ from urllib.parse import urldefrag
 from usp._base.safe_text import excerpt
 from usp._base.urls import read_url
 from usp._crawl import journal
-from usp._crawl.addresses import (
+from usp._crawl.choice import (
     host_of,
     listed,
     origin_of,
@@ -25,7 +25,6 @@ from usp._crawl.addresses import (
     refuse_address,
     without_fragments,
 )
-from usp._crawl.clients import ClientMistake
 from usp._crawl.events import (
     Event,
     PagesReady,
@@ -35,17 +34,6 @@ from usp._crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp._crawl.fetch import (
-    Arrival,
-    Failed,
-    Fetch,
-    HostGivenUp,
-    NotFetched,
-    Received,
-    not_wanted,
-)
-from usp._crawl.hosts import Hosts
-from usp._crawl.look import LeftOut, left_out_problem
 from usp._crawl.pages import StoredPages
 from usp._crawl.places import Doc, Place
 from usp._crawl.queue import Queue
@@ -54,8 +42,21 @@ from usp._crawl.retry import (
     PROBE,
     SHORTAGE_PAUSE,
     SHORTAGE_SECONDS,
+    Hosts,
     explain,
     kind_of,
+)
+from usp._crawl.values import (
+    Arrival,
+    ClientMistake,
+    Failed,
+    Fetch,
+    HostGivenUp,
+    LeftOut,
+    NotFetched,
+    Received,
+    left_out_problem,
+    not_wanted,
 )
 from usp._formats.document import Role
 from usp.exceptions import LocalShortageError
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 
     from usp._base.urls import HttpUrl, Login
     from usp._crawl.choice import Choice
-    from usp._crawl.look import Look
+    from usp._crawl.values import Look
     from usp._formats.parser import ChildEntry
 
 _INDEXES = 2  # of which each declares as many URLs as one may

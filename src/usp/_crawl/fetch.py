@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
-from usp._base.urls import with_login, without_login
+from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.clients import ClientMistake, newer, sorted_out
+from usp._crawl.clients import newer, sorted_out
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
-from usp._formats.document import Role
+from usp._crawl.values import Arrival, ClientMistake, Failed, Received, not_fetched, not_wanted
 from usp._store import Exchange, SpoolFull
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import (
@@ -28,11 +28,9 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from usp._base.urls import Login
-    from usp._crawl.look import Look
-    from usp._store import Document, Store, Writer
+    from usp._crawl.values import Fetch
+    from usp._store import Store
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
 PATIENCE = 1.0
@@ -42,82 +40,12 @@ _SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """An order of the crawl: fetch this URL."""
-
-    url: str
-    role: Role = Role.SITEMAP
-    attempt: int = 1
-    login: Login | None = field(default=None, repr=False)
-
-    @property
-    def address(self) -> str:
-        """What a client is asked for: the URL with the login for it, which nobody else is told."""
-        return self.url if self.login is None else with_login(self.url, self.login)
-
-    def without_secrets(self, message: str) -> str:
-        """Return what a client says, without the login."""
-        return message if self.login is None else self.login.hidden_in(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A document came."""
-
-    document: Document
-    look: Look
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """No document came."""
-
-    error: WebClientErrorResponse
-
-
-class NotFetched(WebClientErrorResponse):
-    """What a client answers, so to speak, that fetches nothing."""
-
-
-class NotAsked(WebClientErrorResponse):
-    """What is known of a document that was not asked for, or not to its end."""
-
-
-class HostGivenUp(NotAsked):
-    """What is known of a document at a host that others have found to be no use."""
-
-
 class BadBody(Exception):  # noqa: N818 - says what happened
     """A body whose pieces could not be had, by a mistake of the client."""
 
     def __init__(self, exception: Exception) -> None:
         super().__init__(str(exception))
         self.exception = exception
-
-
-class Arrival:
-    """A page sitemap that is still coming in, and can be read as far as it has come.
-
-    Whoever waits for more of it leaves a call in ``on_growth``: it is made once, from the thread that
-    receives.
-    """
-
-    def __init__(
-        self, exchange: Exchange, writer: Writer, kind: type[AbstractSitemap] | None = None
-    ) -> None:
-        self.exchange = exchange
-        self.writer = writer
-        self.kind = kind
-        self.over = False
-        self.document: Document | None = None  # in the end, unless it failed
-        self.on_growth: Callable[[], object] | None = None
-
-    def tell(self) -> None:
-        """Say that more has come, or that nothing more will."""
-        waiting, self.on_growth = self.on_growth, None
-        if waiting:
-            waiting()
 
 
 def _text(value: object) -> str | None:
@@ -280,16 +208,6 @@ class Reception:
         if self._arrival is not None:
             self._arrival.over = True
             self._arrival.tell()
-
-
-def not_fetched() -> Failed:
-    """Say that a client fetches nothing."""
-    return Failed(NotFetched("nothing may be fetched", retryable=False))
-
-
-def not_wanted(reason: str) -> NotAsked:
-    """Say why something was not asked for."""
-    return NotAsked(reason, retryable=False)
 
 
 def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:

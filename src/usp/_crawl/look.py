@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
 from usp._crawl.pages import UniquePages, note_length, parser_for
+from usp._crawl.values import LeftOut, Look
 from usp._formats.parser import MAX_PIECE, ChildEntry
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -18,55 +19,12 @@ if TYPE_CHECKING:
     from usp._formats.parser import Entry
     from usp._store import Document
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractIndexSitemap, AbstractSitemap
+    from usp.objects.sitemap import AbstractSitemap
 
 _SLICE = 64 * 1024  # bytes
 _FIRST_PIECE = 16 * 1024  # characters of the first slice: how long they take, tells about the rest
 _START = 2  # bytes that tell gzip
 _MAX_LASTMOD = 100  # characters: no date has more
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Children or pages of a document that were not kept: how many, and why."""
-
-    count: int
-    reason: str
-
-
-def left_out_problem(left_out: LeftOut, what: str) -> Problem:
-    """Return the problem of a document of which something is not in the tree."""
-    return Problem(f"some of its {what} were left out: {left_out.reason}", lost=left_out.count)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What the first look at a document showed.
-
-    ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
-    ``children`` are what an index declares, each URL once; ``pages_at`` is where among them the first
-    stray page stands. ``broken`` says why the transfer ended too early, if it did, and ``unfinished``
-    why the rest of the document was not read, whatever the reason. ``pages`` counts its pages, if
-    somebody wanted to know.
-    """
-
-    kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
-    refusal: str | None = None
-    children: tuple[ChildEntry, ...] = ()
-    left_out: LeftOut | None = None
-    pages_at: int | None = None
-    problems: tuple[Problem, ...] = ()
-    broken: str | None = None
-    unfinished: str | None = None
-    crawl_delay: float | None = None
-    pages: int | None = None
-    namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
-    start: bytes = b""  # the first bytes, as they came
-
-    def without_children(self, reason: str) -> Look:
-        """Return the same without the children, which are counted as left out."""
-        more = self.left_out.count if self.left_out else 0
-        return replace(self, children=(), left_out=LeftOut(len(self.children) + more, reason))
 
 
 class FirstLook:

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from usp._crawl.fetch import Received
+from usp._crawl.values import Received
 from usp._formats.document import Role
 
 if TYPE_CHECKING:
-    from usp._crawl.fetch import Arrival, Failed
     from usp._crawl.retry import Kind
+    from usp._crawl.values import Arrival, Failed
     from usp.objects.problem import Problem
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.fetch import Arrival, Received
     from usp._crawl.places import Place
+    from usp._crawl.values import Arrival, Received
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
 

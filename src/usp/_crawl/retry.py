@@ -1,19 +1,13 @@
-"""When a failed request is worth repeating, and after how long."""
+"""After a failed request: whether and when it is repeated, and what becomes of its host."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from usp._base.advice import BLOCKED
-from usp._base.urls import without_login
-from usp._crawl import journal
+from usp._crawl.values import Failed, Received
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
-
-if TYPE_CHECKING:
-    from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
 
 _BUSY = frozenset({429, 503})
 
@@ -27,7 +21,7 @@ class Kind(Enum):
 
 
 def kind_of(error: WebClientErrorResponse) -> Kind:
-    """Tell why a request failed."""
+    """Return why a request failed."""
     status = status_of(error)
     if status is None:
         return Kind.CONNECTION
@@ -53,7 +47,7 @@ class RetryPolicy:
     def delay(
         self, failures: int, error: WebClientErrorResponse, chance: float = 0.5
     ) -> float | None:
-        """Give the seconds to wait after so many failures of a kind, or None to give up.
+        """Return the seconds to wait after so many failures of a kind, or None to give up.
 
         ``chance`` from 0 to 1 varies the pause by a half either way, so that requests that failed
         together do not come back together.
@@ -79,23 +73,82 @@ SHORTAGE_SECONDS = 30.0
 """How long a crawl waits for what this machine is short of, and after how long it tries again."""
 
 
-def get_with_retries(
-    url: str, web_client: AbstractWebClient, policy: RetryPolicy, *, quiet_404: bool = False
-) -> AbstractWebClientResponse:
-    """Fetch a URL in this thread, sleeping between the tries."""
-    attempt = 1
-    while True:
-        response = web_client.get(url)
-        if not isinstance(response, WebClientErrorResponse):
-            return response
-        pause = policy.delay(attempt, response)
-        journal.request_failed(without_login(url), response, retry_in=pause, quiet_404=quiet_404)
-        if pause is None:
-            return response
-        time.sleep(pause)
-        attempt += 1
-
-
 def explain(error: WebClientErrorResponse) -> str:
-    """Say what went wrong, and what to try if the server turns robots away."""
+    """Return what went wrong, and what to try if the server turns robots away."""
     return f"{error.message()} ({BLOCKED})" if error.blocked else error.message()
+
+
+# Hosts ----------------------------------------------------------------------------------------------
+
+MAX_SILENT = 2
+"""A host that has never answered is given up after so many requests without an answer in time."""
+
+SLOW_AFTER = 3
+"""A host is asked for one thing at a time after so many failures in a row."""
+
+MAX_FAILURES = 10
+MAX_FAILING = 20.0
+"""A host is given up after so many failures in a row, over at least so many seconds."""
+
+_CLIENT_ERRORS = range(400, 500)
+_TOO_MANY_REQUESTS = 429
+
+
+@dataclass(slots=True)
+class _Host:
+    silent: int = 0
+    answers: bool = False
+    failures: int = 0
+    failing_since: float = 0.0
+    given_up: str | None = None
+
+
+class Hosts:
+    """Tracks failures per host; decides when to slow down or stop."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, _Host] = {}
+
+    def given_up(self, host: str) -> str | None:
+        """Return why a host is given up, if it is."""
+        known = self._hosts.get(host)
+        return known.given_up if known else None
+
+    def is_slow(self, host: str) -> bool:
+        """Return whether a host should be asked for one thing at a time."""
+        known = self._hosts.get(host)
+        return known is not None and known.failures >= SLOW_AFTER
+
+    def answers(self, host: str) -> bool:
+        """Return whether a host has answered before."""
+        known = self._hosts.get(host)
+        return known is not None and known.answers
+
+    def judge(self, host: str, result: Received | Failed, now: float) -> None:
+        """Take note of what came of a request."""
+        known = self._hosts.setdefault(host, _Host())
+        if not isinstance(result, Failed):
+            known.answers = True
+            known.failures = 0
+            return
+        error = result.error
+        status = status_of(error)
+        known.answers = known.answers or status is not None
+        if error.unreachable and not known.answers:
+            known.given_up = known.given_up or error.message()
+        elif error.silent and not known.answers:
+            known.silent += 1
+            if known.silent >= MAX_SILENT:
+                known.given_up = error.message()
+        elif status in _CLIENT_ERRORS and status != _TOO_MANY_REQUESTS:
+            known.failures = 0  # that was about a document, and nothing about its host
+        elif status is not None or error.retryable() or error.unreachable:
+            self._count(known, error, now)
+
+    @staticmethod
+    def _count(known: _Host, error: WebClientErrorResponse, now: float) -> None:
+        if not known.failures:
+            known.failing_since = now
+        known.failures += 1
+        if known.failures >= MAX_FAILURES and now - known.failing_since >= MAX_FAILING:
+            known.given_up = f"this host keeps failing (the last time: {error.message()})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,17 @@ from usp._base.urls import without_login
 from usp._crawl import journal
 from usp._crawl.build import document_node
 from usp._crawl.clients import prepared
-from usp._crawl.fetch import Received
-from usp._crawl.look import FirstLook, left_out_problem, read_whole
+from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.thread_driver import ThreadDriver
+from usp._crawl.values import Received, left_out_problem
 from usp._formats.document import Role
 from usp._formats.values import date
 from usp._store import Exchange, Store
 from usp.limits import DEFAULT, LimitReached
 from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.plan import Plan
+    from usp._crawl.retry import RetryPolicy
     from usp.limits import Limits
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
 
     T = TypeVar("T")
 
@@ -144,3 +147,20 @@ def parse_document(
         limits=limits,
         most=most,
     )
+
+
+def get_with_retries(
+    url: str, web_client: AbstractWebClient, policy: RetryPolicy, *, quiet_404: bool = False
+) -> AbstractWebClientResponse:
+    """Fetch a URL in this thread, sleeping between the tries."""
+    attempt = 1
+    while True:
+        response = web_client.get(url)
+        if not isinstance(response, WebClientErrorResponse):
+            return response
+        pause = policy.delay(attempt, response)
+        journal.request_failed(without_login(url), response, retry_in=pause, quiet_404=quiet_404)
+        if pause is None:
+            return response
+        time.sleep(pause)
+        attempt += 1

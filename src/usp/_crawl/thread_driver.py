@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from usp._base import shortage
 from usp._crawl.clients import concurrency_of
-from usp._crawl.fetch import PATIENCE, Arrival, fetch_document, mistake
+from usp._crawl.fetch import PATIENCE, fetch_document, mistake
+from usp._crawl.values import Arrival
 
 if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.events import Listener
-    from usp._crawl.fetch import Failed, Fetch, Received
+    from usp._crawl.values import Failed, Fetch, Received
     from usp._store import Store
     from usp.web_client.abstract_client import AbstractWebClient
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
 from usp._crawl.build import failure_of, node_for
-from usp._crawl.fetch import Failed, HostGivenUp, NotAsked
+from usp._crawl.values import Failed, HostGivenUp, NotAsked
 from usp._formats.document import Role
 from usp._formats.html import CHALLENGE
 from usp.objects.problem import Failure
@@ -24,6 +24,39 @@ if TYPE_CHECKING:
     from usp._crawl.places import Place
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import WebClientErrorResponse
+
+
+KNOWN_SITEMAP_PATHS = (
+    "sitemap.xml",
+    "sitemap_index.xml",
+    "wp-sitemap.xml",
+    "sitemap-index.xml",
+    "sitemaps.xml",
+    "sitemap1.xml",
+    "sitemap.txt",
+    "sitemap.xml.gz",
+    "sitemap_index.xml.gz",
+    "sitemap-index.xml.gz",
+    ".sitemap.xml",
+    "sitemap",
+    "sitemap/sitemap-index.xml",
+    "admin/config/search/xmlsitemap",
+    "sitemap_news.xml",
+    "sitemap-news.xml",
+    "news-sitemap.xml",
+    "sitemap_news.xml.gz",
+    "sitemap-news.xml.gz",
+)
+"""Known paths in the order in which they are tried: the most usual and the most general first."""
+
+
+def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
+    """Give ``paths`` in their fixed order, the caller's own behind them, each once."""
+    wanted = set(paths)
+    ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
+    ordered += sorted(wanted.difference(ordered))
+    ordered += sorted(extra) if isinstance(extra, set | frozenset) else list(extra)
+    return list(dict.fromkeys(path.lstrip("/") for path in ordered))
 
 
 class OneSitemap:

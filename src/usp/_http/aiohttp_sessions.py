@@ -14,10 +14,9 @@ import requests.utils
 import yarl
 
 from usp._base.shortage import scarce
-from usp._http.authorities import trusting
 from usp._http.cookies import name_of, within_bounds
-from usp._http.identity import is_harmless
-from usp._http.sessions import HEAD_BYTES
+from usp._http.identity import is_harmless, trusting
+from usp._http.requests_sessions import HEAD_BYTES
 from usp.web_client.zones import Refused, literal_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Why a request failed, in words for people: the same for the same failure, whichever client asks.
 
 The libraries wrap what happened in exceptions of their own, one in another, and print all of them.
-What people need to know stands in the innermost ones.
+What people need to know stands in the innermost ones. Secrets are kept out of it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import os
 import re
 import socket
 import ssl
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
+from urllib.request import getproxies
 
 from usp._base.advice import UNTRUSTED
 from usp._base.shortage import causes
@@ -219,3 +221,102 @@ def _own_words(found: list[BaseException]) -> str:
         if said and "object at 0x" not in said:
             return " ".join(said.split())[:_MOST_WORDS]
     return type(found[0]).__name__
+
+
+# Bot walls: what guards of websites say of themselves ---------------------------------------------
+
+_FORBIDDEN = 403
+_GUARDED = frozenset({_FORBIDDEN, 406, 429, 503})
+_ERRORS = range(400, 600)
+
+_GUARDS = {  # header: the value that tells, or None if any does
+    "x-datadome": None,
+    "x-iinfo": None,  # Imperva
+    "x-amzn-waf-action": None,
+    "x-sucuri-block": None,
+    "x-kpsdk-ct": None,  # Kasada
+    "server": "datadome",
+}
+_GUARD_PREFIX = "x-px-"  # PerimeterX
+
+
+def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
+    """Tell whether an error is meant for robots rather than for the address that was asked for."""
+    if status == _FORBIDDEN:
+        return True
+    if status not in _ERRORS:
+        return False
+    told = {name.lower(): value.lower() for name, value in headers.items()}
+    if "challenge" in told.get("cf-mitigated", ""):
+        return True
+    if status not in _GUARDED:
+        return False
+    return any(
+        name.startswith(_GUARD_PREFIX) or (name in _GUARDS and (_GUARDS[name] or "") in value)
+        for name, value in told.items()
+    )
+
+
+# Secrets: passwords of proxies, and the parameters of sessions ------------------------------------
+
+_LOGIN = re.compile(r"//[^/?#\s@]*@")
+_SHORTEST = 4  # characters of a secret that can be told from a word
+
+
+def redacted(message: str, secrets: Iterable[str] = ()) -> str:
+    """Return a message without secrets, and without the login of any address in it."""
+    for secret in sorted({*secrets}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            message = message.replace(secret, "***")
+    return _LOGIN.sub("//", message)
+
+
+def secrets_of_proxies(*proxies: object) -> set[str]:
+    """Return what is secret in the addresses of proxies, those of the environment included."""
+    found: set[str] = set()
+    for proxy in (*proxies, *getproxies().values()):
+        login, at, _ = str(proxy or "").rpartition("@")
+        if at:
+            login = login.partition("//")[2] or login
+            password = login.partition(":")[2]
+            found |= {login, password, unquote(password)}
+    return found - {""}
+
+
+def secrets_of_params(session: Any) -> set[str]:
+    """Return what is secret in the parameters that a session adds to addresses."""
+    values = {value for _, value in _pairs(session)}
+    return {form for value in values for form in (value, quote(value), quote_plus(value))}
+
+
+def without_params(url: str, asked: str, session: Any) -> str:
+    """Return a URL without the parameters of a session, unless it was asked for with them."""
+    pairs = _pairs(session)
+    if not pairs:
+        return url
+    parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))
+    kept = [
+        text
+        for text in parts.query.split("&")
+        if text in own or tuple(map(unquote_plus, text.partition("=")[::2])) not in pairs
+    ]
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _pairs(session: Any) -> set[tuple[str, str]]:
+    """Return the parameters of a session by name and value; it may have them in any form."""
+    params = getattr(session, "params", None)
+    if isinstance(params, str | bytes):
+        text = params if isinstance(params, str) else params.decode("utf-8", "replace")
+        parts = (part.partition("=") for part in text.split("&") if part)
+        return {(unquote_plus(name), unquote_plus(value)) for name, _, value in parts}
+    items = params.items() if isinstance(params, Mapping) else params or ()
+    found: set[tuple[str, str]] = set()
+    for name, value in items:
+        values = value if isinstance(value, list | tuple | set) else [value]
+        found |= {(_text(name), _text(one)) for one in values if one is not None}
+    return found
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,10 +1,13 @@
-"""What a client says about itself, and to whom: the same for every client of ours."""
+"""What a client says about itself, to whom, and whom it trusts: the same for every client of ours."""
 
 from __future__ import annotations
 
 import dataclasses
 import email.utils
+import ssl
 import time
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import usp
@@ -115,3 +118,14 @@ def deadline_of(limits: Limits, began: float | None) -> tuple[float, str] | None
     if began is not None and limits.seconds is not None:
         ends.append((began + limits.seconds, limits.reached("seconds")))
     return min(ends, default=None)
+
+
+@cache
+def trusting(place: str) -> ssl.SSLContext:
+    """Return the TLS settings that trust the certificate authorities in a file (PEM) or folder only.
+
+    Reading them takes long, so it is done once. Raises ``OSError`` if there are none.
+    """
+    if Path(place).is_dir():
+        return ssl.create_default_context(capath=place)
+    return ssl.create_default_context(cafile=place)

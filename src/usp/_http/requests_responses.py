@@ -16,7 +16,7 @@ from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._http.encodings import BodyDecoder, is_decoded
 from usp._http.failures import reason_of
-from usp._http.foreign_responses import as_response
+from usp._http.requests_foreign import as_response
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,

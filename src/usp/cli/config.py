@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp._http.redaction import redacted, secrets_of_proxies
+from usp._http.failures import redacted, secrets_of_proxies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

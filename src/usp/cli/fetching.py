@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 from urllib3.exceptions import InsecureRequestWarning
 
-from usp._http.authorities import trusting
+from usp._http.identity import trusting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.shortage import shortage_of
 from usp._base.urls import with_login
+from usp._crawl.asyncio_driver import END, Stepper
 from usp._crawl.events import SitemapReceived, SitemapStarted
-from usp._crawl.steps import END, Stepper
 from usp.aio import sitemap_tree_for_homepage
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of

@@ -13,10 +13,9 @@ import yarl
 from usp._base.shortage import shortage_of
 from usp._base.urls import BadUrl, HttpUrl, Login, read_url, without_login
 from usp._http import aiohttp_sessions
-from usp._http.bot_walls import turns_robots_away
 from usp._http.cookies import HopCookies
 from usp._http.encodings import BodyDecoder
-from usp._http.failures import reason_of
+from usp._http.failures import reason_of, redacted, secrets_of_proxies, turns_robots_away
 from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -24,7 +23,6 @@ from usp._http.identity import (
     deadline_of,
     retry_after,
 )
-from usp._http.redaction import redacted, secrets_of_proxies
 from usp._http.redirects import REDIRECTS, BadRedirect, follow
 from usp.limits import Limits
 from usp.web_client.abstract_client import (

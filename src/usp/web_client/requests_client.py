@@ -15,11 +15,16 @@ from urllib3 import HTTPHeaderDict
 from usp._base.logs import get_logger
 from usp._base.urls import BadUrl, HttpUrl, read_url, without_login
 from usp._compat.names import elsewhere
-from usp._http import foreign_sessions
-from usp._http.bot_walls import turns_robots_away
+from usp._http import requests_foreign
 from usp._http.cookies import HopCookies
-from usp._http.failures import reason_of
-from usp._http.foreign_responses import as_response
+from usp._http.failures import (
+    reason_of,
+    redacted,
+    secrets_of_params,
+    secrets_of_proxies,
+    turns_robots_away,
+    without_params,
+)
 from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -27,13 +32,8 @@ from usp._http.identity import (
     deadline_of,
     retry_after,
 )
-from usp._http.redaction import (
-    redacted,
-    secrets_of_params,
-    secrets_of_proxies,
-    without_params,
-)
 from usp._http.redirects import REDIRECTS, BadRedirect, follow
+from usp._http.requests_foreign import as_response
 from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
@@ -42,7 +42,7 @@ from usp._http.requests_responses import (
     excerpt_of,
     reason_phrase,
 )
-from usp._http.sessions import DEADLINE, Session, session_for
+from usp._http.requests_sessions import DEADLINE, Session, session_for
 from usp.limits import Limits
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -215,7 +215,7 @@ class RequestsWebClient(AbstractWebClient):
             location = _location(response)
             if location is None:
                 break
-            foreign_sessions.remember_redirect(self._session, response)
+            requests_foreign.remember_redirect(self._session, response)
             response.close()
             hops.append(response)
             if self._limits.redirects is not None and len(hops) > self._limits.redirects:
@@ -264,25 +264,25 @@ class RequestsWebClient(AbstractWebClient):
         """Ask for one URL, without following where it leads."""
         session, home = self._session, self._identity.is_home(target)
         url = target.text()
-        proxied = foreign_sessions.is_proxied(session, url, self._proxies, self._verify)
+        proxied = requests_foreign.is_proxied(session, url, self._proxies, self._verify)
         addresses: list[str] = []
         if proxied:
             self._gate.admit_name(target.host)
         elif not self._guarded:
-            addresses = foreign_sessions.look_up(session, target, self._gate)
+            addresses = requests_foreign.look_up(session, target, self._gate)
         headers = self._headers(target, cookies)
         options: dict[str, Any] = {}
-        if foreign_sessions.is_session(session):
-            options = foreign_sessions.options(
+        if requests_foreign.is_session(session):
+            options = requests_foreign.options(
                 session, target, headers, home=home, first=first, ours=self._guarded
             )
         if self._auth is not None and home:
             options["auth"] = self._auth
         response = self._send(url, headers, deadline, options)
         if not self._guarded:
-            foreign_sessions.check_head(response)
+            requests_foreign.check_head(response)
         if not proxied and not self._guarded:
-            foreign_sessions.check_peer(response, target.host, self._gate, addresses)
+            requests_foreign.check_peer(response, target.host, self._gate, addresses)
         if self._own_session:
             cookies.take(target, _set_cookies(response))
         return response
@@ -297,7 +297,7 @@ class RequestsWebClient(AbstractWebClient):
         """Send a request by the session."""
         options = {"allow_redirects": False, **options}
         if not self._guarded:
-            options = foreign_sessions.accepted(self._session.get, options)
+            options = requests_foreign.accepted(self._session.get, options)
         token = DEADLINE.set(deadline[0] if deadline else None)
         try:
             response = self._session.get(
@@ -338,7 +338,7 @@ class RequestsWebClient(AbstractWebClient):
         return RequestsWebClientErrorResponse(reason, retryable=False)
 
     def _session_names_itself(self) -> bool:
-        if not foreign_sessions.is_session(self._session):
+        if not requests_foreign.is_session(self._session):
             return False
         agent = self._session.headers.get("User-Agent")
         return agent is not None and agent != requests.utils.default_user_agent()

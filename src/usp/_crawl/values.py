@@ -1,0 +1,151 @@
+"""What a crawl says and hears: orders, and what came of them. No clock, no threads, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from usp._base.urls import with_login
+from usp._formats.document import Role
+from usp.objects.problem import Problem
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._base.urls import Login
+    from usp._formats.parser import ChildEntry
+    from usp._store import Document, Exchange, Writer
+    from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """An order of the crawl: fetch this URL."""
+
+    url: str
+    role: Role = Role.SITEMAP
+    attempt: int = 1
+    login: Login | None = field(default=None, repr=False)
+
+    @property
+    def address(self) -> str:
+        """What a client is asked for: the URL with the login for it, which nobody else is told."""
+        return self.url if self.login is None else with_login(self.url, self.login)
+
+    def without_secrets(self, message: str) -> str:
+        """Return what a client says, without the login."""
+        return message if self.login is None else self.login.hidden_in(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A document came."""
+
+    document: Document
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No document came."""
+
+    error: WebClientErrorResponse
+
+
+class NotFetched(WebClientErrorResponse):
+    """Error of a client without network access."""
+
+
+class NotAsked(WebClientErrorResponse):
+    """Error of a document that was not asked for, or not to its end."""
+
+
+class HostGivenUp(NotAsked):
+    """Error of a document at a host that was given up before it was asked for."""
+
+
+class ClientMistake(WebClientErrorResponse):
+    """Error of a client that raised an exception, which it should not."""
+
+    def __init__(self, exception: Exception, message: str, *, secret: bool = False) -> None:
+        super().__init__(message, retryable=False)
+        self.exception = exception
+        self.shown = None if secret else exception  # in a log; it may hold a password
+
+
+def not_fetched() -> Failed:
+    """Return the result of a client that fetches nothing."""
+    return Failed(NotFetched("nothing may be fetched", retryable=False))
+
+
+def not_wanted(reason: str) -> NotAsked:
+    """Return the error of a document that was not asked for, or not to its end."""
+    return NotAsked(reason, retryable=False)
+
+
+class Arrival:
+    """A page sitemap that is still coming in, and can be read as far as it has come.
+
+    Whoever waits for more of it leaves a call in ``on_growth``: it is made once, from the thread that
+    receives.
+    """
+
+    def __init__(
+        self, exchange: Exchange, writer: Writer, kind: type[AbstractSitemap] | None = None
+    ) -> None:
+        self.exchange = exchange
+        self.writer = writer
+        self.kind = kind
+        self.over = False
+        self.document: Document | None = None  # in the end, unless it failed
+        self.on_growth: Callable[[], object] | None = None
+
+    def tell(self) -> None:
+        """Tell whoever waits that more has come, or that nothing more will."""
+        waiting, self.on_growth = self.on_growth, None
+        if waiting:
+            waiting()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Children or pages of a document that were not kept: how many, and why."""
+
+    count: int
+    reason: str
+
+
+def left_out_problem(left_out: LeftOut, what: str) -> Problem:
+    """Return the problem of a document of which something is not in the tree."""
+    return Problem(f"some of its {what} were left out: {left_out.reason}", lost=left_out.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the first look at a document showed.
+
+    ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
+    ``children`` are what an index declares, each URL once; ``pages_at`` is where among them the first
+    stray page stands. ``broken`` says why the transfer ended too early, if it did, and ``unfinished``
+    why the rest of the document was not read, whatever the reason. ``pages`` counts its pages, if
+    somebody wanted to know.
+    """
+
+    kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
+    refusal: str | None = None
+    children: tuple[ChildEntry, ...] = ()
+    left_out: LeftOut | None = None
+    pages_at: int | None = None
+    problems: tuple[Problem, ...] = ()
+    broken: str | None = None
+    unfinished: str | None = None
+    crawl_delay: float | None = None
+    pages: int | None = None
+    namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
+    start: bytes = b""  # the first bytes, as they came
+
+    def without_children(self, reason: str) -> Look:
+        """Return the same without the children, which are counted as left out."""
+        more = self.left_out.count if self.left_out else 0
+        return replace(self, children=(), left_out=LeftOut(len(self.children) + more, reason))
