@@ -62,8 +62,15 @@ def serve() -> Iterator[Callable[[Mapping[str, Any]], Site]]:
 
 
 @pytest.fixture
-def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+def real_pauses() -> None:
+    """Wait before a failed request is repeated as long as outside the tests."""
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Repeat failed requests as often as ever, but without long pauses."""
+    if "real_pauses" in request.fixturenames:
+        return
     monkeypatch.setattr(crawl_module, "DECLARED", RetryPolicy(first_delay=0.001))
     monkeypatch.setattr(
         crawl_module, "PROBE", RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)

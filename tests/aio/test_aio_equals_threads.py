@@ -22,8 +22,6 @@ from usp.exceptions import SitemapException
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, Site, index, outline, robots, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
-
 
 def run(coroutine, seconds: float = 10):
     """Run to the end, but not for ever."""

@@ -19,8 +19,6 @@ from usp.limits import Limits
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import Answer, index, paths, robots, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
-
 MANY = [f"/{number:04}" for number in range(400)]
 SITE = {
     "/robots.txt": robots("/i.xml"),

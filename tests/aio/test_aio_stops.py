@@ -427,7 +427,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("front", ["tree", "pages"])
-def test_a_client_that_goes_wrong_costs_no_other_document(name, front, quick_retries):
+def test_a_client_that_goes_wrong_costs_no_other_document(name, front):
     web = Web({"/robots.txt": robots("/a.xml", "/bad.xml", "/c.xml")})
     web.docs |= {"/a.xml": Doc(urlset("/a")), "/c.xml": Doc(urlset("/c"))}
     web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)

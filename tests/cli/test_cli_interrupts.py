@@ -102,9 +102,8 @@ def test_while_parquet_is_written(document, name):
 def test_in_a_destructor(document):
     """What is raised there goes nowhere, but is not forgotten."""
     program = """
-import signal, sys, time
+import signal, sys
 from usp.cli import main
-import usp.cli.local
 
 class Interrupting:
     def __del__(self):
@@ -112,7 +111,6 @@ class Interrupting:
 
 def tree(*_, **__):
     Interrupting()
-    time.sleep(60)
 
 import usp.cli.crawling
 usp.cli.crawling.tree_of = tree

@@ -18,7 +18,7 @@ PAGES = [f"{{site}}/{number:02}" for number in range(10)]
 
 
 @pytest.fixture(autouse=True)
-def _quick(quick_retries):
+def _quick():
     """Repeats do not take long here."""
 
 

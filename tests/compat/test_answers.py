@@ -25,7 +25,7 @@ BETTER = {  # beginnings of names, and why the answer is another one
 
 
 @pytest.fixture(autouse=True)
-def _quick(quick_retries, monkeypatch, tmp_path):
+def _quick(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where there are no options for the command line
 
 

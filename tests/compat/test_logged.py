@@ -74,7 +74,7 @@ def without_reason(records):
 
 
 @pytest.fixture(autouse=True)
-def _quick(quick_retries):
+def _quick():
     """Failed requests are repeated at once."""
 
 

@@ -18,6 +18,8 @@ from usp._http.identity import retry_after
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse
 
+pytestmark = pytest.mark.usefixtures("real_pauses")
+
 BUSY = error("503 Service Unavailable", retryable=True)
 DEAD = error("connection refused", unreachable=True)
 

@@ -14,6 +14,8 @@ from usp._crawl.values import Failed, Look
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
+pytestmark = pytest.mark.usefixtures("real_pauses")
+
 BROKEN = error("500 Internal Server Error", retryable=True)
 MISSING = error("404 Not Found")
 FINE = received("http://h/", Look(PagesTextSitemap))

@@ -201,7 +201,7 @@ def test_everything_that_is_kept_of_a_document_is_short(document):
         assert len(repr(node)) < 2 * MAX_TEXT
 
 
-def test_what_clients_and_callers_put_into_messages_is_short_too(serve, quick_retries):
+def test_what_clients_and_callers_put_into_messages_is_short_too(serve):
     assert len(WebClientErrorResponse(LONG, retryable=False).message()) == MAX_TEXT
     assert len(Problem(LONG, excerpt=LONG).message) == MAX_TEXT
     assert len(Failure("u", LONG).reason) == MAX_TEXT

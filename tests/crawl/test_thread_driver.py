@@ -118,7 +118,7 @@ def test_a_users_own_client_opts_in_to_several_at_a_time():
 
 
 @pytest.mark.parametrize("kind", [OwnClient, SeveralAtOnce])
-def test_retries_wait_and_then_succeed(kind, quick_retries):
+def test_retries_wait_and_then_succeed(kind):
     class Stumbling(kind):
         fell = False
 

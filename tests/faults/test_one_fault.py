@@ -9,7 +9,6 @@ from fault_cases import BAD, CASES, GOOD, table
 from fault_fronts import crawl
 from fault_server import FaultServer
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
 STREAMED = (
     *("reset at every try", "a body reset in the middle", "a body that falls silent"),
     *("a body shorter than announced, once", "bodies of several lengths: the longest counts"),

@@ -10,7 +10,6 @@ from fault_server import FaultServer
 from usp.limits import Limits
 from website import index, robots, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
 TREES = pytest.mark.parametrize("front", ["tree", "aio tree"])
 ALL_FRONTS = pytest.mark.parametrize("front", ["tree", "stream", "aio tree", "aio stream"])
 

@@ -62,7 +62,6 @@ def tiles(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", WEBSITES)
-@pytest.mark.usefixtures("quick_retries")
 def test_the_numbers_are_the_same_everywhere(serve, name):
     tree = sitemap_tree_for_homepage(serve(WEBSITES[name]).base)
     nodes = list(tree.all_sitemaps())

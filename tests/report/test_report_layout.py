@@ -101,7 +101,6 @@ def test_problems_are_put_together_by_kind_with_their_counts(look):
     assert "and 295 more" in first.inner_text()
 
 
-@pytest.mark.usefixtures("quick_retries")
 def test_transfers_that_broke_off_at_different_places_are_of_one_kind(serve):
     entries = "".join(f"<url><loc>{{base}}/{at}</loc></url>" for at in range(99))
     paths = [f"/{at}.xml" for at in range(4)]

@@ -10,9 +10,6 @@ from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
-
-
 ONE_AT_A_TIME = ["one index", "declared twice", "redirects to a parent", "stumbling", "dead hosts"]
 ONE_AT_A_TIME += ["links of the homepage", "known path in the subtree of robots.txt", "packed"]
 

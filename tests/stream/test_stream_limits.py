@@ -231,7 +231,6 @@ def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     assert threads_end()
 
 
-@pytest.mark.usefixtures("quick_retries")
 @pytest.mark.parametrize("at_once", [1, 4])
 @pytest.mark.parametrize(
     ("breaks", "whole"),
@@ -253,7 +252,6 @@ def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again(
     assert tree.is_complete == whole
 
 
-@pytest.mark.usefixtures("quick_retries")
 def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
     """The first pages are there while the first try is still under way."""
     gate = threading.Event()

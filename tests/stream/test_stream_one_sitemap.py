@@ -29,7 +29,7 @@ def index(*urls: str) -> str:
 
 
 @pytest.fixture
-def site(serve, quick_retries):
+def site(serve):
     return serve(
         {
             "/i.xml": index("{base}/a.xml", "{base}/gone.xml", "{base}/in.xml", "{base}/moved.xml"),

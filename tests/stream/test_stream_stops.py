@@ -76,6 +76,7 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, th
         assert max(long_site.hits.values()) == 1
 
 
+@pytest.mark.usefixtures("real_pauses")
 def test_retries_that_are_due_are_not_made_any_more(serve, threads_end):
     site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": Answer("", 503)})
     site.answers["/a.xml"] = urlset(*(f"/{n}" for n in range(100)))

@@ -14,8 +14,6 @@ from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
-
 PAGES = [f"http://h/{number:03}" for number in range(300)]
 WHOLE = urlset(*PAGES)
 

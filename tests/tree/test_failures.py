@@ -36,8 +36,6 @@ from usp.web_client.abstract_client import (
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, rss, urlset
 
-pytestmark = pytest.mark.usefixtures("quick_retries")
-
 SITE = {
     "/robots.txt": robots("/i.xml"),
     "/i.xml": index("/a.xml", "/b.xml"),

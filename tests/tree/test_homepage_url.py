@@ -107,7 +107,7 @@ def test_links_stand_between_robots_txt_and_the_known_paths_and_only_if_they_are
 
 
 @pytest.mark.parametrize("answer", [Answer("", 500), Answer(""), "<html>no links</html>"])
-def test_a_homepage_without_links_costs_nothing_else(serve, answer, quick_retries):
+def test_a_homepage_without_links_costs_nothing_else(serve, answer):
     site = serve({"/": answer, "/sitemap.xml": urlset("/p")})
     tree = sitemap_tree_for_homepage(site.base + "/", use_html_links=True)
     assert paths(tree, site.base) == ["/p"]

@@ -184,7 +184,7 @@ def test_programs_that_change_the_set_of_known_paths_are_heard(serve, monkeypatc
     ]
 
 
-def test_a_known_path_that_stumbles_once_is_asked_again(serve, quick_retries):
+def test_a_known_path_that_stumbles_once_is_asked_again(serve):
     site = serve({"/sitemap.xml": [Answer("", 503), urlset("/p")]})
     tree = sitemap_tree_for_homepage(site.base + "/")
     assert paths(tree, site.base) == ["/p"]

@@ -92,7 +92,7 @@ def test_a_broken_transfer_of_an_index_keeps_the_children_that_came(serve):
     assert any("transfer broke off" in problem.message for problem in tree.problems)
 
 
-def test_a_transfer_that_breaks_off_before_anything_came_does_not_look_empty(serve, quick_retries):
+def test_a_transfer_that_breaks_off_before_anything_came_does_not_look_empty(serve):
     """Failed never looks like empty: somewhere the node says that the transfer broke."""
     site = serve({"/a.xml": Answer(urlset("/p"), cut=0)})
     node = sitemap_tree_for_sitemap(site.url("/a.xml"))
@@ -145,7 +145,7 @@ def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
         (Answer("", 503), "503 Service Unavailable"),
     ],
 )
-def test_the_reason_of_an_http_error_is_its_status(serve, quick_retries, answer, message):
+def test_the_reason_of_an_http_error_is_its_status(serve, answer, message):
     site = serve({"/a.xml": answer})
     node = sitemap_tree_for_sitemap(site.url("/a.xml"))
     assert node == InvalidSitemap(

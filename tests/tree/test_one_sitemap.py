@@ -59,7 +59,7 @@ def test_a_url_that_is_not_http_is_the_callers_mistake():
         sitemap_tree_for_sitemap("sitemap.xml")
 
 
-def test_a_fetcher_repeats_as_often_whether_or_not_404s_are_quiet(serve, quick_retries):
+def test_a_fetcher_repeats_as_often_whether_or_not_404s_are_quiet(serve):
     """``quiet_404`` is about the log: it does not say how often to ask."""
     hits = []
     for quiet in (False, True):

@@ -102,7 +102,7 @@ def test_robots_txt_without_sitemaps_is_kept(serve):
     ],
     ids=["missing", "forbidden", "html", "redirect loop", "broken redirect", "dead end", "reset"],
 )
-def test_an_invalid_robots_txt_is_dropped_and_known_paths_still_count(serve, quick_retries, answer):
+def test_an_invalid_robots_txt_is_dropped_and_known_paths_still_count(serve, answer):
     site = serve({"/robots.txt": answer, "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")})
     tree = sitemap_tree_for_homepage(site.base + "/")
     assert outline(tree, site.base) == (

@@ -210,21 +210,22 @@ class _Text:
         return text + self.decode(data[at:], final=final)
 
     def _note(self, text: str) -> str:
-        if "\uffff" not in text:
+        if _STAND_IN not in text:
             return text
         if not self._damaged:
             self._damaged = True
             self._problems.add(f"some bytes are not valid {self.encoding} and were replaced")
-        return text.replace("\uffff", "\ufffd")
+        return text.replace(_STAND_IN, "\ufffd")
 
 
 _MARK = "usp.mark"
+_STAND_IN = "\udfff"  # half a pair: no decoder gives it
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
-    """Stand in for bytes that cannot be decoded: by a character that no document has."""
+    """Stand in for bytes that cannot be decoded: by a character that no decoder gives."""
     assert isinstance(error, UnicodeDecodeError)
-    return "\uffff", error.end
+    return _STAND_IN, error.end
 
 
 codecs.register_error(_MARK, _mark)
