@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -19,6 +20,11 @@ def pytest_configure() -> None:
     """Hear Ctrl-C, and let child processes hear it, where the run itself was started without."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run two workers on each core: every other test waits for a server, a process or a clock."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

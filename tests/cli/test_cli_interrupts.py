@@ -204,7 +204,7 @@ def test_while_workers_are_started(tmp_path):
         "-o",
         str(tmp_path / "dataset"),
     ]
-    for after in (0.0, 0.05, 0.2):
+    for after in (0.0, 0.1):
         with subprocess.Popen(
             [*command, "--allow-network", "any", "--workers", "3"],
             stdout=subprocess.PIPE,

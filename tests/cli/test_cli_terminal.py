@@ -3,6 +3,7 @@
 import re
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -54,14 +55,19 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_output_is_that_of_a_run_without_a_terminal(site, name):
     argv = [word.replace("{site}", site) for word in COMMANDS[name]]
-    plain = run_plain(*argv)
+    with ThreadPoolExecutor() as runs:  # they wait for the website most of the time
+        without = runs.submit(run_plain, *argv)
+        file, pipe, terminal = (
+            runs.submit(run_on_terminal, *argv, stdout=stdout)
+            for stdout in ("file", "pipe", "terminal")
+        )
+    plain = without.result()
     assert (plain.returncode, plain.stderr) == (0, b"")
-    for stdout in ("file", "pipe"):
-        ran = run_on_terminal(*argv, stdout=stdout)
+    for ran in (file.result(), pipe.result()):
         assert (ran.status, ran.out) == (0, plain.stdout)
         assert b" address" in ran.screen
         assert shown(ran.screen) == []
-    ran = run_on_terminal(*argv, stdout="terminal")
+    ran = terminal.result()
     assert ran.status == 0
     assert b" address" in ran.screen
     lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]

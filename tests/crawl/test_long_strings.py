@@ -307,6 +307,7 @@ SMALL_ANSWERS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux")
 @pytest.mark.parametrize("site", SMALL_ANSWERS, ids=lambda site: site.__name__)
 def test_a_small_answer_takes_little_memory(site):

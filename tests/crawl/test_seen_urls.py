@@ -96,8 +96,8 @@ def test_a_url_takes_few_bytes_once_there_are_many():
     seen = SeenUrls()
     tracemalloc.start()
     try:
-        grown(0, 300_000)
-        assert grown(300_000, 500_000) < 200_000 * 24
+        grown(0, 80_000)
+        assert grown(80_000, 140_000) < 60_000 * 24
     finally:
         tracemalloc.stop()
     assert sys.getsizeof(seen) < 1000

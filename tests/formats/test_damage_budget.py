@@ -87,15 +87,17 @@ def calls(document, *, fast):
     return count
 
 
-@pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("root", ["urlset", "sitemapindex", "rss"])
 @pytest.mark.parametrize("unit", UNITS)
-def test_six_times_the_damage_takes_six_times_the_calls(unit, root, fast):
+def test_six_times_the_damage_takes_six_times_the_calls(unit, root):
     def document(length):
         filled = "".join(unit.replace("{}", str(n)) for n in range(length // len(unit)))
         return f"<{root}>{filled}".encode()
 
-    assert calls(document(12_000), fast=fast) < 7 * calls(document(2_000), fast=fast) + 500
+    for fast in (False, True):
+        assert calls(document(12_000), fast=fast) < 7 * calls(document(2_000), fast=fast) + 500, (
+            fast
+        )
 
 
 @pytest.fixture

@@ -11,15 +11,15 @@ CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 
 
 @CASES
-@pytest.mark.parametrize("size", [3, 1 << 20])
-def test_a_glance_tells_the_same_as_reading(case, size):
+def test_a_glance_tells_the_same_as_reading(case):
     whole = case.read([case.data])
-    glance = read(chunks(case.data, size), glance=True, **case.options)
-    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
-    if whole.kind and whole.kind.startswith("Index"):
-        assert (glance.children, glance.pages) == (whole.children, whole.pages)
-    else:
-        assert glance.pages == ()
+    for size in (3, 1 << 20):
+        glance = read(chunks(case.data, size), glance=True, **case.options)
+        assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
+        if whole.kind and whole.kind.startswith("Index"):
+            assert (glance.children, glance.pages) == (whole.children, whole.pages)
+        else:
+            assert glance.pages == ()
 
 
 def breaks_off(reading):

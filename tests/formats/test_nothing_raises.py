@@ -67,12 +67,12 @@ def test_documents_full_of_damage_raise_nothing(data, options):
     check(data.draw(pieces(document)), options)
 
 
-@pytest.mark.parametrize("data", [b"", b"\xe9\\d \\N{x} -x", b"\xff\xfe\xfd\x80" * 9])
 @pytest.mark.parametrize("label", sorted({*aliases.values(), *PYTHONS_OWN}))
-def test_no_label_that_python_knows_raises(label, data):
-    document = b"<urlset>" + data + b"</urlset>"
-    for parts in ([document], chunks(document, 1)):
-        check(parts, {"content_type": f"text/xml; charset={label}"})
+def test_no_label_that_python_knows_raises(label):
+    for data in (b"", b"\xe9\\d \\N{x} -x", b"\xff\xfe\xfd\x80" * 9):
+        document = b"<urlset>" + data + b"</urlset>"
+        for parts in ([document], chunks(document, 1)):
+            check(parts, {"content_type": f"text/xml; charset={label}"})
 
 
 @st.composite

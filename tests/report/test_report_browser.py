@@ -163,6 +163,7 @@ def test_a_node_opens_by_keyboard(look):
     assert outline == "solid"
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_sitemaps_can_be_searched_and_are_drawn_as_far_as_needed(look):
     page = look(many_sitemaps(100_000))
     assert page.tab.evaluate("document.querySelectorAll('*').length") < 5000

@@ -224,6 +224,7 @@ def test_events_may_be_given_as_a_list_then_nobody_looked_at_the_clock():
     assert summary.totals.seconds is None
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_sitemaps_are_all_counted():
     summary = summarise(many_sitemaps(100_000))
     assert summary.totals.sitemaps == 100_000 + 100 + 1
