@@ -5,6 +5,7 @@ The parsers are here under the names that programs know; :mod:`usp._compat.parse
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from usp._base.logs import get_logger
@@ -21,15 +22,13 @@ from usp._compat.parsers import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
-from usp._crawl.choice import Choice, refuse, without_fragments
-from usp._crawl.plan import Plan
-from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.choice import refuse, without_fragments
+from usp._crawl.run import crawl_with, parse_document, tree_of
 from usp._crawl.website import OneSitemap
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.helpers import (
     RecurseCallbackType,
-    RecurseEntryCallbackType,
     RecurseListCallbackType,
     get_url_retry_on_client_errors,
     html_unescape_strip,
@@ -38,7 +37,6 @@ from usp.helpers import (
     parse_rfc2822_date,
     ungzipped_response_content,
 )
-from usp.limits import DEFAULT
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     SitemapImage,
@@ -56,6 +54,7 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
+from usp.options import CommonKeywords, combined, shows
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
@@ -68,14 +67,9 @@ from usp.web_client.abstract_client import (
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Unpack
 
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.events import Listener
-    from usp.limits import Limits
-
-    T = TypeVar("T")
+    from usp.options import CrawlOptions
 else:
     __getattr__ = elsewhere(__name__)
 
@@ -132,10 +126,13 @@ log = get_logger(__name__)
 class SitemapFetcher:
     """Fetches a sitemap, and if it is an index, the sitemaps that it declares.
 
+    The keywords, or all of them as ``options``, are those of :class:`usp.CrawlOptions`.
+
     Raises ``SitemapException`` for a URL that is not HTTP, that is among its own parents, or that
     stands more than eleven levels deep.
     """
 
+    @shows(CommonKeywords)
     def __init__(
         self,
         url: str,
@@ -146,14 +143,18 @@ class SitemapFetcher:
         recurse_callback: RecurseCallbackType | None = None,
         recurse_list_callback: RecurseListCallbackType | None = None,
         *,
-        recurse_entry_callback: RecurseEntryCallbackType | None = None,
-        limits: Limits | None = None,
-        crawl_delay: bool = False,
-        keep_partial: bool = False,
-        on_event: Listener | None = None,
+        options: CrawlOptions | None = None,
+        **keywords: Unpack[CommonKeywords],
     ) -> None:
         parents = frozenset(parent_urls or ())
-        limits = limits or DEFAULT
+        self._options = combined(
+            options,
+            keywords,
+            CommonKeywords,
+            recurse_callback=recurse_callback,
+            recurse_list_callback=recurse_list_callback,
+        )
+        limits = self._options.effective_limits
         self._start = url
         self._url = without_login(str(url))  # None is refused as any other that is not HTTP
         refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
@@ -163,27 +164,18 @@ class SitemapFetcher:
         self._client = web_client
         self._parents = parents
         self._quiet_404 = quiet_404
-        self._plan = Plan(
-            choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
-            limits=limits,
-            crawl_delay=crawl_delay,
-            keep_partial=keep_partial,
-            on_event=on_event,
-        )
 
     def sitemap(self) -> AbstractSitemap:
         """Fetch and parse; what cannot be fetched is an ``InvalidSitemap``."""
-
-        def seed(crawl: Crawl) -> Callable[[], AbstractSitemap]:
-            return OneSitemap(
-                crawl,
-                self._url,
-                level=self._level,
-                parents=self._parents,
-                quiet=self._quiet_404,
-            ).tree
-
-        return crawl_with(seed, self._start, self._client, self._plan)
+        search = partial(
+            OneSitemap,
+            url=self._url,
+            level=self._level,
+            parents=self._parents,
+            quiet=self._quiet_404,
+        )
+        top = crawl_with(search, self._start, self._client, self._options)
+        return tree_of(top, self._options)
 
 
 class SitemapStrParser:

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 from usp._base.logs import get_logger
 from usp._base.urls import without_login
 from usp._compat.names import elsewhere
-from usp._crawl.choice import Choice, refuse, refuse_address
-from usp._crawl.plan import Plan
-from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.choice import refuse, refuse_address
+from usp._crawl.run import crawl_with, parse_document, tree_of
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website, in_order
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 from usp.helpers import (
     RecurseCallbackType,
-    RecurseEntryCallbackType,
     RecurseListCallbackType,
     is_http_url,
     strip_url_to_homepage,
@@ -30,14 +28,15 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
+from usp.options import CommonKeywords, CrawlOptions, SitemapKeywords, combined, shows
 from usp.web_client.abstract_client import AbstractWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from os import PathLike
+    from typing import Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.events import Listener
     from usp._store import Store
     from usp.limits import Limits
 else:
@@ -71,6 +70,13 @@ _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 _CHUNK = 128 * 1024
 
 
+class _TreeKeywords(CommonKeywords, total=False):
+    """The options that follow the parameters that programs give by position."""
+
+    use_html_links: bool
+
+
+@shows(_TreeKeywords)
 def sitemap_tree_for_homepage(
     homepage_url: str,
     web_client: AbstractWebClient | None = None,
@@ -81,73 +87,53 @@ def sitemap_tree_for_homepage(
     recurse_list_callback: RecurseListCallbackType | None = None,
     normalize_homepage_url: bool = True,
     *,
-    use_html_links: bool = False,
-    recurse_entry_callback: RecurseEntryCallbackType | None = None,
-    limits: Limits | None = None,
-    crawl_delay: bool = False,
-    keep_partial: bool = False,
-    on_event: Listener | None = None,
-) -> AbstractSitemap:
-    """Find, fetch and read the sitemaps of a website.
+    options: CrawlOptions | None = None,
+    **keywords: Unpack[_TreeKeywords],
+) -> IndexWebsiteSitemap:
+    """Find, fetch and read the sitemaps of a website; return their tree.
 
     Looks at robots.txt, at the links of the homepage (with ``use_html_links``) and at the known
-    paths, and follows what they declare. Gives an ``IndexWebsiteSitemap``; what failed is in it as
-    ``InvalidSitemap``.
+    paths, and follows what they declare. What failed is in the tree as ``InvalidSitemap``;
+    ``tree.is_complete`` and ``tree.failures()`` tell whether something is missing.
 
-    With ``normalize_homepage_url`` the URL is cut back to its scheme and host; without, everything is
-    looked for below its path. ``recurse_callback``, ``recurse_list_callback`` and
-    ``recurse_entry_callback`` decide which children of an index are followed; they and ``on_event``
-    run in the calling thread. ``web_client`` is asked for one thing at a time unless it says
-    otherwise. ``limits`` bound what the crawl may take (:class:`usp.limits.Limits`); with
-    ``crawl_delay`` the pause is kept that robots.txt asks for; with ``keep_partial`` Ctrl-C ends the
-    crawl, and what was found so far is given. ``tree.is_complete`` and ``tree.failures()`` tell whether
-    something is missing.
+    The options are those of :class:`usp.CrawlOptions`, which describes them: one by one, or together
+    as ``options``. Callbacks run in the calling thread. ``web_client`` is asked for one thing at a
+    time unless it says otherwise.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
-    search = website_search(
-        homepage_url,
+    options = combined(
+        options,
+        keywords,
+        _TreeKeywords,
         use_robots=use_robots,
         use_known_paths=use_known_paths,
         extra_known_paths=extra_known_paths,
+        recurse_callback=recurse_callback,
+        recurse_list_callback=recurse_list_callback,
         normalize_homepage_url=normalize_homepage_url,
-        use_html_links=use_html_links,
     )
-
-    def seed(crawl: Crawl) -> Callable[[], IndexWebsiteSitemap]:
-        return search(crawl).tree
-
-    plan = Plan(
-        choice=Choice(recurse_callback, recurse_list_callback, recurse_entry_callback),
-        limits=limits or DEFAULT,
-        crawl_delay=crawl_delay,
-        keep_partial=keep_partial,
-        on_event=on_event,
-    )
-    return crawl_with(seed, homepage_url.strip(), web_client, plan)
+    search = website_search(homepage_url, options)
+    return tree_of(crawl_with(search, homepage_url.strip(), web_client, options), options)
 
 
 def website_search(
-    homepage_url: str,
-    *,
-    use_robots: bool = True,
-    use_known_paths: bool = True,
-    extra_known_paths: Iterable[str] | None = None,
-    normalize_homepage_url: bool = True,
-    use_html_links: bool = False,
+    homepage_url: str, options: CrawlOptions | None = None
 ) -> Callable[[Crawl], Website]:
-    """Give what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
+    """Return what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
     refusal = refuse_address(str(homepage_url))
     if refusal:
         raise SitemapException(refusal)
+    options = options or CrawlOptions()
     start = without_login(homepage_url.strip())
     return partial(
         Website,
-        homepage_url=_homepage(start, normalize=normalize_homepage_url),
-        use_robots=use_robots,
-        use_html_links=use_html_links,
+        homepage_url=_homepage(start, normalize=options.normalize_homepage_url),
+        use_robots=options.use_robots,
+        use_html_links=options.use_html_links,
         known_paths=in_order(
-            _UNPUBLISHED_SITEMAP_PATHS if use_known_paths else (), extra_known_paths or ()
+            _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
+            options.extra_known_paths or (),
         ),
     )
 
@@ -172,35 +158,21 @@ def _homepage(url: str, *, normalize: bool) -> str:
     return homepage
 
 
+@shows(SitemapKeywords)
 def sitemap_tree_for_sitemap(
     url: str,
     web_client: AbstractWebClient | None = None,
     *,
-    recurse_callback: RecurseCallbackType | None = None,
-    recurse_list_callback: RecurseListCallbackType | None = None,
-    recurse_entry_callback: RecurseEntryCallbackType | None = None,
-    limits: Limits | None = None,
-    crawl_delay: bool = False,
-    keep_partial: bool = False,
-    on_event: Listener | None = None,
+    options: CrawlOptions | None = None,
+    **keywords: Unpack[SitemapKeywords],
 ) -> AbstractSitemap:
-    """Fetch and read a sitemap whose address is known, and what it declares.
+    """Fetch and read a sitemap whose address is known, and what it declares; return their tree.
 
-    The sitemap itself is the root of the tree. Raises ``SitemapException`` if the URL is not an
-    HTTP(S) URL.
+    The sitemap itself is the root of the tree. The options are those of :class:`usp.CrawlOptions`.
+    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
-    return SitemapFetcher(
-        url,
-        0,
-        web_client,
-        recurse_callback=recurse_callback,
-        recurse_list_callback=recurse_list_callback,
-        recurse_entry_callback=recurse_entry_callback,
-        limits=limits,
-        crawl_delay=crawl_delay,
-        keep_partial=keep_partial,
-        on_event=on_event,
-    ).sitemap()
+    options = combined(options, keywords, SitemapKeywords)
+    return SitemapFetcher(url, 0, web_client, options=options).sitemap()
 
 
 def sitemap_from_str(content: str) -> AbstractSitemap:

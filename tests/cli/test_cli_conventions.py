@@ -13,14 +13,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cli_documents import urlset
 
-from usp._crawl.events import (
+from usp.cli.progress import Progress
+from usp.events import (
     SitemapFailed,
     SitemapFinished,
     SitemapFound,
     SitemapReceived,
     SitemapStarted,
 )
-from usp.cli.progress import Progress
 
 
 @pytest.fixture

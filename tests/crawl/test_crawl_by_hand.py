@@ -6,12 +6,13 @@ import pytest
 from player import World, error, index, junk, pages, play, robots, tree, url
 
 from usp._crawl.build import node_for
-from usp._crawl.choice import Choice, refuse
+from usp._crawl.choice import refuse
 from usp._crawl.crawl import Crawl
 from usp._crawl.values import Fetch
 from usp._formats.document import Role
 from usp.limits import DEFAULT
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
+from usp.options import CrawlOptions
 
 
 def test_a_crawl_that_nothing_is_wanted_of_is_complete_at_once():
@@ -81,8 +82,8 @@ def test_without_callbacks_children_are_fetched_although_their_place_is_not_sett
 
 def test_with_callbacks_nothing_is_fetched_that_nobody_has_agreed_to():
     asked = []
-    choice = Choice(recurse_callback=lambda child, *_: bool(asked.append(child)))
-    crawl = Crawl(choice=choice, per_host=8)
+    options = CrawlOptions(recurse_callback=lambda child, *_: bool(asked.append(child)))
+    crawl = Crawl(options, per_host=8)
     crawl.want(url("slow"))
     crawl.want(url("i"))
     slow, order = crawl.next_fetches(8, 0.0)

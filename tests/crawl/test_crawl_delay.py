@@ -14,6 +14,7 @@ from usp._formats.document import Role
 from usp._formats.parser import ChildEntry
 from usp._formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser
 from usp.objects.sitemap import IndexRobotsTxtSitemap
+from usp.options import CrawlOptions
 from usp.stream import pages as stream
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import (
@@ -33,7 +34,8 @@ def robots_txt(delay: float | None, *names: str):
 
 
 def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...] = ()) -> Crawl:
-    crawl = Crawl(per_host=per_host, crawl_delay=crawl_delay, chance=lambda: 0.5)
+    options = CrawlOptions(crawl_delay=crawl_delay)
+    crawl = Crawl(options, per_host=per_host, chance=lambda: 0.5)
     crawl.want(url("robots.txt"), role=Role.ROBOTS)
     for name in known:
         crawl.want(url(name), probe=True)

@@ -7,7 +7,7 @@ import threading
 from player import World, error, index, junk, pages, play, url
 
 from usp._crawl.crawl import Crawl
-from usp._crawl.events import (
+from usp.events import (
     PagesReady,
     SitemapFailed,
     SitemapFinished,

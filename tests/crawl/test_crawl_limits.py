@@ -6,9 +6,9 @@ import pytest
 from player import World, index, pages, play, tree, url
 
 from usp._crawl.build import node_for
-from usp._crawl.choice import Choice
 from usp._crawl.crawl import Crawl
 from usp.limits import DEFAULT, Limits
+from usp.options import CrawlOptions
 
 
 def nodes(place):
@@ -20,8 +20,9 @@ def nodes(place):
 @pytest.mark.parametrize("callbacks", [False, True])
 def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(limit, callbacks):
     names = [f"i{n}" for n in range(11)]
-    choice = Choice(recurse_callback=lambda *_: True) if callbacks else None
-    crawl = Crawl(per_host=8, limits=Limits(sitemaps=limit), choice=choice)
+    callback = (lambda *_: True) if callbacks else None
+    options = CrawlOptions(recurse_callback=callback, limits=Limits(sitemaps=limit))
+    crawl = Crawl(options, per_host=8)
     place = crawl.want(url("i0"))
     world = World({name: index(*names) for name in names})
     play(crawl, world, room=8)
@@ -35,7 +36,7 @@ def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(lim
 
 
 def test_what_the_limit_cuts_off_is_counted():
-    crawl = Crawl(limits=Limits(sitemaps=4))
+    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=4)))
     place = crawl.want(url("i"))
     names = [f"a{n}" for n in range(10)]
     world = World({"i": index(*names)} | dict.fromkeys(names, pages()))
@@ -47,7 +48,7 @@ def test_what_the_limit_cuts_off_is_counted():
 
 
 def test_a_tree_as_large_as_the_limit_has_no_problem():
-    crawl = Crawl(limits=Limits(sitemaps=4))
+    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=4)))
     place = crawl.want(url("i"))
     play(crawl, World({"i": index("a", "b", "c")}))
     assert len(nodes(place)) == 4
@@ -60,8 +61,8 @@ def test_there_is_a_limit_from_the_start():
 
 @pytest.mark.parametrize("callbacks", [False, True])
 def test_nothing_deeper_than_level_eleven_is_asked_for(callbacks):
-    choice = Choice(recurse_callback=lambda *_: True) if callbacks else None
-    crawl = Crawl(per_host=8, choice=choice)
+    callback = (lambda *_: True) if callbacks else None
+    crawl = Crawl(CrawlOptions(recurse_callback=callback), per_host=8)
     crawl.want(url("0"))
     world = World({str(n): index(str(n + 1)) for n in range(40)})
     play(crawl, world, room=8)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from player import World, error, index, junk, pages, play, tree, url
 
 from usp._crawl.build import node_for
-from usp._crawl.choice import Choice
 from usp._crawl.crawl import Crawl
 from usp.limits import Limits
+from usp.options import CrawlOptions
 
 NAMES = [f"n{n}" for n in range(8)]
 BUSY = error("503 Service Unavailable", retryable=True)
@@ -34,8 +34,9 @@ def worlds(draw) -> dict:
     return answers
 
 
-def crawled(answers, draw=None, *, room=1, limit=200, choice=None):
-    crawl = Crawl(per_host=room, limits=Limits(sitemaps=limit), choice=choice)
+def crawled(answers, draw=None, *, room=1, limit=200, **callbacks):
+    options = CrawlOptions(limits=Limits(sitemaps=limit), **callbacks)
+    crawl = Crawl(options, per_host=room)
     places = [crawl.want(url(name)) for name in NAMES[:3]]
     choose = (lambda n: draw(st.integers(0, n - 1))) if draw else (lambda _: 0)
     events = play(crawl, World(answers), room=room, choose=choose)
@@ -55,18 +56,21 @@ def test_any_order_of_arrival_gives_the_same_tree(answers, data, room, limit):
 def test_callbacks_are_asked_the_same_in_the_same_order_however_answers_arrive(answers, data, room):
     def with_diary(draw=None, room=1):
         diary: list = []
-        choice = Choice(
+        trees, *_ = crawled(
+            answers,
+            draw,
+            room=room,
             recurse_list_callback=lambda urls, *rest: diary.append((urls, *rest)) or urls[::-1],
             recurse_callback=lambda *call: diary.append(call) or not call[0].endswith("7"),
         )
-        return crawled(answers, draw, room=room, choice=choice)[0], diary
+        return trees, diary
 
     assert with_diary(data.draw, room) == with_diary()
 
 
 @given(worlds(), st.data(), st.integers(2, 9))
 def test_no_document_is_asked_for_again_once_it_came(answers, data, room):
-    crawl = Crawl(per_host=room, limits=Limits(sitemaps=200))
+    crawl = Crawl(CrawlOptions(limits=Limits(sitemaps=200)), per_host=room)
     for name in NAMES[:3]:
         crawl.want(url(name))
     world = World(answers)

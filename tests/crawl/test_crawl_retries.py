@@ -11,10 +11,10 @@ from player import World, error, index, pages, play, robots, tree, url
 
 from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
-from usp._crawl.events import SitemapFailed, SitemapStarted
 from usp._crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
 from usp._formats.document import Role
 from usp._http.identity import retry_after
+from usp.events import SitemapFailed, SitemapStarted
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse
 

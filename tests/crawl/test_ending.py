@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from usp._crawl.events import SitemapFinished
 from usp._crawl.fetch import Reception
+from usp.events import SitemapFinished
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from usp._crawl.crawl import Crawl
-from usp._crawl.events import SitemapStarted
 from usp._crawl.thread_driver import ThreadDriver
 from usp._store import Store
+from usp.events import SitemapStarted
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
     AbstractWebClient,

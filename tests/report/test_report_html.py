@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
 
-from usp._crawl.events import SitemapReceived, SitemapStarted
+from usp.events import SitemapReceived, SitemapStarted
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap

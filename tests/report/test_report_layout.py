@@ -7,8 +7,8 @@ import json
 import pytest
 from report_trees import SITE, sitemap, website
 
-from usp._crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
 from usp._demo import demo_site
+from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import (

@@ -19,8 +19,8 @@ from report_trees import (
 )
 
 from profiles import examples
-from usp._crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
 from usp._demo import demo_site
+from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import FetchLog, problems, summarise

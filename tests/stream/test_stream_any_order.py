@@ -22,6 +22,7 @@ from usp._crawl.reading import PageStream
 from usp._crawl.values import Failed, Fetch
 from usp._store import Store
 from usp.limits import Limits
+from usp.options import CrawlOptions
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
@@ -85,8 +86,9 @@ class Hand:
 
 def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
     """Give the pages of the stream, and those of the tree of the same crawl."""
-    crawl = Crawl(per_host=3, limits=Limits(sitemaps=max_sitemaps))
-    website = website_search(web.base + "/", **options)(crawl)
+    how = CrawlOptions(limits=Limits(sitemaps=max_sitemaps), **options)
+    crawl = Crawl(how, per_host=3)
+    website = website_search(web.base + "/", how)(crawl)
     stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
@@ -162,7 +164,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     web = Web({"/robots.txt": robots("/a.xml")})
     web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
     crawl = Crawl()
-    website = website_search("http://h/", use_known_paths=False)(crawl)
+    website = website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
     stream, hand = PageStream(crawl, website.holds), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
@@ -176,7 +178,9 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     crawl = Crawl()
-    stream = PageStream(crawl, website_search("http://h/", use_known_paths=False)(crawl).holds)
+    stream = PageStream(
+        crawl, website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl).holds
+    )
     for _ in range(3):
         assert list(stream.ready()) == []
         assert not stream.over

@@ -21,6 +21,7 @@ from usp._crawl.fetch import Reception
 from usp._crawl.reading import PageStream
 from usp._crawl.values import Failed
 from usp.limits import Limits
+from usp.options import CrawlOptions
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
@@ -97,8 +98,9 @@ class FlakyHand(Hand):
 
 def by_hand(web: Web, options, choose, limits: Limits):
     """Give the pages of the stream, and the tree of the same crawl."""
-    crawl = Crawl(per_host=3, limits=limits, chance=lambda: 0.5)
-    website = website_search(web.base + "/", **options)(crawl)
+    how = CrawlOptions(limits=limits, **options)
+    crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
+    website = website_search(web.base + "/", how)(crawl)
     stream, hand = PageStream(crawl, website.holds), FlakyHand(web, crawl, choose)
     given = []
     for _ in range(20_000):

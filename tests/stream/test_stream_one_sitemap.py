@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from usp import aio
-from usp._crawl.plan import Plan
 from usp.exceptions import SitemapException
 from usp.limits import Limits
+from usp.options import CrawlOptions
 from usp.stream import PageBlocks, pages_of_sitemap
 from usp.tree import sitemap_search, sitemap_tree_for_sitemap
 from usp.web_client.requests_client import RequestsWebClient
@@ -74,7 +74,9 @@ def test_what_is_not_a_url_is_refused_at_once():
 
 
 def test_blocks_are_pages_and_end_with_their_tree(site):
-    blocks = PageBlocks(sitemap_search(site.url("/i.xml")), site.url("/i.xml"), None, Plan())
+    blocks = PageBlocks(
+        sitemap_search(site.url("/i.xml")), site.url("/i.xml"), None, CrawlOptions()
+    )
     given = [(sitemap_url, list(block.urls)) for sitemap_url, block in blocks]
     assert given == [
         (site.url("/a.xml"), [site.url("/1"), site.url("/2")]),
@@ -96,8 +98,9 @@ def test_a_stream_that_is_stopped_ends_although_nothing_comes(serve):
             "/slow.xml": Answer(urlset("{base}/2"), gate=gate),
         }
     )
-    client, plan = RequestsWebClient(max_concurrent_requests=1), Plan(any_thread=True)
-    blocks = PageBlocks(sitemap_search(site.url("/i.xml")), site.url("/i.xml"), client, plan)
+    client = RequestsWebClient(max_concurrent_requests=1)
+    start = site.url("/i.xml")
+    blocks = PageBlocks(sitemap_search(start), start, client, CrawlOptions(), any_thread=True)
     with closing(iter(blocks)) as coming:
         assert list(next(coming)[1].urls) == [site.url("/1")]
         threading.Timer(0.2, blocks.stop).start()

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from usp._crawl.events import SitemapFinished, SitemapStarted
+from usp.events import SitemapFinished, SitemapStarted
 from usp.limits import Limits
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap

@@ -18,13 +18,12 @@ None of them parses anything: :mod:`usp._formats` does, and children are fetched
 from __future__ import annotations
 
 import abc
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._compat.parser_entries import AtomPage, ImageEntry, RSSPage, UrlPage
-from usp._crawl.choice import Choice
 from usp._crawl.clients import concurrency_of, for_crawl
-from usp._crawl.plan import Plan
 from usp._crawl.run import crawl_with, parse_document
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
@@ -41,13 +40,13 @@ from usp.objects.sitemap import (
     PagesTextSitemap,
     PagesXMLSitemap,
 )
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractWebClient, LocalWebClientSuccessResponse
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
-    from usp._crawl.crawl import Crawl
     from usp.helpers import RecurseCallbackType, RecurseListCallbackType
     from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClientResponse
@@ -88,17 +87,19 @@ class AbstractSitemapParser(abc.ABC):
             return parse_document(
                 [answer.raw_data()], None, content_type=_TEXT, role=role, name=self._url
             )
-
-        def seed(crawl: Crawl) -> Callable[[], AbstractSitemap]:
-            parents = frozenset(self._parent_urls or ())
-            return OneSitemap(
-                crawl, self._url, level=self._recursion_level, parents=parents, quiet=False
-            ).tree
-
+        search = partial(
+            OneSitemap,
+            url=self._url,
+            level=self._recursion_level,
+            parents=frozenset(self._parent_urls or ()),
+        )
         given = self._web_client if self._web_client is not None else RequestsWebClient()
         client = _AtHand(self._url, self._content, given)
-        choice = Choice(self._recurse_callback, self._recurse_list_callback)
-        return crawl_with(seed, self._url, client, Plan(choice=choice))
+        options = CrawlOptions(
+            recurse_callback=self._recurse_callback,
+            recurse_list_callback=self._recurse_list_callback,
+        )
+        return crawl_with(search, self._url, client, options).tree()
 
 
 class XMLSitemapParser(AbstractSitemapParser):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.events import Listener
     from usp._crawl.values import Fetch, Received
     from usp._store import Store
+    from usp.events import Listener
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 

@@ -19,7 +19,6 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from usp._crawl.plan import Plan
     from usp.limits import Limits
 
 T = TypeVar("T")
@@ -32,10 +31,12 @@ def for_crawl(client: T, start_url: str, limits: Limits) -> T:
     return method(client, start_url, limits) if inspect.isfunction(method) else client
 
 
-def prepared(client: T, start_url: str, plan: Plan) -> T:
+def prepared(client: T, start_url: str, limits: Limits) -> T:
     """Return the client of one crawl, told how much it may receive."""
-    client = for_crawl(client, start_url, plan.limits)
-    client.set_max_response_data_length(plan.most_bytes)  # type: ignore[attr-defined]
+    client = for_crawl(client, start_url, limits)
+    most = limits.document_bytes
+    # One byte more, and the limit is passed.
+    client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
     return client
 
 

@@ -17,6 +17,8 @@ from usp._base.safe_text import excerpt
 from usp._base.urls import read_url
 from usp._crawl import journal
 from usp._crawl.choice import (
+    followed,
+    has_callbacks,
     host_of,
     listed,
     origin_of,
@@ -24,15 +26,6 @@ from usp._crawl.choice import (
     refuse,
     refuse_address,
     without_fragments,
-)
-from usp._crawl.events import (
-    Event,
-    PagesReady,
-    SitemapFailed,
-    SitemapFinished,
-    SitemapFound,
-    SitemapReceived,
-    SitemapStarted,
 )
 from usp._crawl.pages import StoredPages
 from usp._crawl.places import Doc, Place
@@ -59,9 +52,18 @@ from usp._crawl.values import (
     not_wanted,
 )
 from usp._formats.document import Role
+from usp.events import (
+    Event,
+    PagesReady,
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
 from usp.exceptions import LocalShortageError
-from usp.limits import DEFAULT, Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 if TYPE_CHECKING:
@@ -69,7 +71,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._base.urls import HttpUrl, Login
-    from usp._crawl.choice import Choice
     from usp._crawl.values import Look
     from usp._formats.parser import ChildEntry
 
@@ -86,26 +87,23 @@ class Crawl:
     ``holds`` tells whether a place at the top is in the tree, ``declared`` whether a URL stands in what
     comes before the known paths; both are asked in the order of the tree.
 
-    With ``crawl_delay`` a pause that robots.txt asks for is kept; ``wait`` seconds are kept between two
-    requests to a host in any case. ``chance`` gives random numbers from
-    0 to 1, for the pauses between tries. A login in the address of the ``start`` is used for its host.
+    ``options`` are the caller's, ``per_host`` is how many requests to one host the client takes at a
+    time. ``chance`` gives random numbers from 0 to 1, for the pauses between tries. A login in the
+    address of the ``start`` is used for its host.
     """
 
     def __init__(
         self,
+        options: CrawlOptions | None = None,
         *,
-        choice: Choice | None = None,
         per_host: int = 1,
-        limits: Limits = DEFAULT,
-        crawl_delay: bool = False,
-        wait: float = 0.0,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
     ) -> None:
-        self.limits = limits
-        self._choice = choice
-        self._per_host = 1 if wait else per_host
-        self._crawl_delay = crawl_delay
+        self._options = options = options or CrawlOptions()
+        self.limits = options.effective_limits
+        self._has_callbacks = has_callbacks(options)
+        self._per_host = 1 if options.wait else per_host
         self._chance = chance
         self._start = start
         self._docs: dict[tuple[Role, str], Doc] = {}
@@ -115,7 +113,7 @@ class Crawl:
         self._places = 0  # in the tree
         self._declared = 0  # documents but for known paths
         self._events: list[Event] = []
-        self._queue = Queue[Doc](self._per_host, wait)
+        self._queue = Queue[Doc](self._per_host, options.wait)
         self._hosts = Hosts()
         self._ends_at: float | None = None
         self._short_since: float | None = None  # of something on this machine
@@ -151,7 +149,7 @@ class Crawl:
         place = Place(url, level, None, (len(self._roots),), declared_by=parents, probe=probe)
         self._roots.append(place)
         self._above_roots |= without_fragments(parents)
-        if probe and self._choice:
+        if probe and self._has_callbacks:
             self._waiting.append(place)
             return place
         self._places += not probe
@@ -197,7 +195,7 @@ class Crawl:
         return doc
 
     def _put(self, doc: Doc) -> None:
-        if self._crawl_delay and doc.role is Role.ROBOTS:
+        if self._options.crawl_delay and doc.role is Role.ROBOTS:
             self._queue.reserve(doc)  # nothing is asked before robots.txt has come
         self._queue.put(doc)
 
@@ -351,7 +349,7 @@ class Crawl:
         is_slow = self._hosts.is_slow(doc.origin)
         if self._hosts.given_up(doc.origin) is not None:
             self._queue.release(doc.host)
-        elif was_slow != is_slow and not self._crawl_delay:
+        elif was_slow != is_slow and not self._options.crawl_delay:
             self._queue.restrain(doc.host, 1 if is_slow else self._per_host)
 
     def top_of(self, place: Place) -> Place:
@@ -370,14 +368,14 @@ class Crawl:
         result = self._bounded(result)
         doc.result = result
         doc.arrival = None
-        if self._crawl_delay and doc.role is Role.ROBOTS:
+        if self._options.crawl_delay and doc.role is Role.ROBOTS:
             delay = result.look.crawl_delay if isinstance(result, Received) else None
             self._queue.restrain(doc.host, 1 if delay else self._per_host, delay)
         if isinstance(result, Failed):
             self._events.append(SitemapFailed(doc.url, result.error.message(), doc.attempt))
         else:
             self._tell(doc, result)
-            if not self._choice:
+            if not self._has_callbacks:
                 self._fetch_ahead(doc, result)
         self._pump()
 
@@ -532,8 +530,8 @@ class Crawl:
     def _add_children(self, place: Place, result: Received) -> None:
         parents = place.parents | {place.final_url}
         children = list(result.look.children)
-        if self._choice and not place.is_homepage and self.ending is None:
-            children = self._choice.of(children, place.level, parents)
+        if self._has_callbacks and not place.is_homepage and self.ending is None:
+            children = followed(children, place.level, parents, self._options)
         most = self.limits.sitemaps
         room = len(children) if most is None else max(0, most - self._places)
         left_out = result.look.left_out or LeftOut(0, self.limits.reached("sitemaps"))

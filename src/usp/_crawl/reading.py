@@ -43,6 +43,7 @@ class PageStream:
         self._growing: _Growing | None = None
         self._clock = clock
         self._current: Place | None = None  # whose document is being read from the store
+        self._reading = False  # whether pages are being read now
         self._count = 0
         self._full = False
         self._late = 0.0  # seconds of reading after the time of the crawl
@@ -98,8 +99,10 @@ class PageStream:
         reading = self._ready()
         while True:
             began = self._clock()
+            self._reading = True
             step = next(reading, None)
             if step is None:
+                self._reading = False
                 return
             now = self._clock()
             if self._crawl.is_late(now):
@@ -119,6 +122,19 @@ class PageStream:
         for place in (*([self._current] if self._current else []), *growing, *self._settled):
             if place.received is not None and _has_pages(place.received):
                 place.left_out = place.left_out or reason
+
+    def interrupted(self, reason: str) -> None:
+        """Go on with the next document if one was being read when the stream was interrupted.
+
+        The tree will say of that one that some of its pages are missing.
+        """
+        if not self._reading:
+            return
+        self._reading = False
+        place = self._growing.place if self._growing else self._current
+        self._growing = self._current = None
+        if place is not None:
+            place.left_out = place.left_out or f"not all of its pages were read: {reason}"
 
     def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
         while True:

@@ -6,10 +6,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from usp._base.urls import without_login
+from usp._base.urls import read_url, without_login
 from usp._crawl import journal
 from usp._crawl.build import document_node
-from usp._crawl.clients import prepared
+from usp._crawl.clients import concurrency_of, prepared
+from usp._crawl.crawl import Crawl
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.thread_driver import ThreadDriver
@@ -25,51 +26,78 @@ from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
+    from typing import Protocol, TypeVar
 
-    from usp._crawl.crawl import Crawl
-    from usp._crawl.plan import Plan
     from usp._crawl.retry import RetryPolicy
     from usp.limits import Limits
+    from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
 
     T = TypeVar("T")
+    N = TypeVar("N", bound=AbstractSitemap)
+    N_co = TypeVar("N_co", bound=AbstractSitemap, covariant=True)
+
+    class Top(Protocol[N_co]):
+        """What a crawl began with: a website or a sitemap."""
+
+        def tree(self) -> N_co: ...
+
 
 LOCAL_URL = "http://usp-local-dummy.local/"
 """The address of a document that has none."""
 
 
+INTERRUPTED = "the crawl was interrupted"
+"""Why a crawl ends on Ctrl-C if what was found is to be kept."""
+
+
 def crawl_with(
-    seed: Callable[[Crawl], Callable[[], T]],
+    search: Callable[[Crawl], T],
     start_url: str,
     web_client: AbstractWebClient | None,
-    plan: Plan,
+    options: CrawlOptions,
 ) -> T:
-    """Run a crawl from start to end.
-
-    ``seed`` says what is wanted and gives what makes the result of it.
-    """
-    with client_for(web_client, start_url, plan) as client:
-        crawl = plan.crawl(client, start_url)
-        result = seed(crawl)
-        with ThreadDriver(crawl, client, plan.store(), plan.on_event) as driver:
+    """Run a crawl from start to end; return what ``search`` made of it, the top of the tree."""
+    with client_for(web_client, start_url, options) as client:
+        crawl = begin(client, start_url, options)
+        top = search(crawl)
+        with ThreadDriver(crawl, client, store_for(crawl), options.on_event) as driver:
             try:
                 driver.run()
             except KeyboardInterrupt:
-                if not plan.keep_partial:
+                if not options.keep_partial:
                     raise
-                crawl.end("the crawl was interrupted")
+                crawl.end(INTERRUPTED)
                 driver.run()
-    return result()
+    return top
+
+
+def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
+    """Return a new crawl with a client; a login in ``start_url`` is used for its host."""
+    return Crawl(options, per_host=concurrency_of(client), start=read_url(start_url))
+
+
+def store_for(crawl: Crawl) -> Store:
+    """Return a new store for what a crawl fetches."""
+    return Store(spool=crawl.limits.spool_bytes)
+
+
+def tree_of(top: Top[N], options: CrawlOptions) -> N:
+    """Return the tree of a complete crawl, after ``on_failure`` was told what is missing in it."""
+    tree = top.tree()
+    if options.on_failure is not None:
+        for failure in tree.failures():
+            options.on_failure(failure)
+    return tree
 
 
 @contextmanager
 def client_for(
-    web_client: AbstractWebClient | None, start_url: str, plan: Plan
+    web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
     """Give what fetches for one crawl: a client of ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
-    client = prepared(given, without_login(start_url), plan)
+    client = prepared(given, without_login(start_url), options.effective_limits)
     try:
         yield client
     finally:

@@ -14,9 +14,9 @@ from usp._crawl.values import Arrival
 
 if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
-    from usp._crawl.events import Listener
     from usp._crawl.values import Failed, Fetch, Received
     from usp._store import Store
+    from usp.events import Listener
     from usp.web_client.abstract_client import AbstractWebClient
 
     News = tuple[Fetch, Received | Failed | Arrival]

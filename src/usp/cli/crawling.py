@@ -6,14 +6,13 @@ import dataclasses
 import re
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp._crawl.plan import Plan
 from usp._crawl.run import crawl_with
 from usp._http.identity import DEFAULT_CONCURRENCY
 from usp.cli import fetching
@@ -29,6 +28,7 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     IndexXMLSitemap,
 )
+from usp.options import CrawlOptions
 from usp.stream import PageBlocks
 from usp.tree import sitemap_search, website_search
 from usp.web_client.requests_client import RequestsWebClient
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.events import Listener
     from usp._crawl.website import OneSitemap, Website
     from usp.cli.address import Address
+    from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -69,19 +69,14 @@ _FLOATS = frozenset({"ratio", "document_seconds", "lowest_rate", "seconds"})
 class Crawling:
     """How the command line wants to crawl."""
 
-    limits: Limits = dataclasses.field(default_factory=Limits)
+    options: CrawlOptions = dataclasses.field(default_factory=CrawlOptions)
     zones: Zones = dataclasses.field(default_factory=Zones)
-    crawl_delay: bool = False
-    keep_partial: bool = False
     strict: bool = False
-    use_robots: bool = True
-    use_known_paths: bool = True
     user_agent: str | None = None
     headers: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
     proxy: str | None = dataclasses.field(default=None, repr=False)
     timeout: float | None = None
     concurrency: int = DEFAULT_CONCURRENCY
-    wait: float = 0.0
     verify: bool | str = True
     quiet: bool = False
     verbose: int = 0
@@ -113,49 +108,30 @@ class Crawling:
 
     def tree(self, start: Address, on_event: Listener | None = None) -> AbstractSitemap:
         """Fetch the tree of a website or of a sitemap, or read what is here already."""
+        limits = self.options.effective_limits
         if start.is_stdin:
-            return tree_of_stdin(self.limits)
+            return tree_of_stdin(limits)
         if start.path is not None:
-            return tree_of(start.path, self.limits)
-        plan = self._plan(on_event)
+            return tree_of(start.path, limits)
+        options = dataclasses.replace(self.options, on_event=on_event)
         tops = (
-            crawl_with(partial(_top, search), start.start, self.client(), plan)
+            crawl_with(search, start.start, self.client(), options)
             for search in self._searches(start)
         )
         return next(top.tree() for top in tops if not top.is_wrong_guess)
 
     def blocks(self, start: Address, on_event: Listener | None = None) -> Iterator[PageBlocks]:
         """Yield the streams to try, in blocks of pages: the first one that is not a wrong guess."""
-        plan = self._plan(on_event)
+        options = dataclasses.replace(self.options, on_event=on_event)
         for search in self._searches(start):
-            yield PageBlocks(search, start.start, self.client(), plan)
-
-    def _plan(self, on_event: Listener | None) -> Plan:
-        return Plan(
-            limits=self.limits,
-            crawl_delay=self.crawl_delay,
-            wait=self.wait,
-            keep_partial=self.keep_partial,
-            any_thread=True,
-            on_event=on_event,
-        )
+            yield PageBlocks(search, start.start, self.client(), options, any_thread=True)
 
     def _searches(self, start: Address) -> Iterator[Callable[[Crawl], Website | OneSitemap]]:
         """Yield where to begin; what may be a sitemap is tried before the website is."""
         if start.is_sitemap or start.may_be_sitemap:
             yield sitemap_search(start.start, guess=start.may_be_sitemap)
         if not start.is_sitemap:
-            yield website_search(
-                start.start, use_robots=self.use_robots, use_known_paths=self.use_known_paths
-            )
-
-
-def _top(
-    search: Callable[[Crawl], Website | OneSitemap], crawl: Crawl
-) -> Callable[[], Website | OneSitemap]:
-    """Begin a crawl; what it ends with is what it began with."""
-    top = search(crawl)
-    return lambda: top
+            yield website_search(start.start, self.options)
 
 
 _LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
@@ -243,12 +219,15 @@ def crawl_options(command: F) -> F:
 
     def collected(**values: Any) -> Any:
         crawling = Crawling(
-            limits=read_limits(values.pop("limits")),
+            options=CrawlOptions(
+                limits=read_limits(values.pop("limits")),
+                use_robots=not values.pop("no_robots"),
+                use_known_paths=not values.pop("no_known"),
+                **{name: values.pop(name) for name in ("crawl_delay", "keep_partial", "wait")},
+            ),
             zones=_read_zones(values.pop("allow_network")),
             headers=tuple(map(_read_header, values.pop("headers"))),
             verify=read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
-            use_robots=not values.pop("no_robots"),
-            use_known_paths=not values.pop("no_known"),
             **{name: values.pop(name) for name in _SAME},
         )
         tell.quiet = crawling.quiet
@@ -262,16 +241,7 @@ def crawl_options(command: F) -> F:
 
 
 _SAME = (
-    *(
-        "crawl_delay",
-        "keep_partial",
-        "strict",
-        "user_agent",
-        "proxy",
-        "timeout",
-        "concurrency",
-        "wait",
-    ),
+    *("strict", "user_agent", "proxy", "timeout", "concurrency"),
     *("quiet", "verbose", "log_file"),
 )
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from usp._base.display import clock, counted, size
-from usp._crawl.events import (
+from usp.cli.live import can_show, live_line
+from usp.cli.output.text import printable
+from usp.events import (
     Event,
     SitemapFailed,
     SitemapFinished,
@@ -16,8 +18,6 @@ from usp._crawl.events import (
     SitemapReceived,
     SitemapStarted,
 )
-from usp.cli.live import can_show, live_line
-from usp.cli.output.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

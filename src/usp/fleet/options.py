@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from usp._http.identity import DEFAULT_CONCURRENCY
 from usp.limits import Limits
+from usp.options import CrawlOptions
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from usp._base.urls import Login
+    from usp.events import Event, Listener
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
 
@@ -30,9 +32,11 @@ def _public_only() -> Zones:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetOptions:
+class FleetOptions(CrawlOptions):
     """How every site is crawled. Can be pickled: it travels to the workers.
 
+    The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
+    the default limits are :data:`FLEET_LIMITS`.
     ``in_flight`` is how many sites one worker has under way, ``per_host`` how many requests it has
     under way to one host, whichever sites they are for, and ``together`` how many sites that share a
     host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
@@ -43,13 +47,10 @@ class FleetOptions:
     those of the sites whose addresses had one; nothing that is written has them.
     """
 
-    limits: Limits = FLEET_LIMITS
     zones: Zones = field(default_factory=_public_only)
-    crawl_delay: bool = False
     user_agent: str | None = None
     timeout: tuple[float, float] = (9.05, 30.0)
     verify: bool | str = True
-    wait: float = 0.0
     in_flight: int = 256
     per_host: int = DEFAULT_CONCURRENCY
     together: int = 1
@@ -59,7 +60,28 @@ class FleetOptions:
     logins: dict[str, Login] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        CrawlOptions.__post_init__(self)  # no super() in a class that is made anew for its slots
         for name in ("in_flight", "per_host", "together"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
+
+    @property
+    def effective_limits(self) -> Limits:
+        """The limits of each site: those given, or the ones of a fleet."""
+        return self.limits or FLEET_LIMITS
+
+    def for_site(self, on_event: Listener) -> CrawlOptions:
+        """Return the options of the crawl of one site, whose events ``on_event`` is told first.
+
+        The pause between requests is kept by the worker, for all of its sites together, and a site
+        whose crawl is cancelled is crawled again.
+        """
+        given = self.on_event
+
+        def told(event: Event) -> None:
+            on_event(event)
+            if given is not None:
+                given(event)
+
+        return replace(self, wait=0.0, keep_partial=False, on_event=told)

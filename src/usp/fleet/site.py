@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from usp._base.shortage import shortage_of
 from usp._base.urls import with_login
 from usp._crawl.asyncio_driver import END, Stepper
-from usp._crawl.events import SitemapReceived, SitemapStarted
 from usp.aio import sitemap_tree_for_homepage
+from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import TYPES
@@ -27,7 +27,7 @@ from usp.objects.sitemap import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from usp._crawl.events import Event
+    from usp.events import Event
     from usp.fleet.options import FleetOptions
     from usp.objects.page import PageBlock
 
@@ -78,20 +78,15 @@ class SiteCrawl:
         """Fetch the sitemaps of the site, within its limits."""
         self._started = datetime.now(UTC)
         begin = time.monotonic()
-        seconds = self._options.limits.seconds
+        seconds = self._options.effective_limits.seconds
         login = self._options.logins.get(self.site)
         start = self.site if login is None else with_login(self.site, login)
         try:
             async with asyncio.timeout(None if seconds is None else seconds + GRACE):
-                self._tree = await sitemap_tree_for_homepage(
-                    start,
-                    self._client,
-                    limits=self._options.limits,
-                    crawl_delay=self._options.crawl_delay,
-                    on_event=self._notes,
-                )
+                options = self._options.for_site(self._notes)
+                self._tree = await sitemap_tree_for_homepage(start, self._client, options=options)
         except TimeoutError:
-            self._reason = self._options.limits.reached("seconds")
+            self._reason = self._options.effective_limits.reached("seconds")
         except LocalShortageError:
             raise  # no fault of the site: it is crawled again
         except SitemapException as error:
@@ -123,7 +118,7 @@ class SiteCrawl:
         self._tree = None  # its documents go with it
 
     async def _pages(self, tree: AbstractSitemap) -> AsyncIterator[Any]:
-        seconds = self._options.limits.seconds
+        seconds = self._options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
         blocks = self._counted(tree)
         if not self._options.pages:
@@ -139,7 +134,7 @@ class SiteCrawl:
         """Return why reading should end: it may take as long again as the crawl."""
         if self._read_until is None or time.monotonic() < self._read_until:
             return None
-        return self._options.limits.reached("seconds")
+        return self._options.effective_limits.reached("seconds")
 
     def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
         for sitemap, block in tree.page_steps():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from usp._crawl.events import Event
+    from usp.events import Event
     from usp.objects.sitemap import AbstractSitemap
 
 __all__ = ["FetchLog", "html", "summarise", "write_report"]

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from usp._crawl.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from usp._crawl.events import Event
+    from usp.events import Event
 
 
 @dataclass(slots=True)

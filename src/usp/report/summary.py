@@ -19,7 +19,7 @@ from usp.report.text import shared_origin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from usp._crawl.events import Event
+    from usp.events import Event
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.fetches import Fetch

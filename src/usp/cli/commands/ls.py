@@ -75,7 +75,7 @@ def _can_stream(crawling: Crawling, listing: Listing, start: Address) -> bool:
 
     A file is there when it is complete; if few pages are wanted, the rest need not be fetched.
     """
-    if start.is_local or crawling.keep_partial or listing.output == "tabtree":
+    if start.is_local or crawling.options.keep_partial or listing.output == "tabtree":
         return False
     limited = listing.selection is not None and listing.selection.limit is not None
     return limited or (listing.target is None and listing.output in _STREAMED)

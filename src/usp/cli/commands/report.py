@@ -16,7 +16,7 @@ from usp.report import FetchLog, html
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._crawl.events import Event
+    from usp.events import Event
 
 
 @click.command("report")

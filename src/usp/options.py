@@ -1,0 +1,169 @@
+"""Everything that a caller can say about a crawl, in one value that all entry points take."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from usp.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeVar
+
+    from usp.events import Listener
+    from usp.helpers import (
+        RecurseCallbackType,
+        RecurseEntryCallbackType,
+        RecurseListCallbackType,
+    )
+    from usp.objects.problem import Failure
+
+    F = TypeVar("F", bound=Callable[..., object])
+
+__all__ = ["CommonKeywords", "CrawlOptions", "SitemapKeywords", "WebsiteKeywords"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlOptions:
+    """How a crawl is made: where sitemaps are looked for, what is followed, how much it may take.
+
+    Every entry point takes these as keywords, or all of them at once as ``options``; keywords that
+    are given beside ``options`` replace theirs. The first five are for the sitemaps of a website and
+    say nothing about a single sitemap.
+    """
+
+    use_robots: bool = True
+    """Look for sitemaps in robots.txt."""
+
+    use_known_paths: bool = True
+    """Look for sitemaps where they usually are, whether or not anything points there."""
+
+    extra_known_paths: Iterable[str] | None = None
+    """More paths to look at, relative to the homepage."""
+
+    normalize_homepage_url: bool = True
+    """Cut the URL back to its scheme and host; otherwise everything is looked for below its path."""
+
+    use_html_links: bool = False
+    """Look for sitemaps and feeds that the homepage links to."""
+
+    recurse_callback: RecurseCallbackType | None = None
+    """Called with the URL of each child, its level and the URLs above it; False leaves it out."""
+
+    recurse_list_callback: RecurseListCallbackType | None = None
+    """Called with the URLs of all children of an index first; returns those to follow, in order."""
+
+    recurse_entry_callback: RecurseEntryCallbackType | None = None
+    """Called with each child as a ``ChildSitemap``, which knows its lastmod; False leaves it out."""
+
+    limits: Limits | None = None
+    """What the crawl may take; None for the default limits."""
+
+    crawl_delay: bool = False
+    """Keep the pause between requests that robots.txt asks for."""
+
+    wait: float = 0.0
+    """Seconds between two requests to one host, which are then sent one at a time."""
+
+    keep_partial: bool = False
+    """End the crawl with what was found so far on Ctrl-C, or on asyncio when the task is cancelled."""
+
+    on_event: Listener | None = None
+    """Called with each event of :mod:`usp.events`, in the calling thread."""
+
+    on_failure: Callable[[Failure], object] | None = None
+    """Called in the end with everything that is missing, as ``failures()`` of the tree has it."""
+
+    def __post_init__(self) -> None:
+        wait: object = self.wait
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
+            raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
+        if self.limits is not None and not isinstance(self.limits, Limits):
+            raise TypeError(f"limits must be usp.Limits or None, not {self.limits!r}")
+        extra = self.extra_known_paths
+        if extra is not None:  # may be an iterator, and a set has no order of its own
+            paths = sorted(extra) if isinstance(extra, set | frozenset) else extra
+            object.__setattr__(self, "extra_known_paths", tuple(paths))
+
+    @property
+    def effective_limits(self) -> Limits:
+        """The limits that hold: those given, or the default ones."""
+        return self.limits or DEFAULT
+
+
+class CommonKeywords(TypedDict, total=False):
+    """The options that every entry point takes by keyword only."""
+
+    recurse_entry_callback: RecurseEntryCallbackType | None
+    limits: Limits | None
+    crawl_delay: bool
+    wait: float
+    keep_partial: bool
+    on_event: Listener | None
+    on_failure: Callable[[Failure], object] | None
+
+
+class SitemapKeywords(CommonKeywords, total=False):
+    """The options for a sitemap whose address is known."""
+
+    recurse_callback: RecurseCallbackType | None
+    recurse_list_callback: RecurseListCallbackType | None
+
+
+class WebsiteKeywords(SitemapKeywords, total=False):
+    """The options for the sitemaps of a website."""
+
+    use_robots: bool
+    use_known_paths: bool
+    extra_known_paths: Iterable[str] | None
+    normalize_homepage_url: bool
+    use_html_links: bool
+
+
+def combined(
+    options: CrawlOptions | None, keywords: Mapping[str, Any], known: type, **parameters: Any
+) -> CrawlOptions:
+    """Return the options of a call: ``options``, changed by what was given beside them.
+
+    ``known`` are the keywords that the function takes; others raise ``TypeError``. ``parameters``
+    have the defaults of the options; one that is left at its default changes nothing.
+    """
+    for name in keywords:
+        if name not in known.__annotations__:
+            names = ", ".join(known.__annotations__)
+            raise TypeError(f"got an unexpected keyword argument {name!r}; the options are {names}")
+    usual = CrawlOptions()
+    changed = {
+        name: value for name, value in parameters.items() if value is not getattr(usual, name)
+    }
+    if not changed and not keywords:
+        return options or usual
+    return replace(options or usual, **changed, **keywords)
+
+
+def shows(known: type) -> Callable[[F], F]:
+    """Return a decorator that lists these keywords in the signature of a function, for ``help``."""
+    listed = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+        )
+        for field in fields(CrawlOptions)
+        if field.name in known.__annotations__
+    ]
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        written = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*written, *listed]
+        )
+        return function
+
+    return decorate
