@@ -5,28 +5,28 @@ from __future__ import annotations
 import os
 import signal
 
-from usp.fleet import process
+from usp.fleet import worker
 
 POISON = "poison"
 
 
-def dies_of_poison(pipe, options, place, commit_seconds):
+def dies_of_poison(pipe, job, name):
     """Work as a worker does, and die as soon as a site with a certain name is given."""
-    parcels = process._Line.parcels
+    batches = worker._Driver.batches
 
     def tasted(self):
-        for parcel in parcels(self):
-            if any(POISON in site for site, _ in parcel):
+        for batch in batches(self):
+            if any(POISON in site for site, _ in batch):
                 os.kill(os.getpid(), signal.SIGKILL)
-            yield parcel
+            yield batch
 
-    process._Line.parcels = tasted
-    process.work(pipe, options, place, commit_seconds)
+    worker._Driver.batches = tasted
+    worker.work(pipe, job, name)
 
 
-def never_begins(pipe, options, place, commit_seconds):
+def never_begins(pipe, job, name):
     os._exit(7)
 
 
-def has_no_room(pipe, options, place, commit_seconds):
+def has_no_room(pipe, job, name):
     pipe.send(("broken", "OSError: [Errno 28] No space left on device"))

@@ -13,7 +13,7 @@ from typing import Any
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet.options import FLEET_LIMITS, FleetOptions
+from usp.fleet import FLEET_LIMITS, FleetOptions
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent

@@ -13,9 +13,8 @@ from click.testing import CliRunner, Result
 from fleet_support import Served, check_truth, tables_of
 
 from usp.cli.commands import crawl, stats
+from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
-from usp.fleet.progress import FleetProgress
-from usp.fleet.stats import dataset_stats
 from usp.fleet.worker import failed_row
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
@@ -101,7 +100,7 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.txt", "-o", "d"], "give a list of sites"),
+        (["nowhere.txt", "-o", "d"], "give a file with one site per line"),
         (["-", "-o", "d", "--columns", "url,colour"], "there is no column 'colour'"),
         (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is no network"),
         (["-", "-o", "d", "--max", "apples=3"], "there is no limit 'apples'"),
@@ -112,7 +111,7 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
 def test_a_wrong_call_is_told_what_is_wrong(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(crawl.command, *arguments, stdin="example.org")
-    assert result.exit_code in {1, 2}
+    assert result.exit_code == 2
     assert said in " ".join(result.output.replace("│", " ").split())
 
 
@@ -144,7 +143,7 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     monkeypatch, capsys
 ):
     progress = FleetProgress(4)
-    progress.take(failed_row("http://a/", "x") | {"duration": 2.0})
+    progress.take("site", failed_row("http://a/", "x") | {"duration": 2.0})
     monkeypatch.setattr(crawl, "_EVERY", 0.0)
     with crawl._shown(quiet=False) as show:
         show(progress)
@@ -205,5 +204,5 @@ def test_an_empty_dataset_has_statistics_too(tmp_path):
 
 def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
     result = run(stats.command, tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())

@@ -12,15 +12,12 @@ import pytest
 from pyarrow import dataset as arrow_dataset
 
 from usp.export.arrow import record_batches
+from usp.fleet import FleetOptions, FleetProgress
 from usp.fleet.dataset import Commit, Dataset, DatasetError
-from usp.fleet.locks import driving, without_workers, working
-from usp.fleet.options import FleetOptions
-from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import _Task
 from usp.fleet.tables import page_columns, pages_of, rows_of
-from usp.fleet.tidy import tidy
-from usp.fleet.worker import failed_row
-from usp.fleet.writer import GroupWriter
+from usp.fleet.worker import Job, failed_row
+from usp.fleet.writer import GroupWriter, remove_older_rows
 from usp.tree import sitemap_from_str
 
 
@@ -111,8 +108,8 @@ def test_a_site_that_was_crawled_again_stands_once_with_its_later_rows(dataset):
     write(dataset, sites("d"))
     dataset.begin_run()
     write(dataset, sites("b", "d"))
-    assert tidy(dataset) == 2
-    assert tidy(dataset) == 0
+    assert remove_older_rows(dataset) == 2
+    assert remove_older_rows(dataset) == 0
     assert dataset.sites() == {
         "http://a/": "failed",
         "http://b/": "complete",
@@ -131,10 +128,10 @@ def test_tidying_that_is_cut_off_at_any_step_is_completed_later(dataset, monkeyp
     with monkeypatch.context() as patch:
         cut_at(patch, step)
         with contextlib.suppress(CutError):
-            tidy(dataset)
+            remove_older_rows(dataset)
     after = Dataset(dataset.root)
     after.recover()
-    tidy(after)
+    remove_older_rows(after)
     assert after.sites()["http://b/"] == "complete"
     for table, count in (("sites", 1), ("pages", 3)):
         assert dict(in_table(after, table)) == dict.fromkeys(sites("a", "b", "c"), count)
@@ -187,30 +184,30 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
 
 def test_one_run_at_a_time_writes_to_a_dataset(dataset, monkeypatch):
     with (
-        driving(dataset.root),
+        dataset.only_run(),
         pytest.raises(DatasetError, match="another run"),
-        driving(dataset.root),
+        dataset.only_run(),
     ):
         pass
-    monkeypatch.setattr("usp.fleet.locks.PATIENCE", 0.0)
+    monkeypatch.setattr("usp.fleet.dataset.LOCK_SECONDS", 0.0)
     run = dataset.begin_run()
     with (
-        working(dataset.root, run),
-        working(dataset.root, run),
+        dataset.as_worker(run),
+        dataset.as_worker(run),
         pytest.raises(DatasetError, match="workers of an older run"),
-        without_workers(dataset.root),
+        dataset.without_workers(),
     ):
         pass
-    with driving(dataset.root), without_workers(dataset.root):
+    with dataset.only_run(), dataset.without_workers():
         pass
 
 
 def test_a_worker_that_its_driver_left_behind_writes_nothing_once_a_newer_run_has_begun(dataset):
-    parcel = pa.table({"site": ["http://127.0.0.1:1/"], "key": ["127.0.0.1"]})
-    task = _Task(dataset.root, dataset.begin_run(), FleetOptions(), 1.0)
+    batch = pa.table({"site": ["http://127.0.0.1:1/"], "key": ["127.0.0.1"]})
+    task = _Task(Job(dataset.root, dataset.begin_run(), FleetOptions()))
     dataset.begin_run()
     with pytest.raises(DatasetError, match="a newer run has taken over"):
-        list(task(parcel))
+        list(task(batch))
     assert not list((dataset.root / "_staging").iterdir())
 
 
@@ -228,8 +225,8 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
     progress = FleetProgress(10)
     for number in range(7):
         row = failed_row(f"http://{number}/", "x") | {"duration": float(number), "pages": 2}
-        progress.take(row)
-        progress.take(row)
+        progress.take("site", row)
+        progress.take("committed", [row])
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest()[0] == ("http://6/", 6.0)
     assert "7 of 10 sites · 7 failed" in progress.line()

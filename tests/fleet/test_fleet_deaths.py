@@ -13,19 +13,17 @@ import pyarrow as pa
 import pytest
 from fleet_support import OPTIONS
 
-from usp.fleet import local, process
-from usp.fleet import ray_engine as ray_module
+from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.ray_engine import RayEngine, _Task
-from usp.fleet.run import FleetRun, crawl_fleet
-from usp.fleet.worker import crawl_into
+from usp.fleet.worker import Job, crawl_into, work
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
 
 def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "work", fleet_poison.dies_of_poison)
-    monkeypatch.setattr(local, "_PARCEL", 4)
+    monkeypatch.setattr(local_engine, "work", fleet_poison.dies_of_poison)
+    monkeypatch.setattr(local_engine, "_BATCH", 4)
     some = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:12]
     urls = [site.url for site in some]
     urls.insert(5, "http://poison.invalid/")
@@ -38,58 +36,58 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
 
 
 def test_workers_that_never_begin_end_the_run(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "work", fleet_poison.never_begins)
+    monkeypatch.setattr(local_engine, "work", fleet_poison.never_begins)
     with pytest.raises(DatasetError, match="status 7"):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
 def test_a_full_disk_ends_the_run_with_its_reason(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "work", fleet_poison.has_no_room)
+    monkeypatch.setattr(local_engine, "work", fleet_poison.has_no_room)
     with pytest.raises(DatasetError, match="No space left"):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
-def parcel_of(urls):
+def batch_of(urls):
     return pa.table({"site": urls, "key": urls})
 
 
-def test_a_parcel_that_is_given_again_goes_on_where_it_was(fleet, tmp_path):
+def test_a_batch_that_is_handed_out_again_goes_on_where_it_was(fleet, tmp_path):
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
     urls = [site.url for site in fleet.sites if site.kind == "small"][:4]
-    task = _Task(dataset.root, dataset.begin_run(), OPTIONS, 30.0)
-    rows = pa.concat_tables(task(parcel_of(urls)))
+    task = _Task(Job(dataset.root, dataset.begin_run(), OPTIONS))
+    rows = pa.concat_tables(task(batch_of(urls)))
     assert sorted(rows.column("site").to_pylist()) == sorted(urls)
     before = sorted((dataset.root / "sites").iterdir())
-    again = pa.concat_tables(task(parcel_of(urls)))
+    again = pa.concat_tables(task(batch_of(urls)))
     assert sorted(again.column("site").to_pylist()) == sorted(urls)
     assert sorted((dataset.root / "sites").iterdir()) == before
 
 
-def test_a_parcel_whose_workers_die_is_crawled_site_by_site(fleet, tmp_path):
+def test_a_batch_whose_workers_die_is_crawled_site_by_site(fleet, tmp_path):
     """Two workers have died with it, and a third one while it had the second site alone."""
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    task = _Task(dataset.root, dataset.begin_run(), OPTIONS, 30.0)
+    task = _Task(Job(dataset.root, dataset.begin_run(), OPTIONS))
     name = f"p{hashlib.sha256(chr(10).join(urls).encode()).hexdigest()[:12]}"
     for number in range(2):
         (dataset.root / "_staging" / f"{name}.try{number}").touch()
     (dataset.root / "_staging" / f"{name}.alone").write_text(urls[1])
-    rows = pa.concat_tables(task(parcel_of(urls))).to_pylist()
+    rows = pa.concat_tables(task(batch_of(urls))).to_pylist()
     assert {row["site"]: row["outcome"] for row in rows} == {
         urls[0]: "complete",
         urls[1]: "failed",
         urls[2]: "complete",
     }
-    assert not list((dataset.root / "_staging").iterdir())
+    assert not list((dataset.root / "_staging").glob("*.alone"))
 
 
 # The parts of both engines, in this process ---------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_worker_asks_for_parcels_tells_what_it_has_done_and_ends_with_its_driver(
+def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driver(
     fleet, tmp_path, monkeypatch
 ):
     statuses: list[int] = []
@@ -116,17 +114,17 @@ def test_a_worker_asks_for_parcels_tells_what_it_has_done_and_ends_with_its_driv
     driver.start()
     before = signal.getsignal(signal.SIGINT)
     try:
-        process.work(theirs, OPTIONS, (dataset.root, dataset.begin_run(), "w"), 30.0)
+        work(theirs, Job(dataset.root, dataset.begin_run(), OPTIONS), "w")
     finally:
         signal.signal(signal.SIGINT, before)
     driver.join()
     assert sorted(row["site"] for what, row in told if what == "site") == sorted(urls)
-    (done,) = [rows for what, rows in told if what == "done"]
+    (done,) = [rows for what, rows in told if what == "committed"]
     assert {row["site"]: row["outcome"] for row in done} == dict.fromkeys(urls, "complete")
     assert not statuses
     ours.close()
     for thread in threading.enumerate():
-        if thread.name == "usp-fleet-line":
+        if thread.name == "usp-fleet-driver":
             thread.join()
     assert statuses == [1]
 
@@ -136,13 +134,12 @@ def test_a_worker_that_is_stopped_commits_what_it_has(fleet, tmp_path):
     dataset.make()
     urls = [site.url for site in fleet.sites if site.kind in {"small", "slow"}]
     stopped = threading.Event()
-    place = (dataset.root, dataset.begin_run(), "w")
-    parcel = [[(url, url) for url in urls]]
+    job = Job(dataset.root, dataset.begin_run(), OPTIONS)
     groups = list(
         crawl_into(
-            iter(parcel),
-            OPTIONS,
-            place,
+            job,
+            "w",
+            iter([[(url, url) for url in urls]]),
             on_site=lambda _: stopped.set(),
             stopped=stopped.is_set,
         )
@@ -157,9 +154,10 @@ class FakeRay:
     class exceptions:  # noqa: N801 - as Ray has it
         RayError = RayTaskError = RuntimeError
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, deaths: int = 0) -> None:
         self.begun: dict[str, object] = {}
         self.error = error
+        self.deaths = deaths
         self.DataContext = self
         self.ended = False
 
@@ -189,26 +187,30 @@ class FakeRay:
         return self
 
     def iter_batches(self, **_):
-        for table in self.tables:
+        for number, table in enumerate(self.tables):
             if len(table) == 1:
                 raise RuntimeError("a node\nis gone")
+            if number < self.deaths:
+                list(self.task(table))  # nobody hears of it: the worker dies at its end
             yield from self.task(table)
 
 
-def ray_engine(monkeypatch, fake, dataset, **options):
-    monkeypatch.setattr(ray_module, "need", lambda name: fake)
-    return RayEngine(dataset.root, dataset.begin_run(), OPTIONS, **options)
+def engine_on(fake, monkeypatch, dataset, **options):
+    monkeypatch.setattr(ray_engine, "ray_module", lambda part="": fake)
+    return RayEngine(Job(dataset.root, dataset.begin_run(), OPTIONS), **options)
 
 
-def test_ray_gets_parcels_and_gives_rows(fleet, tmp_path, monkeypatch):
+def test_ray_gets_batches_and_gives_rows_and_lost_workers_are_counted(fleet, tmp_path, monkeypatch):
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
     urls = [site.url for site in fleet.sites if site.kind == "small"][:16]
-    fake = FakeRay()
-    engine = ray_engine(monkeypatch, fake, dataset, workers=2)
+    fake = FakeRay(deaths=3)
+    engine = engine_on(fake, monkeypatch, dataset, workers=2)
     told = list(engine.run([(url, [url]) for url in urls]))
-    assert {what for what, _ in told} == {"done"}
-    assert sorted(row["site"] for _, rows in told for row in rows) == sorted(urls)
+    committed = [rows for what, rows in told if what == "committed"]
+    assert sorted(row["site"] for rows in committed for row in rows) == sorted(urls)
+    assert [what for what, _ in told if what != "committed"] == ["lost"] * 3
+    assert not list((dataset.root / "_staging").iterdir())
     assert len(fake.tables) == 8
     assert fake.begun["num_cpus"] == 2
     assert fake.ended
@@ -217,9 +219,9 @@ def test_ray_gets_parcels_and_gives_rows(fleet, tmp_path, monkeypatch):
 def test_what_ray_cannot_do_is_told(fleet, tmp_path, monkeypatch):
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
-    engine = ray_engine(monkeypatch, FakeRay(), dataset)
+    engine = engine_on(FakeRay(), monkeypatch, dataset)
     with pytest.raises(DatasetError, match="ray could not go on: is gone"):
         list(engine.run([("a", [fleet.urls[0]])]))
-    engine = ray_engine(monkeypatch, FakeRay(ConnectionError()), dataset, address="nowhere:1")
+    engine = engine_on(FakeRay(ConnectionError()), monkeypatch, dataset, address="nowhere:1")
     with pytest.raises(DatasetError, match="ray could not be reached: ConnectionError"):
         list(engine.run([]))

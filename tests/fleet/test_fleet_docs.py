@@ -14,8 +14,7 @@ from fleet_support import ZONES
 
 from usp._demo import demo_site
 from usp.cli.commands import crawl, stats
-from usp.fleet import schema_of, wide_schema
-from usp.fleet.options import FleetOptions
+from usp.fleet import FleetOptions, FleetRun, crawl_fleet, schema_of, wide_schema
 
 ROOT = Path(__file__).parents[2]
 FLEET = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
@@ -56,8 +55,6 @@ def test_the_python_runs(block, tmp_path, monkeypatch, capfd):
         )
         code = code.replace("FleetOptions(", "FleetOptions(zones=ZONES, ").replace(", )", ")")
         if "scan_parquet" in code:
-            from usp.fleet.run import FleetRun, crawl_fleet  # noqa: PLC0415 - for this block only
-
             crawl_fleet([url], "dataset", FleetRun(workers=1, options=FleetOptions(zones=ZONES)))
         exec(compile(code, "fleet.md", "exec"), {"ZONES": ZONES, "__name__": "docs"})
     assert capfd.readouterr().out

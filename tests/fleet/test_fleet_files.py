@@ -8,9 +8,8 @@ import pytest
 from test_fleet_dataset import sites, write
 
 from usp.cli import main
-from usp.fleet.dataset import Dataset, DatasetError
-from usp.fleet.run import crawl_fleet
-from usp.fleet.stats import dataset_stats
+from usp.fleet import DatasetError, crawl_fleet, dataset_stats
+from usp.fleet.dataset import Dataset
 
 
 @pytest.fixture

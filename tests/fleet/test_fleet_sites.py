@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from usp.fleet.groups import address_of, by_address, grouped, host_key, parcels
-from usp.fleet.sites import SiteListError, homepage, read_sites
+from usp.fleet import SiteListError, read_sites
+from usp.fleet import sites as sites_module
+from usp.fleet.sites import address_of, batches, by_address, grouped, homepage, homepages, host_key
 
 
 @pytest.mark.parametrize(
@@ -28,13 +29,19 @@ from usp.fleet.sites import SiteListError, homepage, read_sites
     ],
 )
 def test_a_site_is_the_address_of_its_homepage(text, site):
-    assert homepage(text) == site
+    assert homepage(text) == (site, None)
 
 
-def test_a_list_of_lines_may_have_comments_and_repetitions(tmp_path):
+def test_a_login_in_an_address_is_kept_apart():
+    logins = {}
+    assert list(homepages(["http://u:p@h/x", " ", "h"], logins)) == ["http://h/", "https://h/"]
+    assert list(logins) == ["http://h/"]
+
+
+def test_a_list_of_lines_may_have_comments(tmp_path):
     path = tmp_path / "sites.txt"
-    path.write_text("# ours\nexample.org\n\n  https://example.org/x\nexample.com\n")
-    assert list(read_sites(str(path))) == ["https://example.org/", "https://example.com/"]
+    path.write_text("\ufeff# ours\nexample.org\n\n  https://example.org/x\r\nexample.com\n")
+    assert list(read_sites(str(path))) == ["example.org", "https://example.org/x", "example.com"]
 
 
 @pytest.mark.parametrize("column", ["site", "url", "host", "Domain"])
@@ -43,20 +50,83 @@ def test_tables_have_a_column_of_sites(tmp_path, column):
     csv.write_text(f"rank,{column}\n1,example.org\n2,\n3,example.com\n4\n")
     parquet.write_table(pa.table({"rank": [1, 2], column: ["example.org", "example.com"]}), table)
     for path in (csv, table):
-        assert list(read_sites(str(path))) == ["https://example.org/", "https://example.com/"]
+        assert list(read_sites(str(path))) == ["example.org", "example.com"]
 
 
 def test_the_standard_input_is_a_list(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("example.org\n"))
-    assert list(read_sites("-")) == ["https://example.org/"]
+    assert list(read_sites("-")) == ["example.org"]
+    monkeypatch.setattr("sys.stdin", stdin := io.TextIOWrapper(io.BytesIO(b"a.example\nb\xff\n")))
+    assert list(read_sites("-")) == ["a.example", "b\ufffd"]
+    assert not stdin.buffer.closed
 
 
-def test_a_list_that_cannot_be_read_is_told_what_to_do(tmp_path):
-    with pytest.raises(SiteListError, match="give a list of sites"):
-        list(read_sites(str(tmp_path / "none.txt")))
-    (tmp_path / "sites.csv").write_text("name,rank\n")
-    with pytest.raises(SiteListError, match="no column is named site, url, host or domain"):
-        list(read_sites(str(tmp_path / "sites.csv")))
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.txt", None, "No such file or directory; give a file with one site per line"),
+        ("x" * 300, None, "give a file with one site per line, or - for standard input"),
+        ("folder.txt", "", "Is a directory"),
+        ("sites.csv", b"name,rank\n", "no column is named site, url, host or domain"),
+        ("sites.csv", b'site\n"' + b"x" * 200_000, "line 2 cannot be read: field larger than"),
+        ("sites.parquet", b"no such thing", "is not a readable Parquet file"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_told_what_to_do(tmp_path, name, content, said):
+    path = tmp_path / name
+    if content == "":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SiteListError, match=said):
+        list(read_sites(str(path)))
+
+
+class Endless(io.RawIOBase):
+    """Input that repeats itself for ever; counts how much of it was read."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.piece = piece
+        self.read_bytes = 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        size = len(buffer) // len(self.piece) * len(self.piece)
+        buffer[:size] = self.piece * (size // len(self.piece))
+        self.read_bytes += size
+        return size
+
+
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        (b"x", "standard input: line 1 has more than 1,048,576 characters"),
+        (b"example.org\n", "standard input: more than 1,000 lines; split the list"),
+        (b"# a comment\n", "standard input: more than 1,000 lines"),
+        (b"\n", "standard input: more than 1,000 lines"),
+    ],
+)
+def test_a_list_that_never_ends_is_refused_in_bounded_memory(monkeypatch, piece, said):
+    endless = Endless(piece)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+    monkeypatch.setattr(sites_module, "MOST_LINES", 1000)
+    with pytest.raises(SiteListError, match=said):
+        list(read_sites("-"))
+    assert endless.read_bytes < 2 << 20
+
+
+def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
+    path = tmp_path / "sites.txt"
+    path.write_text(f"a.example\n{'x' * 8193}\n{'b' * 8192}\n")
+    problems = []
+    assert list(read_sites(str(path), problems.append)) == ["a.example", "b" * 8192]
+    assert problems == [f"{path}: line 2 has more than 8,192 characters; left out"]
+    table = tmp_path / "sites.parquet"
+    parquet.write_table(pa.table({"url": ["x" * 9000, "c.example"]}), table)
+    assert list(read_sites(str(table), problems.append)) == ["c.example"]
+    assert problems[1:] == [f"{table}: row 1 has more than 8,192 characters; left out"]
 
 
 def test_sites_of_one_host_are_one_group_and_the_largest_comes_first():
@@ -70,7 +140,7 @@ def test_sites_of_one_host_are_one_group_and_the_largest_comes_first():
 
 def test_a_group_is_never_divided():
     groups = [("a", ["1", "2", "3"]), ("b", ["4"]), ("c", ["5"])]
-    assert list(parcels(groups, 2)) == [
+    assert list(batches(groups, 2)) == [
         [("1", "a"), ("2", "a"), ("3", "a")],
         [("4", "b"), ("5", "c")],
     ]
@@ -95,7 +165,5 @@ def test_a_list_may_come_through_a_pipe(tmp_path):
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("a.example\nb.example\n",))
     writer.start()
-    assert list(read_sites(str(pipe))) == ["https://a.example/", "https://b.example/"]
+    assert list(read_sites(str(pipe))) == ["a.example", "b.example"]
     writer.join()
-    with pytest.raises(SiteListError):
-        list(read_sites(str(tmp_path)))

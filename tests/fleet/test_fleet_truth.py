@@ -10,8 +10,15 @@ import pytest
 from fleet_support import OPTIONS, check_truth, crawl, tables_of
 from pyarrow import parquet
 
-from usp.fleet import FleetOptions, crawl_sites, schema_of, unwrap, wide_schema
-from usp.fleet.run import FleetRun, crawl_fleet
+from usp.fleet import (
+    FleetOptions,
+    FleetRun,
+    crawl_fleet,
+    crawl_sites,
+    schema_of,
+    unwrap,
+    wide_schema,
+)
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 

@@ -6,13 +6,13 @@ same to Arrow.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from functools import cache
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.extras import MissingExtraError, load_extra
 from usp.objects.page import SitemapImage
 from usp.objects.video import SitemapVideoPrice, SitemapVideoTVShow
 
@@ -144,18 +144,9 @@ def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tup
     return names
 
 
-class MissingExtraError(ImportError):
-    """Something is asked for whose extra is not installed; the message says how it is."""
-
-
 def pyarrow(part: str = "") -> Any:
-    """Load pyarrow, or a part of it, which is there if the extra ``arrow`` is."""
-    try:
-        return importlib.import_module(f"pyarrow{part}")
-    except ImportError as error:
-        raise MissingExtraError(
-            "Arrow tables and Parquet files need pyarrow: pip install 'usp[arrow]'"
-        ) from error
+    """Return pyarrow, or a module of it; raises ``MissingExtraError`` without the extra ``arrow``."""
+    return load_extra(f"pyarrow{part}", "Arrow tables and Parquet files need pyarrow", "arrow")
 
 
 def arrow_schema(columns: Iterable[str] | None = None) -> Any:

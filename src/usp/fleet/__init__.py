@@ -1,18 +1,30 @@
 """Many sites, from one machine to a cluster.
 
-:func:`crawl_sites` is the job of a worker: sites in, rows out, as Arrow.
+:func:`crawl_fleet` crawls sites into a dataset on disk; :func:`crawl_sites` is the job of one worker:
+sites in, rows out, as Arrow.
 """
 
 from __future__ import annotations
 
-from usp.fleet.job import crawl_sites
+from usp.fleet.crawler import crawl_sites
+from usp.fleet.dataset import DatasetError
 from usp.fleet.options import FLEET_LIMITS, FleetOptions
+from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
+from usp.fleet.sites import SiteListError, read_sites
+from usp.fleet.stats import dataset_stats
 from usp.fleet.tables import schema_of, unwrap, wide_schema
 
 __all__ = [
     "FLEET_LIMITS",
+    "DatasetError",
     "FleetOptions",
+    "FleetProgress",
+    "FleetRun",
+    "SiteListError",
+    "crawl_fleet",
     "crawl_sites",
+    "dataset_stats",
+    "read_sites",
     "schema_of",
     "unwrap",
     "wide_schema",

@@ -1,8 +1,9 @@
-"""The client of a worker: every host is asked by all of its sites together."""
+"""The HTTP client of a worker: all of its sites share the limit of requests to one host."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from usp._http.identity import host_of
@@ -13,11 +14,10 @@ if TYPE_CHECKING:
     from usp.fleet.options import FleetOptions
     from usp.web_client.abstract_client import AbstractWebClientResponse
 
-
 _MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
 
 
-class HostGate:
+class HostTurns:
     """Lets so many requests to one host be under way, whichever sites they are for.
 
     With ``wait`` seconds between them, it is one at a time.
@@ -27,12 +27,18 @@ class HostGate:
         self._most = 1 if wait else most
         self._wait = wait
         self._free_at: dict[str, float] = {}
-        self._hosts: dict[str, list[asyncio.Future[None]]] = {}
-        self._busy: dict[str, int] = {}
+        self._rooms: dict[str, asyncio.Semaphore] = {}
+        self._visitors: Counter[str] = Counter()
 
     async def enter(self, host: str) -> None:
-        """Wait for room, and for the pause to be over."""
-        await self._enter(host)
+        """Wait for a turn, and for the pause to be over."""
+        self._visitors[host] += 1
+        room = self._rooms.setdefault(host, asyncio.Semaphore(self._most))
+        try:
+            await room.acquire()
+        except BaseException:
+            self._forget(host)
+            raise
         if self._wait:
             try:
                 await self._pause(host)
@@ -48,39 +54,21 @@ class HostGate:
         self._free_at[host] = begin + self._wait
         await asyncio.sleep(begin - now)
 
-    async def _enter(self, host: str) -> None:
-        if self._busy.get(host, 0) < self._most:
-            self._busy[host] = self._busy.get(host, 0) + 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._hosts.setdefault(host, []).append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave(host)  # the turn had come already
-            else:
-                self._hosts[host].remove(turn)
-            raise
-
     def leave(self, host: str) -> None:
-        """Make room: whoever waits longest goes next."""
-        waiting = self._hosts.get(host, [])
-        while waiting:
-            turn = waiting.pop(0)
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._hosts.pop(host, None)
-        self._busy[host] -= 1
-        if not self._busy[host]:
-            del self._busy[host]
+        """Give the turn to whoever has waited longest."""
+        self._rooms[host].release()
+        self._forget(host)
+
+    def _forget(self, host: str) -> None:
+        self._visitors[host] -= 1
+        if not self._visitors[host]:
+            del self._visitors[host], self._rooms[host]
 
 
 class FleetClient(AiohttpWebClient):
     """The client of one site in a worker."""
 
-    def __init__(self, options: FleetOptions, gate: HostGate) -> None:
+    def __init__(self, options: FleetOptions, turns: HostTurns) -> None:
         super().__init__(
             verify=options.verify,
             user_agent=options.user_agent,
@@ -88,10 +76,10 @@ class FleetClient(AiohttpWebClient):
             max_concurrent_requests=options.per_host,
             zones=options.zones,
         )
-        self._turns = gate
+        self._turns = turns
 
     async def get(self, url: str) -> AbstractWebClientResponse:
-        """Fetch a URL when it is its turn at the host."""
+        """Fetch a URL once it is its turn at the host."""
         host = host_of(url) or ""
         await self._turns.enter(host)
         try:
@@ -106,7 +94,7 @@ class FleetClient(AiohttpWebClient):
         return response
 
 
-def _leave_at_close(response: AiohttpWebClientSuccessResponse, turns: HostGate, host: str) -> None:
+def _leave_at_close(response: AiohttpWebClientSuccessResponse, turns: HostTurns, host: str) -> None:
     close = response.close
     left = False
 

@@ -13,15 +13,18 @@
 A group of finished sites is written to ``_staging``, synced, and committed by one new file in
 ``_commits``; then its files move to their folders. A commit that was cut short between the two steps
 is completed at the next start, and everything that no commit names is removed. If two commits name
-the same site, the later one counts (see :mod:`usp.fleet.tidy`).
+the same site, the later one counts (see :func:`usp.fleet.writer.remove_older_rows`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import re
 import secrets
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +35,12 @@ from usp.fleet.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Commit", "Dataset", "DatasetError"]
+__all__ = ["Commit", "Dataset", "DatasetError", "NotADatasetError"]
 
 FORMAT = 1
+
+LOCK_SECONDS = 60.0
+"""Seconds to wait for the workers of a run whose driver is gone."""
 
 # Files are moved and deleted by the names that a commit gives: they must not lead anywhere else.
 _NAME = re.compile(r"\d{5,9}-[0-9a-z]{1,40}-\d{5,9}", re.ASCII)
@@ -45,12 +51,16 @@ class DatasetError(Exception):
     """A dataset that cannot be used as it is; the message says what to do."""
 
 
+class NotADatasetError(DatasetError):
+    """Something else is at the path of the dataset, or nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A group of sites that is in the dataset.
 
     ``name`` begins with the number of its run. ``files`` are paths below the dataset, ``sites`` the
-    outcome of each site, ``supersedes`` the commits that this one stands for.
+    outcome of each site, ``supersedes`` the commits that this one replaces.
     """
 
     name: str
@@ -59,7 +69,7 @@ class Commit:
     supersedes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Give the commit as it is written."""
+        """Return the commit as it is written."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -72,7 +82,7 @@ class Commit:
 
     @staticmethod
     def from_json(text: str) -> Commit:
-        """Read a commit; raises ``ValueError`` if it names anything outside of the dataset's tables."""
+        """Parse a commit; raises ``ValueError`` if it names anything outside of the dataset."""
         given: dict[str, Any] = json.loads(text)
         commit = Commit(
             given["name"], tuple(given["files"]), dict(given["sites"]), tuple(given["supersedes"])
@@ -88,7 +98,7 @@ class Commit:
 
 
 def commit_name(run: int, writer: str, number: int) -> str:
-    """Give the name of a writer's next commit: names sort by the run."""
+    """Return the name of a writer's next commit: names sort by the run."""
     return f"{run:05d}-{writer}-{number:05d}"
 
 
@@ -97,33 +107,33 @@ class Dataset:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
+        self.staging = self.root / "_staging"
         self._commits = self.root / "_commits"
-        self._staging = self.root / "_staging"
         self._runs = self.root / "_runs"
 
     def make(self) -> None:
-        """Make the folders; raises :class:`DatasetError` if something else is there."""
+        """Make the folders; raises :class:`NotADatasetError` if something else is there."""
         if self.root.exists() and not self.root.is_dir():
-            raise DatasetError(f"{self.root} is a file; give a folder for the dataset")
+            raise NotADatasetError(f"{self.root} is a file; give a folder for the dataset")
         if self.root.is_dir() and not self._commits.is_dir() and any(self.root.iterdir()):
-            raise DatasetError(
+            raise NotADatasetError(
                 f"{self.root} is not empty and not a dataset of usp crawl; choose another folder"
             )
         tables = (self.root / table for table in TABLES)
-        for folder in (self._staging, self._runs, *tables, self._commits):
+        for folder in (self.staging, self._runs, *tables, self._commits):
             folder.mkdir(parents=True, exist_ok=True)
 
     def check(self) -> None:
-        """Raise :class:`DatasetError` unless a dataset is there."""
+        """Raise :class:`NotADatasetError` unless a dataset is there."""
         if not self._commits.is_dir():
-            raise DatasetError(
+            raise NotADatasetError(
                 f"{self.root} is not a dataset; 'usp crawl SITES -o {self.root}' makes one"
             )
 
     # Commits --------------------------------------------------------------------------------------
 
     def commits(self) -> dict[str, Commit]:
-        """Give the commits that count, by name, in order."""
+        """Return the commits that count, by name, in order."""
         found = {commit.name: commit for commit in self._all_commits()}
         void = {name for commit in found.values() for name in commit.supersedes}
         return {name: commit for name, commit in found.items() if name not in void}
@@ -138,46 +148,30 @@ class Dataset:
                 ) from error
 
     def sites(self) -> dict[str, str]:
-        """Give the outcome of every site that is in the dataset."""
+        """Return the outcome of every site that is in the dataset."""
         outcomes: dict[str, str] = {}
         for commit in self.commits().values():
             outcomes.update(commit.sites)
         return outcomes
 
     def commits_of(self, run: int, writer: str) -> list[Commit]:
-        """Give the commits that one writer has made in a run, without looking at any other."""
+        """Return the commits that one writer has made in a run, without looking at any other."""
         found: list[Commit] = []
         while (path := self._path_of(commit_name(run, writer, len(found)))).exists():
             found.append(Commit.from_json(path.read_text(encoding="utf-8")))
         return found
 
-    def last_run(self) -> int:
-        """Give the number of the last run that has begun, 0 if there is none."""
-        names = [path.name for path in self._runs.iterdir()]
-        return max((int(name) for name in names if name.isdigit()), default=0)
-
-    def begin_run(self) -> int:
-        """Take the next number for a run: what older runs still do counts no more."""
-        run = self.last_run() + 1
-        self._runs.joinpath(f"{run:05d}").touch()
-        return run
-
-    def check_run(self, run: int) -> None:
-        """Raise :class:`DatasetError` if a run is no longer the last one."""
-        if self.last_run() != run:
-            raise DatasetError("a newer run has taken over this dataset; this one ends")
-
     def _path_of(self, name: str) -> Path:
         return self._commits / f"{name}.json"
 
     def staged(self, table: str, name: str) -> Path:
-        """Give where a file is written before it is committed."""
-        return self._staging / f"{table}.part-{name}.parquet"
+        """Return where a file is written before it is committed."""
+        return self.staging / f"{table}.part-{name}.parquet"
 
     def commit(self, commit: Commit) -> None:
         """Commit a group whose files are staged and synced; raises ``FileExistsError`` if it is."""
-        sync_folder(self._staging)
-        temporary = self._staging / f"{commit.name}.{secrets.token_hex(4)}.json"
+        sync_folder(self.staging)
+        temporary = self.staging / f"{commit.name}.{secrets.token_hex(4)}.json"
         with temporary.open("w", encoding="utf-8") as file:
             file.write(commit.to_json())
             file.flush()
@@ -188,9 +182,9 @@ class Dataset:
         finally:
             temporary.unlink()
         sync_folder(self._commits)
-        self._place(commit)
+        self._move(commit)
 
-    def _place(self, commit: Commit) -> None:
+    def _move(self, commit: Commit) -> None:
         """Move the files of a commit to their folders; ``sites`` come last."""
         touched = set()
         for name in sorted(commit.files, key=lambda name: TABLES.index(name.split("/")[0])):
@@ -198,7 +192,7 @@ class Dataset:
             target = self.root / table / part
             if target.exists():
                 continue
-            staged = self._staging / f"{table}.{part}"
+            staged = self.staging / f"{table}.{part}"
             if not staged.exists():
                 raise DatasetError(
                     f"{target} is missing; bring it back, or delete {self._path_of(commit.name)}"
@@ -222,7 +216,7 @@ class Dataset:
         void = {name for commit in everything for name in commit.supersedes}
         live = [commit for commit in everything if commit.name not in void]
         for commit in live:
-            self._place(commit)
+            self._move(commit)
         wanted = {name for commit in live for name in commit.files}
         for table in TABLES:
             for path in (self.root / table).glob("part-*.parquet"):
@@ -231,10 +225,85 @@ class Dataset:
         for commit in everything:
             if commit.name in void:
                 self._path_of(commit.name).unlink()
-        for path in self._staging.iterdir():
+        for path in self.staging.iterdir():
             path.unlink()
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``_summary.json``."""
         with replacing(self.root / "_summary.json") as file:
             file.write((json.dumps(summary, indent=1) + "\n").encode())
+
+    # Runs: one at a time writes, and nobody who is left over from an older one ----------------------
+
+    def last_run(self) -> int:
+        """Return the number of the last run that has begun, 0 if there is none."""
+        names = [path.name for path in self._runs.iterdir()]
+        return max((int(name) for name in names if name.isdigit()), default=0)
+
+    def begin_run(self) -> int:
+        """Return the number of a new run: commits of older ones are refused from now on."""
+        run = self.last_run() + 1
+        self._runs.joinpath(f"{run:05d}").touch()
+        return run
+
+    def check_run(self, run: int) -> None:
+        """Raise :class:`DatasetError` if a run is no longer the last one."""
+        if self.last_run() != run:
+            raise DatasetError("a newer run has taken over this dataset; this one ends")
+
+    @contextlib.contextmanager
+    def only_run(self) -> Iterator[None]:
+        """Be the only run that writes; raises :class:`DatasetError` if there is another."""
+        with _locked(self.root / "_lock", shared=False, seconds=0.0) as mine:
+            if not mine:
+                raise DatasetError(f"another run is writing to {self.root}; wait for it, or end it")
+            yield
+
+    @contextlib.contextmanager
+    def without_workers(self) -> Iterator[None]:
+        """Keep workers from writing; raises :class:`DatasetError` if those of an older run go on.
+
+        A run that begins inside keeps them out for good: they see that theirs is not the last one.
+        """
+        with _locked(self.root / "_workers", shared=False, seconds=LOCK_SECONDS) as alone:
+            if not alone:
+                raise DatasetError(
+                    f"workers of an older run still write to {self.root}; end them first"
+                )
+            yield
+
+    @contextlib.contextmanager
+    def as_worker(self, run: int) -> Iterator[None]:
+        """Be one of the workers of a run; raises :class:`DatasetError` if a newer one has begun."""
+        with _locked(self.root / "_workers", shared=True, seconds=LOCK_SECONDS):
+            self.check_run(run)
+            yield
+
+
+@contextlib.contextmanager
+def _locked(path: Path, *, shared: bool, seconds: float) -> Iterator[bool]:
+    """Hold a lock, which goes with the process however that ends; yield whether it is held."""
+    try:
+        fcntl: Any = importlib.import_module("fcntl")
+    except ImportError:  # Windows: commits of an older run are still refused
+        yield True
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        yield _acquire(fcntl, descriptor, kind, seconds)
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(fcntl: Any, descriptor: int, kind: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.05)
+        else:
+            return True

@@ -1,4 +1,4 @@
-"""The engine of a cluster: Ray Data gives parcels of sites to its workers, and gives lost ones again.
+"""The engine of a cluster: Ray Data hands out batches of sites, and hands out lost ones again.
 
 The workers write to the dataset themselves, so its folder must be one that all machines share. What
 comes back to the driver is one small row for each site.
@@ -11,75 +11,74 @@ import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from usp._base.extras import load_extra
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, DatasetError
-from usp.fleet.extras import need
-from usp.fleet.groups import parcels
-from usp.fleet.locks import working
-from usp.fleet.ray_reaper import reaping
+from usp.fleet.ray_cleanup import cleanup_after_kill
+from usp.fleet.sites import batches
 from usp.fleet.tables import rows_of, schema_of
-from usp.fleet.worker import KILLER, crawl_into, write_failed
-from usp.fleet.writer import GROUP_SECONDS
+from usp.fleet.worker import crawl_into, write_killer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from usp.fleet.options import FleetOptions
+    from usp.fleet.worker import Job
 
-_PARCEL = 4000
+    Batch = list[tuple[str, str]]
+
+_BATCH = 4000
 """Sites of a task: its slowest site must not be most of its time; see docs/scale.md."""
 
 _SHARE = 0.5
-"""Of a CPU, for one parcel: while the last sites of one are waited for, another one uses it."""
+"""Of a CPU, for one task: while the last sites of one are waited for, another one uses it."""
 
 _MOST_DEATHS = 2
-"""After so many workers have died with a parcel, its sites are crawled one at a time."""
+"""After so many workers have died with a batch, its sites are crawled one at a time."""
+
+
+def ray_module(part: str = "") -> Any:
+    """Return Ray, or a module of it; raises ``MissingExtraError`` if it is not installed."""
+    return load_extra(f"ray{part}", "The engine ray needs ray[data]", "ray")
 
 
 class RayEngine:
-    """Crawls groups of sites on Ray; a cluster that is there is used, or one is started here."""
+    """Crawls groups of sites on Ray: on the cluster at ``address``, or on one that is started here.
 
-    def __init__(
-        self,
-        root: Path,
-        run: int,
-        options: FleetOptions,
-        workers: int | None = None,
-        address: str | None = None,
-        commit_seconds: float = GROUP_SECONDS,
-    ) -> None:
-        self._root = root
-        self._run = run
-        self._options = options
+    ``run`` yields what happens: ``("committed", rows)`` when sites are committed, ``("lost", name)``
+    for every time that a batch was handed out again.
+    """
+
+    def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
+        self._job = job
         self._workers = workers
         self._address = address
-        self._seconds = commit_seconds
 
     def run(self, groups: list[tuple[str, list[str]]]) -> Iterator[tuple[str, Any]]:
-        """Crawl; gives ``("done", rows)`` as groups of sites are committed."""
-        ray, data = need("ray"), need("ray.data")
-        mine = not ray.is_initialized()
-        with reaping() if mine and self._address is None else nullcontext():
-            if mine:
+        """Crawl; ends when every site is committed."""
+        ray, data = ray_module(), ray_module(".data")
+        ours = not ray.is_initialized()
+        with cleanup_after_kill() if ours and self._address is None else nullcontext():
+            if ours:
                 _connect(ray, self._address, self._workers)
             try:
                 data.DataContext.get_current().enable_progress_bars = False
                 yield from self._stream(data, ray, groups)
             finally:
-                if mine:
+                if ours:
                     ray.shutdown()
+        for note in sorted(Dataset(self._job.root).staging.glob("*.try*")):
+            if not note.name.endswith(".try0"):
+                yield "lost", note.name
+            note.unlink(missing_ok=True)
 
     def _stream(
         self, data: Any, ray: Any, groups: list[tuple[str, list[str]]]
     ) -> Iterator[tuple[str, Any]]:
         cpus = int(ray.cluster_resources().get("CPU", 1))
         sites = sum(len(group) for _, group in groups)
-        size = max(1, min(_PARCEL, sites // (4 * cpus)))
-        tables = [_table(parcel) for parcel in parcels(groups, size)]
-        task = _Task(self._root, self._run, self._options, self._seconds)
-        rows = data.from_arrow(tables).map_batches(
-            task,
+        size = max(1, min(_BATCH, sites // (4 * cpus)))
+        rows = data.from_arrow([_table(batch) for batch in batches(groups, size)]).map_batches(
+            _Task(self._job),
             batch_size=None,
             batch_format="pyarrow",
             num_cpus=_SHARE,
@@ -88,7 +87,7 @@ class RayEngine:
         try:
             for batch in rows.iter_batches(batch_size=None, batch_format="pyarrow"):
                 if len(batch):
-                    yield "done", batch.to_pylist()
+                    yield "committed", batch.to_pylist()
         except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
             raise DatasetError(f"ray could not go on: {_last_line(error)}") from error
 
@@ -109,58 +108,57 @@ def _last_line(error: BaseException) -> str:
     return lines[-1] if lines else type(error).__name__
 
 
-def _table(parcel: list[tuple[str, str]]) -> Any:
-    sites, keys = zip(*parcel, strict=True)
+def _table(batch: Batch) -> Any:
+    sites, keys = zip(*batch, strict=True)
     return pyarrow().table({"site": list(sites), "key": list(keys)})
 
 
 class _Task:
-    """Crawls one parcel. Its name comes from its sites: given again, it goes on where it was."""
+    """Crawls one batch. Its name comes from its sites: handed out again, it goes on where it was.
 
-    def __init__(self, root: Path, run: int, options: FleetOptions, seconds: float) -> None:
-        self._root = root
-        self._run = run
-        self._options = options
-        self._seconds = seconds
-        self._notes = root / "_staging"
+    What the next worker must know of one that dies stands in files of the staging folder.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
 
     def __call__(self, table: Any) -> Iterator[Any]:
         sites = table.column("site").to_pylist()
-        parcel = list(zip(sites, table.column("key").to_pylist(), strict=True))
+        batch = list(zip(sites, table.column("key").to_pylist(), strict=True))
         name = f"p{hashlib.sha256(chr(10).join(sites).encode()).hexdigest()[:12]}"
-        place = (self._root, self._run, name)
+        dataset = Dataset(self._job.root)
         done: dict[str, str] = {}
         # Until its notes are gone too: a worker whose driver was killed must leave none of them.
-        with working(self._root, self._run):
-            for commit in Dataset(self._root).commits_of(self._run, name):
+        with dataset.as_worker(self._job.run):
+            for commit in dataset.commits_of(self._job.run, name):
                 done.update(commit.sites)
             yield _rows([{"site": site, "outcome": outcome} for site, outcome in done.items()])
-            left = [pair for pair in parcel if pair[0] not in done]
-            crawl = self._careful if self._is_risky(name) else self._all
-            for rows in crawl(left, place):
+            left = [pair for pair in batch if pair[0] not in done]
+            crawl = self._one_by_one if self._is_risky(dataset, name) else self._all
+            for rows in crawl(left, name):
                 yield _rows(rows)
-            for note in self._notes.glob(f"{name}.*"):
-                note.unlink(missing_ok=True)
 
-    def _all(self, left: list[tuple[str, str]], place: Any) -> Iterator[Any]:
-        return crawl_into(iter([left]), self._options, place, commit_seconds=self._seconds)
+    def _all(self, left: Batch, name: str) -> Iterator[Any]:
+        return crawl_into(self._job, name, iter([left]))
 
-    def _is_risky(self, name: str) -> bool:
-        """Count how often this parcel was begun, where the next one who tries can see it."""
-        begun = len(list(self._notes.glob(f"{name}.try*")))
-        (self._notes / f"{name}.try{begun}").touch()
+    @staticmethod
+    def _is_risky(dataset: Dataset, name: str) -> bool:
+        """Return whether workers have died with this batch; every try leaves a note."""
+        begun = len(list(dataset.staging.glob(f"{name}.try*")))
+        (dataset.staging / f"{name}.try{begun}").touch()
         return begun >= _MOST_DEATHS
 
-    def _careful(self, left: list[tuple[str, str]], place: Any) -> Iterator[Any]:
+    def _one_by_one(self, left: Batch, name: str) -> Iterator[Any]:
         """Crawl one site at a time; the one that ended the last worker fails."""
-        note = self._notes / f"{place[2]}.alone"
+        note = Dataset(self._job.root).staging / f"{name}.alone"
         blamed = note.read_text(encoding="utf-8") if note.exists() else None
         for site, key in left:
             if site == blamed:
-                yield [write_failed(self._options, place, site, KILLER)]
+                yield [write_killer(self._job, name, site)]
                 continue
             note.write_text(site, encoding="utf-8")
-            yield from self._all([(site, key)], place)
+            yield from self._all([(site, key)], name)
+        note.unlink(missing_ok=True)
 
 
 def _rows(rows: list[dict[str, Any]]) -> Any:

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import heapq
+import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from usp._base.display import clock, counted, duration
 from usp.export.schema import pyarrow
+from usp.fleet.crawler import client_module
 from usp.fleet.dataset import Dataset
-from usp.fleet.extras import need
-from usp.fleet.groups import by_address, grouped, host_key
-from usp.fleet.local import LocalEngine
-from usp.fleet.locks import driving, without_workers
+from usp.fleet.local_engine import LocalEngine
 from usp.fleet.options import FleetOptions
-from usp.fleet.progress import FleetProgress
-from usp.fleet.ray_engine import RayEngine
-from usp.fleet.sites import apart
-from usp.fleet.tidy import tidy
-from usp.fleet.writer import GROUP_SECONDS
+from usp.fleet.ray_engine import RayEngine, ray_module
+from usp.fleet.sites import by_address, grouped, homepages, host_key
+from usp.fleet.tables import OUTCOMES
+from usp.fleet.worker import Job
+from usp.fleet.writer import GROUP_SECONDS, remove_older_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from usp._base.urls import Login
 
-__all__ = ["FleetRun", "crawl_fleet"]
+__all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 ENGINES = ("local", "ray")
+
+_SLOWEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ class FleetRun:
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
-            raise ValueError(f"there is no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+            raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
 
 
 def crawl_fleet(
@@ -59,37 +63,41 @@ def crawl_fleet(
     run: FleetRun | None = None,
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Crawl sites into the dataset at ``root``, and give a summary.
+    """Crawl sites into the dataset at ``root``, and return a summary.
 
-    Sites that are in the dataset already are left alone, so that a run that was interrupted is
-    completed by the same call; with ``retry_failed`` just those that failed are crawled again, and
-    their rows replaced. ``on_progress`` is called whenever a site is finished.
+    A site is a URL or the name of a host. Those that are in the dataset already are left alone, so that
+    a run that was interrupted is completed by the same call; with ``retry_failed`` just those that
+    failed are crawled again, and their rows replaced. ``on_progress`` is called whenever a site is
+    finished.
 
     Raises ``DatasetError`` if the folder cannot be used, ``MissingExtraError`` if an extra is missing.
     """
     how = run or FleetRun()
-    need("usp.fleet.client")
+    client_module()
     pyarrow()
     if how.engine == "ray":
-        need("ray.data")
+        ray_module(".data")
+    logins: dict[str, Login] = {}
+    listed = dict.fromkeys(homepages(sites, logins))
+    options = replace(how.options, logins=how.options.logins | logins)
     dataset = Dataset(Path(root).absolute())
     dataset.make()
-    with driving(dataset.root):
-        with without_workers(dataset.root):
+    with dataset.only_run():
+        with dataset.without_workers():
             dataset.recover()
-            tidy(dataset)
+            remove_older_rows(dataset)
             number = dataset.begin_run()
         known = dataset.sites()
-        logins: dict[str, Login] = {}
-        once = dict.fromkeys(apart(sites, logins))
-        wanted = [site for site in once if _is_wanted(known.get(site), how)]
-        how = replace(how, options=replace(how.options, logins=how.options.logins | logins))
+        wanted = [site for site in listed if _is_wanted(known.get(site), how)]
         progress = FleetProgress(len(wanted), len(known))
         on_progress(progress)
         started = datetime.now(UTC)
         if wanted:
-            _crawl(dataset, number, _groups(wanted, how), how, progress, on_progress)
-        tidy(dataset)
+            job = Job(dataset.root, number, options, how.commit_seconds)
+            for what, about in _engine(job, how).run(_groups(wanted, how)):
+                progress.take(what, about)
+                on_progress(progress)
+        remove_older_rows(dataset)
         summary = progress.summary() | {
             "run": number,
             "engine": how.engine,
@@ -110,40 +118,98 @@ def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:
     return grouped((site, host_key(site)) for site in wanted)
 
 
-def _crawl(
-    dataset: Dataset,
-    number: int,
-    groups: list[tuple[str, list[str]]],
-    how: FleetRun,
-    progress: FleetProgress,
-    on_progress: Callable[[FleetProgress], None],
-) -> None:
-    for what, about in _engine(dataset, number, how).run(groups):
-        if what == "site":
-            progress.take(about)
-        elif what == "done":
-            for row in about:
-                progress.take(row)
-        elif what == "death":
-            progress.deaths += 1
-        on_progress(progress)
-
-
-def _engine(dataset: Dataset, number: int, how: FleetRun) -> Any:
-    place = (dataset.root, number, how.options)
+def _engine(job: Job, how: FleetRun) -> LocalEngine | RayEngine:
     if how.engine == "ray":
-        return RayEngine(*place, how.workers, how.address, how.commit_seconds)
-    return LocalEngine(*place, how.workers, how.commit_seconds)
+        return RayEngine(job, how.workers, how.address)
+    return LocalEngine(job, how.workers)
 
 
 def _totals(dataset: Dataset) -> dict[str, int]:
-    """Count what is in the dataset now."""
-    outcomes = list(_outcomes(dataset))
-    return {"sites": len(outcomes)} | {
-        name: outcomes.count(name) for name in ("complete", "partial", "failed", "empty")
-    }
+    """Return how many sites are in the dataset now, by outcome."""
+    outcomes = Counter(dataset.sites().values())
+    return {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES}
 
 
-def _outcomes(dataset: Dataset) -> Iterator[str]:
-    for commit in dataset.commits().values():
-        yield from commit.sites.values()
+class FleetProgress:
+    """Counts what a run has done: ``line`` for people, ``summary`` for programs."""
+
+    def __init__(self, total: int = 0, before: int = 0) -> None:
+        self.total = total
+        self.before = before  # sites that were in the dataset already
+        self.outcomes: Counter[str] = Counter()
+        self.pages = self.sitemaps = self.bytes = self.requests = self.workers_lost = 0
+        self._slowest: list[tuple[float, str]] = []
+        self._seen: set[str] = set()
+        self._started = time.monotonic()
+
+    @property
+    def done(self) -> int:
+        """How many sites are finished, well or badly."""
+        return self.outcomes.total()
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self._started
+
+    def take(self, what: str, about: Any) -> None:
+        """Count what an engine reports; a site that is reported twice counts once."""
+        if what == "lost":
+            self.workers_lost += 1
+        for row in about if what == "committed" else [about] if what == "site" else ():
+            self._take_site(row)
+
+    def _take_site(self, row: dict[str, Any]) -> None:
+        if row["site"] in self._seen:
+            return
+        self._seen.add(row["site"])
+        self.outcomes[row["outcome"]] += 1
+        self.pages += row.get("pages") or 0
+        self.sitemaps += row.get("sitemaps") or 0
+        self.bytes += row.get("bytes") or 0
+        self.requests += row.get("requests") or 0
+        if row.get("duration") is not None:
+            heapq.heappush(self._slowest, (row["duration"], row["site"]))
+            if len(self._slowest) > _SLOWEST:
+                heapq.heappop(self._slowest)
+
+    def slowest(self) -> list[tuple[str, float]]:
+        """Return the sites that took longest, and the seconds of each."""
+        return [(site, seconds) for seconds, site in sorted(self._slowest, reverse=True)]
+
+    def line(self) -> str:
+        """Return a line that says how far the run is."""
+        seconds = max(self.seconds, 0.001)
+        rate = self.done / seconds
+        left = self.total - self.done
+        parts = [
+            f"{self.done:,} of {counted(self.total, 'site')}",
+            f"{self.outcomes['failed']:,} failed",
+            counted(self.pages, "page"),
+            f"{rate:,.1f} sites/s",
+            f"{clock(left / rate)} left" if rate and left else "",
+            clock(seconds),
+        ]
+        if self._slowest:
+            site, longest = self.slowest()[0]
+            parts.append(f"slowest {site} {duration(longest)}")
+        return " · ".join(part for part in parts if part)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the run has done."""
+        seconds = self.seconds
+        return {
+            "sites": self.done,
+            "before": self.before,
+            "outcomes": {name: self.outcomes[name] for name in sorted(self.outcomes)},
+            "sitemaps": self.sitemaps,
+            "pages": self.pages,
+            "bytes": self.bytes,
+            "requests": self.requests,
+            "seconds": round(seconds, 3),
+            "sites_per_second": round(self.done / max(seconds, 0.001), 3),
+            "workers_lost": self.workers_lost,
+            "slowest": [
+                {"site": site, "seconds": round(taken, 3)} for site, taken in self.slowest()
+            ],
+        }

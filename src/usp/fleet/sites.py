@@ -1,126 +1,247 @@
-"""The list of sites: read from a file, each as the address of its homepage, each once."""
+"""The list of sites: read from a file, cut back to homepages, grouped by who answers for them."""
 
 from __future__ import annotations
 
 import csv
+import io
+import socket
 import sys
-from contextlib import suppress
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
-from usp._base.urls import BadUrl, read_url, shown, with_login, without_login
+from usp._base.logs import get_logger
+from usp._base.urls import BadUrl, read_url, shown, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
 from usp.helpers import strip_url_to_homepage
+from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
-    import io
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp._base.urls import Login
 
-__all__ = ["SiteListError", "homepage", "read_sites"]
+__all__ = ["SiteListError", "read_sites"]
 
 COLUMNS = ("site", "url", "host", "domain")
 """The columns of a table in which sites are looked for, in this order."""
 
-_LONGEST = 2000
-_USUAL = {"http": ":80", "https": ":443"}
+MOST_LINES = 10_000_000
+"""Lines or rows of one list: the driver keeps all of its sites in memory."""
+
+_LONGEST_SITE = DEFAULT.url_length or 8192
+_LONGEST_LINE = 1 << 20  # characters; nothing that is a list has such lines
+_SHOWN = 2000
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".tsv")
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_LINE_ENDS = ("\n", "\r")
+
+_RESOLVERS = 64
+_AHEAD = 1024  # names that are being looked up, or wait for those before them
+
+log = get_logger(__name__)
 
 
 class SiteListError(ValueError):
     """A list of sites that cannot be read; the message says what to do."""
 
 
-def homepage(text: str) -> str:
-    """Return the homepage that a URL or a host's name stands for; without a scheme, https is meant.
+# The list -------------------------------------------------------------------------------------------
 
-    A login in the address stays. What is neither is given back, as far as it is not too long: crawling
-    it fails with a reason.
+
+def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> Iterator[str]:
+    """Yield the sites that a file lists, as they are written; ``-`` is the standard input.
+
+    Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
+    others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is told of
+    entries that are too long, which are left out. Raises :class:`SiteListError` if there is no such
+    file, if it is not a list, or if it does not end.
     """
-    stripped = text.strip()[:_LONGEST]
+    name = "standard input" if source == "-" else source
+    unit = "row" if name.lower().endswith((*_PARQUET, *_CSV)) else "line"
+    for number, text in enumerate(_entries(source, name), 1):
+        if number > MOST_LINES:
+            raise SiteListError(
+                f"{name}: more than {MOST_LINES:,} {unit}s; split the list, and crawl each part into"
+                " a dataset of its own"
+            )
+        if len(text) > _LONGEST_SITE:
+            on_problem(
+                f"{name}: {unit} {number:,} has more than {_LONGEST_SITE:,} characters; left out"
+            )
+        elif text and not text.startswith("#"):
+            yield text
+
+
+def _entries(source: str, name: str) -> Iterator[str]:
+    """Yield every line of a list, or every value in the column of a table."""
+    if source == "-":
+        with _as_text(getattr(sys.stdin, "buffer", sys.stdin)) as file:
+            yield from map(str.strip, _lines(file, name))
+        return
+    suffix = Path(source).suffix.lower()
+    with _opened(source) as binary, _as_text(binary) as file:
+        if suffix in _PARQUET:
+            yield from _parquet(binary, name)
+        elif suffix in _CSV:
+            yield from _csv(_lines(file, name), name, "\t" if suffix == ".tsv" else ",")
+        else:
+            yield from map(str.strip, _lines(file, name))
+
+
+def _opened(source: str) -> IO[bytes]:
+    try:
+        return Path(source).open("rb")  # a pipe is as good as a file
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SiteListError(
+            f"cannot read {source!r}: {reason}; give a file with one site per line, or - for"
+            " standard input"
+        ) from error
+
+
+@contextmanager
+def _as_text(file: IO[bytes] | IO[str]) -> Iterator[IO[str]]:
+    """Read a file as UTF-8 whatever it is, and leave it open."""
+    if isinstance(file, io.TextIOBase):  # somebody has put text in the place of stdin
+        yield file
+        return
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")  # type: ignore[type-var]
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+def _lines(file: IO[str], name: str) -> Iterator[str]:
+    """Yield lines, none of them endless."""
+    for number, text in enumerate(iter(partial(file.readline, _LONGEST_LINE), ""), 1):
+        if len(text) >= _LONGEST_LINE and not text.endswith(_LINE_ENDS):
+            raise SiteListError(
+                f"{name}: line {number} has more than {_LONGEST_LINE:,} characters; this is not a"
+                " list of one site per line"
+            )
+        yield text
+
+
+def _csv(lines: Iterator[str], name: str, delimiter: str) -> Iterator[str]:
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        head = [title.strip().lower() for title in next(rows, [])]
+        at = head.index(_column(head, name))
+        for row in rows:
+            yield row[at].strip() if len(row) > at else ""
+    except csv.Error as error:
+        raise SiteListError(f"{name}: line {rows.line_num} cannot be read: {error}") from error
+
+
+def _parquet(file: IO[bytes], name: str) -> Iterator[str]:
+    pa = pyarrow()
+    try:
+        with pyarrow(".parquet").ParquetFile(file) as table:
+            titles = {title.lower(): title for title in table.schema_arrow.names}
+            column = titles[_column(list(titles), name)]
+            for batch in table.iter_batches(columns=[column]):
+                yield from (str(text or "").strip() for text in batch.column(0).to_pylist())
+    except (pa.ArrowException, OSError) as error:
+        raise SiteListError(f"{name} is not a readable Parquet file: {error}") from error
+
+
+def _column(names: list[str], source: str) -> str:
+    for name in COLUMNS:
+        if name in names:
+            return name
+    raise SiteListError(
+        f"{source}: no column is named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]};"
+        f" the columns are: {', '.join(names) or 'none'}"
+    )
+
+
+# Homepages ------------------------------------------------------------------------------------------
+
+
+def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
+    """Yield the homepage of each site; logins that stand in the addresses are put in ``logins``."""
+    for text in texts:
+        site, login = homepage(text)
+        if login is not None:
+            logins.setdefault(site, login)
+        if site:
+            yield site
+
+
+def homepage(text: str) -> tuple[str, Login | None]:
+    """Return the homepage of a URL or host, and the login in it; without a scheme, https is meant.
+
+    What is neither a URL nor a host is returned as it is, shortened: crawling it fails with a reason.
+    """
+    stripped = text.strip()[:_SHOWN]
     url = stripped if "://" in stripped else f"https://{stripped}"
     try:
         login = read_url(url).login
         scheme, _, host = strip_url_to_homepage(without_login(url)).partition("://")
     except (BadUrl, StripURLToHomepageException):
-        return shown(stripped)
+        return shown(stripped), None
     scheme, host = scheme.lower(), host.removesuffix("/").lower()
-    site = f"{scheme}://{host.removesuffix(_USUAL[scheme])}/"
-    return site if login is None else with_login(site, login)
+    return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS[scheme])}/", login
 
 
-def apart(sites: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
-    """Yield sites without their logins, which are put aside."""
-    for text in sites:
-        site = without_login(text)
-        if site != text:
-            with suppress(BadUrl):
-                login = read_url(text).login
-                if login is not None:
-                    logins.setdefault(site, login)
-        yield site
+# Groups ---------------------------------------------------------------------------------------------
 
 
-def read_sites(source: str) -> Iterator[str]:
-    """Give the homepages that a file lists, each once, in order; ``-`` is the standard input.
-
-    Parquet and CSV are told by the suffix, or by a header that has one of :data:`COLUMNS`; all other
-    files have one site a line, and what follows a ``#`` at the start of a line is a comment.
-    """
-    seen: set[str] = set()
-    for text in _texts(source):
-        site = homepage(text)
-        if site and site not in seen:
-            seen.add(site)
-            yield site
+def host_key(site: str) -> str:
+    """Return the host of a site, without port and ``www.``; the text itself if it is not a URL."""
+    try:
+        return read_url(site).host.removeprefix("www.")
+    except BadUrl:
+        return site
 
 
-def _texts(source: str) -> Iterator[str]:
-    if source == "-":
-        yield from _lines(sys.stdin)
-        return
-    path = Path(source)
-    if not path.exists() or path.is_dir():  # a pipe is as good as a file
-        raise SiteListError(f"there is no file {source!r}; give a list of sites, one a line, or -")
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        yield from _parquet(path)
-        return
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        is_csv = path.suffix.lower() in {".csv", ".tsv"}
-        yield from _csv(file, path) if is_csv else _lines(file)
+def address_of(host: str) -> str:
+    """Return the first address of a host; the host itself if there is none."""
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError):
+        return host
 
 
-def _lines(file: Iterable[str]) -> Iterator[str]:
-    for line in file:
-        text = line.strip()
-        if text and not text.startswith("#"):
-            yield text
+def by_address(
+    sites: Iterable[str], resolve: Callable[[str], str] = address_of
+) -> Iterator[tuple[str, str]]:
+    """Yield each site with the address of its host; 64 names are looked up at a time."""
+    waiting: deque[tuple[str, Future[str]]] = deque()
+    with ThreadPoolExecutor(_RESOLVERS, "usp-fleet-names") as pool:
+        for site in sites:
+            waiting.append((site, pool.submit(resolve, host_key(site))))
+            if len(waiting) >= _AHEAD:
+                wait([waiting[0][1]], return_when=FIRST_COMPLETED)
+            while waiting and waiting[0][1].done():
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for site, future in waiting:
+            yield site, future.result()
 
 
-def _csv(file: io.TextIOBase | Any, path: Path) -> Iterator[str]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    rows = csv.reader(file, delimiter=delimiter)
-    head = [name.strip().lower() for name in next(rows, [])]
-    at = head.index(_column(head, path))
-    for row in rows:
-        if len(row) > at and row[at].strip():
-            yield row[at]
+def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return sites by key, the largest groups first: their sites take turns, so they take longest."""
+    groups: dict[str, list[str]] = {}
+    for site, key in keyed:
+        groups.setdefault(key, []).append(site)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
-def _parquet(path: Path) -> Iterator[str]:
-    file = pyarrow(".parquet").ParquetFile(path)
-    names = {name.lower(): name for name in file.schema_arrow.names}
-    column = names[_column(list(names), path)]
-    for batch in file.iter_batches(columns=[column]):
-        yield from (str(text) for text in batch.column(0).to_pylist() if text)
-
-
-def _column(names: list[str], path: Path) -> str:
-    for name in COLUMNS:
-        if name in names:
-            return name
-    raise SiteListError(
-        f"{path}: no column is named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]};"
-        f" there are {', '.join(names) or 'none'}"
-    )
+def batches(groups: Iterable[tuple[str, list[str]]], size: int) -> Iterator[list[tuple[str, str]]]:
+    """Yield ``(site, key)`` in batches of so many sites or a few more; a group is never divided."""
+    batch: list[tuple[str, str]] = []
+    for key, sites in groups:
+        batch += [(site, key) for site in sites]
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from usp._base.extras import load_extra
 from usp.fleet.dataset import Dataset, DatasetError
-from usp.fleet.extras import need
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
     """
     dataset = Dataset(root)
     dataset.check()
-    duckdb = need("duckdb")
+    duckdb = load_extra("duckdb", "The statistics of a dataset need duckdb", "fleet")
     try:
         return _sum_up(duckdb, dataset, most)
     except duckdb.Error as error:

@@ -1,8 +1,14 @@
-"""Writes groups of finished sites to a dataset, and commits them."""
+"""Writes finished sites to a dataset: groups of them as Parquet files, each site in one group.
+
+Of several commits that name a site the latest counts. That is how the rows of sites that are crawled
+again are replaced: the groups in which they stood are rewritten without them, by a commit that
+replaces the old one.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -25,8 +31,112 @@ _ROW_GROUP = 1 << 17
 _REPEATING = (Kind.WORD, Kind.NUMBER, Kind.TIME)
 
 
-class TableFile:
-    """A Parquet file of one table that is being written; row groups are made of many small batches."""
+class GroupWriter:
+    """Takes the batches of sites one after another, and commits groups of them.
+
+    ``add`` and ``tick`` return the rows of the sites that this has committed, most often none.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        run: int,
+        name: str,
+        columns: Sequence[str] | None = None,
+        *,
+        seconds: float = GROUP_SECONDS,
+    ) -> None:
+        self._dataset = dataset
+        self._run = run
+        self._name = name
+        self._columns = columns
+        self._seconds = seconds
+        self._number = len(dataset.commits_of(run, name))
+        self._begin()
+
+    def _begin(self) -> None:
+        name = commit_name(self._run, self._name, self._number)
+        self._group = _Group(self._dataset, name, self._columns)
+        self._rows: list[dict[str, Any]] = []
+        self._since: float | None = None
+
+    def add(self, table: str, batch: Any) -> list[dict[str, Any]]:
+        """Take a batch of a table; those of one site come together, its row of ``sites`` last."""
+        self._group.add(table, batch)
+        if table != "sites":
+            return []
+        self._rows += batch.to_pylist()
+        if self._since is None:
+            self._since = time.monotonic()
+        full = len(self._rows) >= GROUP_SITES or self._group.rows("pages") >= GROUP_ROWS
+        return self.commit() if full else self.tick()
+
+    def tick(self) -> list[dict[str, Any]]:
+        """Commit a group that is old enough; call it only between two sites."""
+        if self._since is None or time.monotonic() - self._since < self._seconds:
+            return []
+        return self.commit()
+
+    def commit(self) -> list[dict[str, Any]]:
+        """Commit what is there; raises ``DatasetError`` if a newer run has begun."""
+        rows = self._rows
+        if not rows:
+            return []
+        try:
+            self._dataset.check_run(self._run)
+        except DatasetError:
+            self.discard()
+            raise
+        self._group.commit({row["site"]: row["outcome"] for row in rows})
+        self._number += 1
+        self._begin()
+        return rows
+
+    def discard(self) -> None:
+        """Remove what is not committed."""
+        self._group.discard()
+
+
+class _Group:
+    """The files of one commit, one for each table that has rows."""
+
+    def __init__(self, dataset: Dataset, name: str, columns: Sequence[str] | None) -> None:
+        self._dataset = dataset
+        self._name = name
+        words = [n for n in page_columns(columns) if COLUMNS[n] in _REPEATING]
+        repeating = {
+            "pages": ["site", *words],
+            "sitemaps": ["site", "type", "status", "depth", "failure"],
+            "sites": ["outcome", "reason"],
+        }
+        self._files = {
+            table: _TableFile(
+                dataset.staged(table, name), schema_of(table, columns), repeating[table]
+            )
+            for table in TABLES
+        }
+
+    def add(self, table: str, batch: Any) -> None:
+        self._files[table].add(batch)
+
+    def rows(self, table: str) -> int:
+        return self._files[table].rows
+
+    def commit(self, sites: dict[str, str], supersedes: tuple[str, ...] = ()) -> None:
+        written = tuple(
+            f"{table}/part-{self._name}.parquet"
+            for table, file in self._files.items()
+            if file.close()
+        )
+        self._dataset.commit(Commit(self._name, written, sites, supersedes))
+
+    def discard(self) -> None:
+        for file in self._files.values():
+            file.discard()
+
+
+class _TableFile:
+    """A Parquet file that is being written; its row groups are made of many small batches."""
 
     def __init__(self, path: Any, schema: Any, repeating: list[str]) -> None:
         self._path = path
@@ -38,7 +148,6 @@ class TableFile:
         self.rows = 0
 
     def add(self, batch: Any) -> None:
-        """Take a batch."""
         self._batches.append(batch)
         self._waiting += len(batch)
         self.rows += len(batch)
@@ -46,17 +155,16 @@ class TableFile:
             self._flush()
 
     def _flush(self) -> None:
-        pa = pyarrow()
         if self._writer is None:
             self._writer = pyarrow(".parquet").ParquetWriter(
                 self._path, self._schema, compression="zstd", use_dictionary=self._repeating
             )
-        table = pa.Table.from_batches(self._batches, self._schema).unify_dictionaries()
+        table = pyarrow().Table.from_batches(self._batches, self._schema).unify_dictionaries()
         self._writer.write_table(table, row_group_size=_ROW_GROUP)
         self._batches, self._waiting = [], 0
 
     def close(self) -> bool:
-        """Have everything on the disk; False if there is nothing."""
+        """Sync everything to the disk; return False if there is nothing."""
         if not self.rows:
             return False
         if self._batches:
@@ -70,106 +178,55 @@ class TableFile:
         return True
 
     def discard(self) -> None:
-        """Forget what was written."""
         if self._writer is not None:
             self._writer.close()
         with suppress(FileNotFoundError):
             os.unlink(self._path)  # noqa: PTH108
 
 
-def files_of(dataset: Dataset, name: str, columns: Sequence[str] | None) -> dict[str, TableFile]:
-    """Give the files of a new group, one for each table."""
-    words = [n for n in page_columns(columns) if COLUMNS[n] in _REPEATING]
-    repeating = {
-        "pages": ["site", *words],
-        "sitemaps": ["site", "type", "status", "depth", "failure"],
-        "sites": ["outcome", "reason"],
-    }
-    return {
-        table: TableFile(dataset.staged(table, name), schema_of(table, columns), repeating[table])
-        for table in TABLES
-    }
+# Each site once -------------------------------------------------------------------------------------
 
 
-def commit_files(
-    dataset: Dataset,
-    name: str,
-    files: dict[str, TableFile],
-    sites: dict[str, str],
-    supersedes: tuple[str, ...] = (),
-) -> Commit:
-    """Close the files of a group and commit it."""
-    written = tuple(f"{table}/part-{name}.parquet" for table in TABLES if files[table].close())
-    commit = Commit(name, written, sites, supersedes)
-    dataset.commit(commit)
-    return commit
+def remove_older_rows(dataset: Dataset) -> int:
+    """Remove the rows of sites that stand in a later commit too; return how many sites that were."""
+    commits = dataset.commits()
+    latest: dict[str, str] = {}
+    for name in sorted(commits):
+        latest.update(dict.fromkeys(commits[name].sites, name))
+    removed = 0
+    for commit in commits.values():
+        kept = {site: out for site, out in commit.sites.items() if latest[site] == commit.name}
+        if len(kept) == len(commit.sites):
+            continue
+        removed += len(commit.sites) - len(kept)
+        if kept:
+            _rewrite(dataset, commit, kept)
+        dataset.remove(commit)
+    return removed
 
 
-class GroupWriter:
-    """Takes the batches of sites one after another, and commits groups of them.
+def _rewrite(dataset: Dataset, commit: Commit, kept: dict[str, str]) -> None:
+    """Replace a commit by one that has some of its sites only."""
+    pa, parquet, compute = pyarrow(), pyarrow(".parquet"), pyarrow(".compute")
+    # Its run's number stays in front: a later commit of these sites would still be later.
+    name = commit_name(int(commit.name.partition("-")[0]), f"tidy{secrets.token_hex(4)}", 0)
+    wanted = pa.array(list(kept), pa.string())
+    group = _Group(dataset, name, _columns_of(dataset, commit))
+    for path in commit.files:
+        table = path.partition("/")[0]
+        for batch in parquet.ParquetFile(dataset.root / path).iter_batches():
+            sites = batch.column("site").cast(pa.string())
+            rows = batch.filter(compute.is_in(sites, value_set=wanted))
+            if len(rows):
+                group.add(table, rows)
+    group.commit(kept, (commit.name,))
 
-    ``add`` and ``tick`` give the rows of the sites that have been committed by that, most often none.
-    """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        run: int,
-        writer: str,
-        columns: Sequence[str] | None = None,
-        *,
-        seconds: float = GROUP_SECONDS,
-        sites: int = GROUP_SITES,
-    ) -> None:
-        self._dataset = dataset
-        self._run = run
-        self._writer = writer
-        self._columns = columns
-        self._seconds = seconds
-        self._most = sites
-        self._number = len(dataset.commits_of(run, writer))
-        self._begin()
-
-    def _begin(self) -> None:
-        self._name = commit_name(self._run, self._writer, self._number)
-        self._files = files_of(self._dataset, self._name, self._columns)
-        self._rows: list[dict[str, Any]] = []
-        self._since: float | None = None
-
-    def add(self, table: str, batch: Any) -> list[dict[str, Any]]:
-        """Take a batch of a table; those of one site come together, its row of ``sites`` last."""
-        self._files[table].add(batch)
-        if table != "sites":
-            return []
-        self._rows += batch.to_pylist()
-        if self._since is None:
-            self._since = time.monotonic()
-        full = len(self._rows) >= self._most or self._files["pages"].rows >= GROUP_ROWS
-        return self.commit() if full else self.tick()
-
-    def tick(self) -> list[dict[str, Any]]:
-        """Commit a group that is old enough; only between two sites."""
-        if self._since is None or time.monotonic() - self._since < self._seconds:
-            return []
-        return self.commit()
-
-    def commit(self) -> list[dict[str, Any]]:
-        """Commit what is there."""
-        rows = self._rows
-        if not rows:
-            return []
-        try:
-            self._dataset.check_run(self._run)
-        except DatasetError:
-            self.discard()
-            raise
-        sites = {row["site"]: row["outcome"] for row in rows}
-        commit_files(self._dataset, self._name, self._files, sites)
-        self._number += 1
-        self._begin()
-        return rows
-
-    def discard(self) -> None:
-        """Forget what is not committed."""
-        for file in self._files.values():
-            file.discard()
+def _columns_of(dataset: Dataset, commit: Commit) -> Sequence[str] | None:
+    """Return the columns that the pages of a commit have; None for all."""
+    for path in commit.files:
+        if path.startswith("pages/"):
+            schema = pyarrow(".parquet").read_schema(dataset.root / path)
+            names = tuple(name for name in schema.names if name != "site")
+            return None if names == page_columns() else names
+    return None

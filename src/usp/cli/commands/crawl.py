@@ -21,7 +21,7 @@ from usp.cli.live import can_show, live_line
 from usp.cli.log import logging_to
 from usp.cli.output.text import printable
 from usp.export.schema import COLUMNS, MissingExtraError, chosen
-from usp.fleet.dataset import DatasetError
+from usp.fleet.dataset import DatasetError, NotADatasetError
 from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions
 from usp.fleet.run import ENGINES, FleetRun, crawl_fleet
 from usp.fleet.sites import SiteListError, read_sites
@@ -31,7 +31,7 @@ from usp.web_client.zones import Zones
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from usp.fleet.progress import FleetProgress
+    from usp.fleet.run import FleetProgress
 
 _EVERY = 30.0  # seconds between two lines of the log
 _LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
@@ -153,8 +153,10 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
         logging_to(values["log_file"], values["verbose"]),
     ):
         try:
-            summary = crawl_fleet(read_sites(sites), output, run, show)
-        except (DatasetError, MissingExtraError, SiteListError) as error:
+            summary = crawl_fleet(read_sites(sites, tell.notice), output, run, show)
+        except (NotADatasetError, SiteListError) as error:
+            raise click.UsageError(printable(str(error))) from error
+        except (DatasetError, MissingExtraError) as error:
             raise click.ClickException(printable(str(error))) from error
     if not quiet:
         tell.line(_summary(summary, output), summary=summary)

@@ -16,7 +16,7 @@ from usp.cli.errors import json_option
 from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 from usp.export.schema import MissingExtraError
-from usp.fleet.dataset import DatasetError
+from usp.fleet.dataset import DatasetError, NotADatasetError
 from usp.fleet.stats import dataset_stats
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def command(dataset: Path, most: int, output: str) -> None:
     """  # noqa: D301 - click knows the backspace
     try:
         stats = dataset_stats(dataset, most)
+    except NotADatasetError as error:
+        raise click.UsageError(printable(str(error))) from error
     except (DatasetError, MissingExtraError) as error:
         raise click.ClickException(printable(str(error))) from error
     if output == "json":

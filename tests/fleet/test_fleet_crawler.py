@@ -15,8 +15,8 @@ import pytest
 from fleet_support import OPTIONS, ZONES
 
 from usp.fleet import FleetOptions, crawl_sites, unwrap
-from usp.fleet.client import HostGate
-from usp.fleet.job import crawl_tables
+from usp.fleet.client import HostTurns
+from usp.fleet.crawler import crawl_tables
 from usp.limits import Limits
 
 _URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
@@ -208,14 +208,14 @@ def test_what_goes_wrong_with_the_sites_is_told_to_whoever_reads():
 
 def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
     async def main() -> list[int]:
-        gate = HostGate(1)
+        turns = HostTurns(1)
         order = []
 
         async def visit(number: int) -> None:
-            await gate.enter("h")
+            await turns.enter("h")
             order.append(number)
             await asyncio.sleep(0.01)
-            gate.leave("h")
+            turns.leave("h")
 
         tasks = [asyncio.create_task(visit(number)) for number in range(4)]
         await asyncio.sleep(0)
@@ -223,7 +223,7 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*tasks)
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert not gate._busy
+        assert not turns._rooms
         return order
 
     assert asyncio.run(main()) == [0, 2, 3]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from usp.fleet.ray_reaper import MARK, Herd
+from usp.fleet.ray_cleanup import MARK, MarkedProcesses
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="processes cannot be looked at"
@@ -24,9 +24,9 @@ time.sleep(300)
 """
 DRIVER = """
 import subprocess, sys, time
-from usp.fleet.ray_reaper import reaping
+from usp.fleet.ray_cleanup import cleanup_after_kill
 before = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
-with reaping():
+with cleanup_after_kill():
     print(before.pid, flush=True)
     subprocess.Popen([sys.executable, "-c", sys.argv[1]])
     time.sleep(300)
@@ -73,14 +73,14 @@ def test_what_was_seen_is_known_without_its_parent_and_without_the_mark():
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         left = int(parent.stdout.readline())
         try:
-            herd = Herd("token")
-            assert {number for number, _ in herd.look()} == {parent.pid, left}
+            processes = MarkedProcesses("token")
+            assert {number for number, _ in processes.running()} == {parent.pid, left}
             parent.kill()
             parent.wait()
-            assert {number for number, _ in Herd("token").look()} == set()
-            assert {number for number, _ in herd.look()} == {left}
-            herd.end()
+            assert {number for number, _ in MarkedProcesses("token").running()} == set()
+            assert {number for number, _ in processes.running()} == {left}
+            processes.end()
             assert ends(left)
-            assert herd.look() == set()
+            assert processes.running() == set()
         finally:
             kill(left)

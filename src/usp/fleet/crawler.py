@@ -1,4 +1,8 @@
-"""Many sites under way at a time in one process; what they give comes out site by site."""
+"""Crawls many sites at a time in one process; their rows come out site by site.
+
+An event loop in a thread of its own fetches, and reads one finished site at a time; whoever reads the
+results writes them meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,26 @@ import queue
 import threading
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from usp._base.extras import load_extra
 from usp._base.shortage import descriptor_limit
-from usp.fleet.extras import need
+from usp.export.schema import pyarrow
+from usp.fleet.options import FleetOptions
 from usp.fleet.site import SiteCrawl
+from usp.fleet.sites import homepages, host_key
+from usp.fleet.tables import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
-    from usp.fleet.options import FleetOptions
+    from usp._base.urls import Login
 
+    Batch = list[tuple[str, str]]
     Item = tuple[str, Any]
+
+__all__ = ["crawl_sites"]
 
 _RESOLVERS = 64
 """Threads that look up names: names take long, and each waits for its own."""
@@ -35,67 +47,100 @@ _WAITING = 64  # batches between the loop and whoever reads
 _TICK = 1.0  # seconds after which a reader is told that nothing came
 
 
-class Flight:
-    """Crawls sites that come as batches of ``(site, key)``; sites of one key follow each other.
+def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> Iterator[Any]:
+    """Crawl the sites in the column ``site`` of record batches or tables; yield record batches.
 
-    ``results`` gives batches of the three tables: those of one site stand together, its row in
-    ``sites`` comes last. None comes every second in which nothing else does.
+    Each site is the address of a homepage or the name of a host; other columns are ignored. The
+    batches are those of the wide table (:func:`usp.fleet.wide_schema`). The rows of one site stand
+    together, in one batch or several, and its row of the table ``sites`` comes last: a site without
+    that row is not complete. A site that fails is a row with a reason. Sites of the same host follow
+    each other; needs the extras ``async`` and ``arrow``.
+    """
+    pyarrow()
+    given = options or FleetOptions()
+    wanted = replace(given, logins=dict(given.logins))  # filled while the sites come in
+    for item in crawl_tables(_sites_in(batches, wanted.logins), wanted):
+        if item is not None:
+            table, batch = item
+            yield wrap(table, batch, wanted.columns)
+
+
+def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batch]:
+    for batch in batches:
+        names = batch.schema.names
+        if "site" not in names:
+            there = ", ".join(names) or "none"
+            raise ValueError(
+                f"the sites must be in a column named 'site'; the columns are: {there}"
+            )
+        texts = (str(text) for text in batch.column("site").to_pylist() if text)
+        yield [(site, host_key(site)) for site in homepages(texts, logins)]
+
+
+def crawl_tables(batches: Iterator[Batch], options: FleetOptions) -> Generator[Item | None]:
+    """Crawl ``(site, key)`` pairs; yield the rows as batches, each with the name of its table.
+
+    Sites of one key take turns. The batches of one site come together, its row of ``sites`` last.
+    None comes every second in which nothing else does.
+    """
+    crawler = _Crawler(batches, options)
+    thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                item = crawler.out.get(timeout=_TICK)
+            except queue.Empty:
+                yield None
+                continue
+            if item is None:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        crawler.stopped.set()
+        while thread.is_alive():
+            while not crawler.out.empty():
+                crawler.out.get_nowait()
+            thread.join(0.05)
+
+
+def client_module() -> Any:
+    """Return the module of the HTTP client; raises ``MissingExtraError`` without aiohttp."""
+    return load_extra("usp.fleet.client", "Crawling many sites needs aiohttp", "async")
+
+
+class _Crawler:
+    """The event loop: begins sites while there is room, and puts their rows into ``out``.
+
+    The last thing in ``out`` is None, or the exception that ended everything.
     """
 
-    def __init__(self, batches: Iterator[list[tuple[str, str]]], options: FleetOptions) -> None:
+    def __init__(self, batches: Iterator[Batch], options: FleetOptions) -> None:
+        self.out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
+        self.stopped = threading.Event()
         self._batches = batches
         self._options = options
-        self._client = need("usp.fleet.client")
-        self._gate = self._client.HostGate(options.per_host, options.wait)
-        self._out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
+        self._client = client_module()
+        self._turns = self._client.HostTurns(options.per_host, options.wait)
         self._ready: deque[tuple[str, str]] = deque()
         self._waiting: dict[str, deque[str]] = {}
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
         self._failure: BaseException | None = None
-        self._stopped = threading.Event()
 
-    def results(self) -> Generator[Item | None]:
-        """Crawl, and give what comes."""
-        thread = threading.Thread(target=self._run, name="usp-fleet", daemon=True)
-        thread.start()
-        try:
-            while True:
-                try:
-                    item = self._out.get(timeout=_TICK)
-                except queue.Empty:
-                    yield None
-                    continue
-                if item is None:
-                    return
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            self._stopped.set()
-            while thread.is_alive():
-                self._drain()
-                thread.join(0.05)
-
-    def _drain(self) -> None:
-        try:
-            while True:
-                self._out.get_nowait()
-        except queue.Empty:
-            pass
-
-    # In the thread of the loop --------------------------------------------------------------------
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Crawl all sites; the work of a thread."""
         last: BaseException | None = None
         try:
             asyncio.run(self._crawl())
         except BaseException as error:  # noqa: BLE001 - raised where the results are read
             last = error
-        while not self._stopped.is_set():
+        while not self.stopped.is_set():
             try:
-                self._out.put(last, timeout=0.1)
+                self.out.put(last, timeout=0.1)
             except queue.Full:
                 continue
             return
@@ -114,9 +159,9 @@ class Flight:
         more = True
         with ThreadPoolExecutor(1, "usp-fleet-sites") as feeder:
             pull: asyncio.Future[Any] | None = None
-            while not self._stopped.is_set() and self._failure is None:
+            while not self.stopped.is_set() and self._failure is None:
                 self._begin()
-                if more and pull is None and self._has_room():
+                if more and pull is None and not self._ready and self._has_room():
                     pull = loop.run_in_executor(feeder, next, self._batches, None)
                 if not more and not self._tasks:
                     break
@@ -136,20 +181,17 @@ class Flight:
             raise self._failure
 
     def _has_room(self) -> bool:
-        room = len(self._tasks) < self._most and not self._ready
-        return room and (self._unread < _UNREAD or not self._tasks)
+        return len(self._tasks) < self._most and (self._unread < _UNREAD or not self._tasks)
 
     def _begin(self) -> None:
         """Begin as many sites as there is room for; those whose key is busy wait for it."""
-        while self._ready and len(self._tasks) < self._most:
-            if self._unread >= _UNREAD and self._tasks:
-                return
+        while self._ready and self._has_room():
             site, key = self._ready.popleft()
             if self._busy[key] >= self._options.together:
                 self._waiting.setdefault(key, deque()).append(site)
                 continue
             self._busy[key] += 1
-            task = asyncio.create_task(self._sites(site, key))
+            task = asyncio.create_task(self._crawl_key(site, key))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -159,10 +201,10 @@ class Flight:
             self._failure = task.exception()  # not about a site: that would be a row
         self._change.set()
 
-    async def _sites(self, site: str, key: str) -> None:
+    async def _crawl_key(self, site: str, key: str) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
         while True:
-            await self._site(site)
+            await self._crawl_site(site)
             waiting = self._waiting.get(key)
             if not waiting:
                 self._waiting.pop(key, None)
@@ -172,7 +214,7 @@ class Flight:
                 return
             site = waiting.popleft()
 
-    async def _site(self, site: str) -> None:
+    async def _crawl_site(self, site: str) -> None:
         held = 0
 
         def hold(received: int) -> None:
@@ -180,7 +222,7 @@ class Flight:
             held += received
             self._unread += received
 
-        client = self._client.FleetClient(self._options, self._gate)
+        client = self._client.FleetClient(self._options, self._turns)
         crawl = SiteCrawl(site, self._options, client, hold)
         try:
             await crawl.fetch()
@@ -193,9 +235,9 @@ class Flight:
             await client.close()
 
     async def _put(self, item: Item) -> None:
-        while not self._stopped.is_set():
+        while not self.stopped.is_set():
             try:
-                self._out.put_nowait(item)
+                self.out.put_nowait(item)
             except queue.Full:
                 await asyncio.sleep(0.002)
             else:

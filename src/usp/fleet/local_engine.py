@@ -1,0 +1,237 @@
+"""The engine of one machine: worker processes, each with many sites under way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter, deque
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
+
+from usp.fleet.dataset import Dataset, DatasetError
+from usp.fleet.worker import STOP, work, write_killer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.fleet.worker import Job
+
+    Batch = list[tuple[str, str]]
+
+_BATCH = 32  # groups of sites that a worker gets at a time, at most
+_MOST_DEATHS = 2
+"""After so many workers have died with a site under way, it gets one for itself."""
+
+_MOST_STARTS = 3  # workers in a row that end before they have done anything
+_STOP_SECONDS = 15.0  # in which a worker that is stopped must have committed
+
+
+class LocalEngine:
+    """Crawls groups of sites with processes of this machine.
+
+    ``run`` yields what happens: ``("site", row)`` when a site is finished, ``("committed", rows)``
+    when sites are committed, ``("lost", name)`` when a worker has died. It is replaced, and its sites
+    are given to others; a site that has killed a worker by itself fails.
+    """
+
+    def __init__(self, job: Job, workers: int | None = None) -> None:
+        self._job = job
+        self._most = workers or os.cpu_count() or 1
+        self._groups: deque[tuple[str, list[str]]] = deque()
+        self._suspects: deque[tuple[str, str]] = deque()
+        self._deaths: Counter[str] = Counter()
+        self._workers: dict[Any, _Worker] = {}
+        self._asking: deque[Any] = deque()
+        self._started = 0
+        self._idle_ends = 0
+
+    def run(self, groups: list[tuple[str, list[str]]]) -> Iterator[tuple[str, Any]]:
+        """Crawl; ends when every site is committed."""
+        self._groups.extend(groups)
+        try:
+            while True:
+                self._start_workers()
+                self._hand_out()
+                if not self._workers:
+                    return
+                ready = wait(
+                    [*self._workers, *(w.process.sentinel for w in self._workers.values())]
+                )
+                for pipe, worker in list(self._workers.items()):
+                    if pipe in ready or worker.process.sentinel in ready:
+                        yield from self._read(pipe, worker)
+        except BaseException:
+            self._stop()
+            raise
+
+    def _start_workers(self) -> None:
+        """Start workers while there is work for more of them."""
+        asking = sum(not worker.ended for worker in self._workers.values())
+        work_left = bool(self._groups) or (bool(self._suspects) and not asking)
+        while work_left and len(self._workers) < self._most:
+            context = multiprocessing.get_context("spawn")
+            ours, theirs = context.Pipe()
+            name = f"w{self._started:05d}"
+            self._started += 1
+            process = context.Process(
+                target=work, args=(theirs, self._job, name), name=f"usp-{name}", daemon=True
+            )
+            with _ctrl_c_blocked():
+                process.start()
+                theirs.close()
+                self._workers[ours] = _Worker(process, name)
+            work_left = len(self._groups) > len(self._workers) * _BATCH
+
+    def _read(self, pipe: Any, worker: _Worker) -> Iterator[tuple[str, Any]]:
+        """Read all that a worker has sent; if it is dead, take back what it has not done."""
+        alive = worker.process.is_alive()  # asked first: what it sent before it died is read below
+        try:
+            while pipe.poll():
+                yield from self._take(pipe, worker, *pipe.recv())
+        except (EOFError, ConnectionResetError):
+            alive = False
+        if not alive:
+            worker.process.join()
+            del self._workers[pipe]
+            pipe.close()
+            yield from self._take_back(worker)
+
+    def _take(self, pipe: Any, worker: _Worker, what: str, about: Any) -> Iterator[tuple[str, Any]]:
+        """Take one message of a worker."""
+        worker.began = True
+        if what == "want":
+            self._asking.append(pipe)
+        elif what == "site":
+            yield what, about
+        elif what == "committed":
+            self._idle_ends = 0
+            for row in about:
+                worker.given.pop(row["site"], None)
+            yield what, about
+        elif what == "broken":
+            raise DatasetError(f"a worker could not go on: {about}")
+
+    def _hand_out(self) -> None:
+        """Answer the workers that ask, once all have begun: the first one would take everything."""
+        if all(worker.began for worker in self._workers.values()):
+            while self._asking:
+                pipe = self._asking.popleft()
+                if pipe in self._workers:
+                    self._give(pipe, self._workers[pipe])
+
+    def _give(self, pipe: Any, worker: _Worker) -> None:
+        """Give sites to a worker that asks, or tell it that there are no more."""
+        batch: Batch = []
+        if self._suspects and not self._groups and not worker.given:
+            batch = [self._suspects.popleft()]
+            worker.ended = True
+        size = max(1, min(_BATCH, len(self._groups) // (4 * self._most)))
+        while self._groups and len(batch) < size and not worker.ended:
+            key, sites = self._groups.popleft()
+            batch += [(site, key) for site in sites]
+        worker.given.update(batch)
+        worker.ended = worker.ended or not batch
+        with suppress(OSError):  # if it is dead, that will be seen
+            pipe.send(batch or None)
+
+    def _take_back(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
+        """Take back the sites that a worker has not committed."""
+        for commit in Dataset(self._job.root).commits_of(self._job.run, worker.name):
+            unheard = [
+                {"site": site, "outcome": outcome}
+                for site, outcome in commit.sites.items()
+                if worker.given.pop(site, None) is not None
+            ]
+            if unheard:
+                yield "committed", unheard
+        if worker.given:
+            yield from self._give_again(worker)
+        self._idle_ends += not worker.began
+        if self._idle_ends > _MOST_STARTS * self._most:
+            raise DatasetError(
+                "worker processes end again and again before they have done anything"
+                f" (the last one with status {worker.process.exitcode});"
+                " python -c 'import usp.fleet.worker' may show why"
+            )
+
+    def _give_again(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
+        """Let others have the sites of a dead worker, or blame the one that it had alone."""
+        yield "lost", worker.name
+        (first, *others) = worker.given
+        if not others and self._deaths[first] >= _MOST_DEATHS:
+            yield "committed", [write_killer(self._job, f"{worker.name}x", first)]
+            return
+        again: dict[str, list[str]] = {}
+        for site, key in worker.given.items():
+            self._deaths[site] += 1
+            if self._deaths[site] >= _MOST_DEATHS:
+                self._suspects.append((site, key))
+            else:
+                again.setdefault(key, []).append(site)
+        self._groups.extend(again.items())
+
+    def _stop(self) -> None:
+        """Let the workers commit what they have, and end them."""
+        for pipe in self._workers:
+            with suppress(OSError):
+                pipe.send(STOP)
+        for pipe, worker in self._workers.items():
+            worker.wait(pipe)
+            pipe.close()
+        self._workers.clear()
+
+
+class _Worker:
+    """A worker process, and the sites that it was given and has not committed."""
+
+    def __init__(self, process: Any, name: str) -> None:
+        self.process = process
+        self.name = name
+        self.given: dict[str, str] = {}
+        self.ended = False  # whether it was told that there is no more
+        self.began = False  # whether it has ever sent anything
+
+    def wait(self, pipe: Any) -> None:
+        """Wait for its end, and kill it if that takes too long."""
+        end = time.monotonic() + _STOP_SECONDS
+        with suppress(EOFError, OSError):
+            while time.monotonic() < end and self.process.is_alive():
+                if pipe.poll(0.1):
+                    pipe.recv()  # a full pipe would hold it up
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Keep Ctrl-C from this block and from the processes that it starts; it comes afterwards.
+
+    A terminal sends it to all processes at once, and one that is still being loaded would end in a
+    traceback. The driver gets it, and tells the others what to do.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
+        yield
+        return
+    # Started by multiprocessing together with its first process, it would unblock Ctrl-C again.
+    resource_tracker.ensure_running()
+    received = threading.Event()
+    handler = signal.getsignal(signal.SIGINT)
+    # Another thread may take the signal, for which it is not blocked.
+    replaced = threading.current_thread() is threading.main_thread() and callable(handler)
+    if replaced:
+        signal.signal(signal.SIGINT, lambda *_: received.set())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if replaced:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if received.is_set():
+            signal.raise_signal(signal.SIGINT)
