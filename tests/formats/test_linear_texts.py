@@ -38,7 +38,7 @@ CALLS: dict[str, Callable[[str], object]] = {
     "date": lambda text: parse_iso8601_date(text or "-"),
     "text": values.text,
     "number": values.number,
-    "list": values.comma_list,
+    "list": lambda raw: values.listed(raw, ","),
     "attributes": lambda text: attributes(text, ignore),
     "decode_text": lambda text: decode_text(text, ignore),
     "Content-Type": header,

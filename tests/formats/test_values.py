@@ -14,7 +14,11 @@ from usp.objects.page import SitemapPageChangeFrequency
 
 READERS = [
     *(values.text, values.date, values.number, values.priority, values.whole_number, values.yes_no),
-    *(values.change_frequency, values.comma_list, values.blank_list),
+    *(
+        values.change_frequency,
+        lambda raw: values.listed(raw, ","),
+        lambda raw: values.listed(raw, None),
+    ),
 ]
 
 
@@ -101,8 +105,8 @@ def test_change_frequencies_in_any_case():
 
 
 def test_lists_have_no_empty_items():
-    assert values.comma_list(" a, b,,c , ") == ["a", "b", "c"]
-    assert values.blank_list(" IE  GB\nUS") == ("IE", "GB", "US")
+    assert values.listed(" a, b,,c , ", ",") == ("a", "b", "c")
+    assert values.listed(" IE  GB\nUS", None) == ("IE", "GB", "US")
 
 
 BASE = "https://www.example.org/maps/s.xml"

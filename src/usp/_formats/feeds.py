@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
 from usp._formats.parser import PageEntry, absolute_url
-from usp._formats.xml.entries import Extension, Field, RawEntry
+from usp._formats.xml.entries import ElementNames, Field, RawEntry
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.references import attributes as read_attributes
@@ -132,8 +132,8 @@ class _Item(_FeedEntry):
         | {"date", "published", "updated"}  # no part of RSS, and found in it
     )
     extensions: ClassVar = {
-        Space.DUBLIN_CORE: Extension("", frozenset({"date", "created", "issued", "modified"})),
-        Space.ATOM: Extension("", frozenset({"link", "published", "updated"})),
+        Space.DUBLIN_CORE: ElementNames("", frozenset({"date", "created", "issued", "modified"})),
+        Space.ATOM: ElementNames("", frozenset({"link", "published", "updated"})),
     }
     titles = ("title", "description")
     dates = (

@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._formats import values
-from usp._formats.extensions import FIELDS, MODULES
+from usp._formats.extensions import FIELDS, READERS
 from usp._formats.parser import PageBatch, PageEntry
 from usp._formats.xml.entries import Field
 from usp._formats.xml.fast import ATTRIBUTES, VALUE
@@ -218,7 +218,7 @@ class EntryReader:
                 records.setdefault(space, []).append([(local, at)])
             elif sort is not Sort.OTHER:
                 return _NO_PLAN
-        return [(FIELDS[space], MODULES[space].read, found) for space, found in records.items()]
+        return [(FIELDS[space], READERS[space], found) for space, found in records.items()]
 
 
 # An element with a prefix and without attributes; closed at once, or with others inside.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
-from usp._formats.extensions import EXTENSIONS, FIELDS, MODULES
+from usp._formats.extensions import FIELDS, NAMES, READERS
 from usp._formats.parser import PageEntry, absolute_url
 from usp._formats.sitemap_entry import SitemapEntry
 from usp._formats.url_batches import EntryReader, UrlBatch, ignore, read_own
@@ -31,7 +31,7 @@ class _UrlEntry(RawEntry, PageEntry):
     """A ``<url>`` as it stands in the document."""
 
     own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
-    extensions = EXTENSIONS
+    extensions = NAMES
 
     def __init__(self, line: int, base: str | None) -> None:
         super().__init__(line, base)
@@ -76,7 +76,7 @@ class _UrlEntry(RawEntry, PageEntry):
         del at
         own = read_own(self._fields, note)
         more = {
-            FIELDS[space]: MODULES[space].read(records, note, self.base)
+            FIELDS[space]: READERS[space](records, note, self.base)
             for space, records in self.records.items()
         }
         return PageFields(*own, **more)

@@ -75,13 +75,7 @@ def yes_no(raw: str | None) -> bool | None:
     return False if word in _NO else None
 
 
-def comma_list(raw: str | None) -> list[str]:
-    """Read a comma-separated list, without its empty items."""
-    if raw is None:
-        return []
-    return [item for part in (text(raw) or "").split(",") if (item := part.strip())]
-
-
-def blank_list(raw: str | None) -> tuple[str, ...]:
-    """Read a list parted by blanks."""
-    return tuple((text(raw) or "").split())
+def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
+    """Return the items of a list, without empty ones; without a separator blanks separate them."""
+    parts = (text(raw) or "").split(separator)
+    return tuple(item for part in parts if (item := part.strip()))

@@ -10,7 +10,7 @@ from usp.export.arrow_dates import read_dates
 from usp.export.arrow_values import array_of, by_distinct, texts_array
 from usp.export.dates import PRECISIONS
 from usp.export.rows import change_frequency, page_value, priority
-from usp.export.schema import COLUMNS, arrow_schema, arrow_type, pyarrow
+from usp.export.schema import COLUMNS, Kind, arrow_schema, arrow_type, pyarrow
 from usp.objects.page import SitemapPageChangeFrequency
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class TextColumns(_Columns):
         pa = pyarrow()
         if name == "sitemap":
             return self._sitemap()
-        if name == "mobile":
+        if COLUMNS[name] is Kind.FLAG:
             return pa.repeat(pa.scalar(False), self.count)
         if name == "url" or _READ.get(name) in self._given:
             return self._field(name)

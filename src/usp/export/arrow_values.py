@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from usp.export.schema import Kind, Many, Record, arrow_type, pyarrow
+from usp.export.schema import TEXTS, Kind, Many, Record, arrow_type, pyarrow
 from usp.selection.dates import in_utc
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
         ]
         unknown = pa.array([value is None for value in values], pa.bool_())
         return pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)), mask=unknown)
-    if kind is Kind.TEXT:
+    if kind in TEXTS:
         return texts_array(values)
     return pa.array([_single(value, kind) for value in values], arrow_type(kind))
 

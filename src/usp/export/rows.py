@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from usp._formats.url_batches import read_own
 from usp.export.dates import iso_text, precision_of, precision_of_text
 from usp.export.schema import COLUMNS, Kind, Many, Record
+from usp.objects.extensions import EXTENSIONS
 from usp.selection.dates import read_date
 
 if TYPE_CHECKING:
@@ -71,11 +72,7 @@ _VALUES: Mapping[str, Callable[[SitemapPage], Any]] = {
     "lastmod_precision": lambda page: precision_of(page.last_modified),
     "changefreq": _frequency,
     "priority": attrgetter("priority"),
-    "news": attrgetter("news_story"),
-    "images": attrgetter("images"),
-    "videos": attrgetter("videos"),
-    "alternates": attrgetter("alternates"),
-    "mobile": attrgetter("mobile"),
+    **{one.column: attrgetter(one.field) for one in EXTENSIONS if one.column},
 }
 
 
@@ -126,7 +123,7 @@ def _of_texts(
     if name == "sitemap":
         return Same(sitemap_url)
     if name not in _READ:
-        return Same(False if name == "mobile" else None)
+        return Same(False if COLUMNS[name] is Kind.FLAG else None)
     field, read = _READ[name]
     column = texts.get(field)
     return Same(read("")) if column is None else list(map(read, column))

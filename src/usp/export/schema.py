@@ -6,31 +6,19 @@ same to Arrow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import Enum, auto
+from dataclasses import dataclass
 from functools import cache
-from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.extras import MissingExtraError, load_extra
-from usp.objects.page import SitemapImage
-from usp.objects.video import SitemapVideoPrice, SitemapVideoTVShow
+from usp.objects.extensions import EXTENSIONS, Kind, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["COLUMNS", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
+    from usp.objects.extensions import Extension, FieldSpec
 
-
-class Kind(Enum):
-    """What a single value is."""
-
-    TEXT = auto()
-    WORD = auto()  # a text that repeats
-    TIME = auto()  # a moment in UTC
-    NUMBER = auto()
-    WHOLE = auto()
-    FLAG = auto()
+__all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,68 +37,31 @@ class Many:
 
 AnyKind: TypeAlias = Kind | Record | Many
 
-
-def _record(kinds: Mapping[str, AnyKind]) -> Record:
-    return Record({name: (attrgetter(name), kind) for name, kind in kinds.items()})
-
-
-def _pair(first: str, kind: AnyKind, second: str, other: AnyKind) -> Record:
-    return Record({first: (itemgetter(0), kind), second: (itemgetter(1), other)})
+TEXTS = frozenset({Kind.TEXT, Kind.VERBATIM, Kind.ADDRESS, Kind.ADDRESS_OR_NAME})
+"""The kinds of values that are texts."""
 
 
-def _texts(value: Any) -> dict[str, AnyKind]:
-    return {field.name: Kind.TEXT for field in fields(value)}
+def record_of(table: Table) -> Record:
+    """Return the structure of the values of an extension, in their own order."""
+    return Record(
+        {
+            spec.column or spec.name: (table.getters[spec.name], _kind_of(spec))
+            for spec in table.in_order
+        }
+    )
 
 
-_NEWS = Record(
-    {
-        "title": (attrgetter("title"), Kind.TEXT),
-        "publication_date": (attrgetter("publish_date"), Kind.TIME),
-        "publication_name": (attrgetter("publication_name"), Kind.TEXT),
-        "publication_language": (attrgetter("publication_language"), Kind.TEXT),
-        "access": (attrgetter("access"), Kind.TEXT),
-        "genres": (attrgetter("genres"), Many(Kind.TEXT)),
-        "keywords": (attrgetter("keywords"), Many(Kind.TEXT)),
-        "stock_tickers": (attrgetter("stock_tickers"), Many(Kind.TEXT)),
-    }
-)
-_TV_SHOW = {
-    "season_number": Kind.WHOLE,
-    "episode_number": Kind.WHOLE,
-    "premier_date": Kind.TIME,
-}
-_VIDEO: dict[str, AnyKind] = {
-    "thumbnail_loc": Kind.TEXT,
-    "title": Kind.TEXT,
-    "description": Kind.TEXT,
-    "content_loc": Kind.TEXT,
-    "player_loc": Kind.TEXT,
-    "player_allow_embed": Kind.FLAG,
-    "player_autoplay": Kind.TEXT,
-    "duration": Kind.WHOLE,
-    "expiration_date": Kind.TIME,
-    "rating": Kind.NUMBER,
-    "view_count": Kind.WHOLE,
-    "publication_date": Kind.TIME,
-    "family_friendly": Kind.FLAG,
-    "restriction": Many(Kind.TEXT),
-    "restriction_relationship": Kind.TEXT,
-    "platform": Many(Kind.TEXT),
-    "platform_relationship": Kind.TEXT,
-    "prices": Many(_record(_texts(SitemapVideoPrice))),
-    "requires_subscription": Kind.FLAG,
-    "uploader": Kind.TEXT,
-    "uploader_info": Kind.TEXT,
-    "live": Kind.FLAG,
-    "tags": Many(Kind.TEXT),
-    "category": Kind.TEXT,
-    "gallery_loc": Kind.TEXT,
-    "gallery_title": Kind.TEXT,
-    "content_segments": Many(_pair("loc", Kind.TEXT, "duration", Kind.WHOLE)),
-    "id": Kind.TEXT,
-    "id_type": Kind.TEXT,
-    "tv_show": _record(_texts(SitemapVideoTVShow) | _TV_SHOW),
-}
+def _kind_of(spec: FieldSpec) -> AnyKind:
+    kind = record_of(spec.kind) if isinstance(spec.kind, Table) else spec.kind
+    return kind if spec.many is None else Many(kind)
+
+
+def _column_of(extension: Extension) -> AnyKind:
+    if not extension.table.specs:
+        return Kind.FLAG
+    record = record_of(extension.table)
+    return Many(record) if extension.many else record
+
 
 COLUMNS: Mapping[str, AnyKind] = {
     "url": Kind.TEXT,
@@ -119,11 +70,7 @@ COLUMNS: Mapping[str, AnyKind] = {
     "changefreq": Kind.WORD,
     "priority": Kind.NUMBER,
     "sitemap": Kind.WORD,
-    "news": _NEWS,
-    "images": Many(_record(_texts(SitemapImage))),
-    "videos": Many(_record(_VIDEO)),
-    "alternates": Many(_pair("hreflang", Kind.TEXT, "href", Kind.TEXT)),
-    "mobile": Kind.FLAG,
+    **{one.column: _column_of(one) for one in EXTENSIONS if one.column},
 }
 """Every column and what its values are, in order."""
 
@@ -165,7 +112,7 @@ def arrow_type(kind: AnyKind) -> Any:
     if isinstance(kind, Record):
         return pa.struct([(name, arrow_type(inner)) for name, (_, inner) in kind.fields.items()])
     return {
-        Kind.TEXT: pa.string(),
+        **dict.fromkeys(TEXTS, pa.string()),
         Kind.WORD: pa.dictionary(pa.int32(), pa.string()),
         Kind.TIME: pa.timestamp("us", "UTC"),
         Kind.NUMBER: pa.float64(),

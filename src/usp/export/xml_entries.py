@@ -6,31 +6,24 @@ import re
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from usp.helpers import html_unescape_strip
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from usp.objects.page import (
-        SitemapImage,
-        SitemapNewsStory,
-        SitemapPage,
-        SitemapPageMapObject,
-    )
-    from usp.objects.video import SitemapVideo, SitemapVideoTVShow
+    from usp.objects.extensions import Extension, FieldSpec
+    from usp.objects.page import SitemapPage
 
 NAMESPACES = {
     "xmlns": "http://www.sitemaps.org/schemas/sitemap/0.9",
-    "xmlns:news": "http://www.google.com/schemas/sitemap-news/0.9",
-    "xmlns:image": "http://www.google.com/schemas/sitemap-image/1.1",
-    "xmlns:video": "http://www.google.com/schemas/sitemap-video/1.1",
-    "xmlns:xhtml": "http://www.w3.org/1999/xhtml",
-    "xmlns:mobile": "http://www.google.com/schemas/sitemap-mobile/1.0",
-    "xmlns:pagemap": "http://www.google.com/schemas/sitemap-pagemap/1.0",
+    **{f"xmlns:{one.prefix}": one.namespace for one in EXTENSIONS},
 }
 """What an urlset declares, whether its entries need it or not."""
 
@@ -46,7 +39,8 @@ def entry(page: SitemapPage, names: Container[str]) -> str:
 
 
 def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
-    yield _element("loc", page.url)
+    loc = escape(_twice(_FORBIDDEN.sub("", page.url)), _IN_TEXT)
+    yield f"<loc>{loc}</loc>"
     fields = page.fields()
     if fields.last_modified is not None and "lastmod" in names:
         yield f"<lastmod>{date_text(fields.last_modified)}</lastmod>"
@@ -54,17 +48,10 @@ def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
         yield f"<changefreq>{fields.change_frequency.value}</changefreq>"
     if fields.priority != SITEMAP_PAGE_DEFAULT_PRIORITY and "priority" in names:
         yield f"<priority>{_number(fields.priority)}</priority>"
-    for name, value, written in (
-        ("news", fields.news_story, _news),
-        ("images", fields.images, _images),
-        ("videos", fields.videos, _videos),
-        ("alternates", fields.alternates, _alternates),
-        ("mobile", fields.mobile, _mobile),
-    ):
-        if value and name in names:
-            yield written(value)  # type: ignore[arg-type]
-    if fields.page_map:
-        yield _page_map(fields.page_map)
+    for extension in EXTENSIONS:
+        value = getattr(fields, extension.field)
+        if value and (extension.column is None or extension.column in names):
+            yield extension_text(extension, value)
 
 
 @lru_cache(maxsize=8192)
@@ -84,28 +71,7 @@ def _twice(text: str) -> str:
     return text.replace("&", "&amp;") if html_unescape_strip(text) != text.strip() else text
 
 
-def _element(
-    name: str, value: object, attributes: Mapping[str, object] | None = None, *, must: bool = True
-) -> str:
-    """Give an element; without value and attributes only if it ``must`` be there."""
-    written = _attributes(attributes or {}, _twice)
-    if value is None and not written and not must:
-        return ""
-    text = escape(_twice(_FORBIDDEN.sub("", _text(value))), _IN_TEXT)
-    return f"<{name}{written}>{text}</{name}>"
-
-
-def _attributes(values: Mapping[str, object], saved: Callable[[str], str]) -> str:
-    return "".join(
-        f" {name}={quoteattr(saved(_FORBIDDEN.sub('', _text(value))), _IN_ATTRIBUTE)}"
-        for name, value in values.items()
-        if value is not None
-    )
-
-
 def _text(value: object) -> str:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Decimal):
@@ -122,114 +88,93 @@ def _number(value: Decimal) -> str:
     return written if len(written) <= _LONGEST_NUMBER else str(value)
 
 
-def _some(names: Iterable[str], prefix: str, value: Any) -> str:
-    return "".join(_element(f"{prefix}:{name}", getattr(value, name), must=False) for name in names)
+# Extensions, as their tables say ------------------------------------------------------------------
 
 
-def _news(story: SitemapNewsStory) -> str:
-    """Give a story; one without a date, as feeds may have it, is none in a sitemap."""
-    if story.publish_date is None:
+def extension_text(extension: Extension, value: Any) -> str:
+    """Return the elements of an extension for the field of a page that it fills."""
+    prefix, table = extension.prefix, extension.table
+    records = value if extension.many else [value]
+    written = "".join(record_text(prefix, table.element, table, one) for one in records)
+    if extension.around is None:
+        return written
+    return f"<{prefix}:{extension.around}>{written}</{prefix}:{extension.around}>"
+
+
+def record_text(prefix: str, tag: str, table: Table, value: Any) -> str:
+    """Return the element of a value; nothing if the value lacks a required field.
+
+    A feed's story may have no date: in a sitemap that is not a story.
+    """
+    get = table.getters
+    if any(spec.required and get[spec.name](value) is None for spec in table.specs):
         return ""
-    publication = _element("news:name", story.publication_name, must=False) + _element(
-        "news:language", story.publication_language, must=False
-    )
-    return "".join(
-        (
-            "<news:news>",
-            f"<news:publication>{publication}</news:publication>" if publication else "",
-            _element("news:access", story.access, must=False),
-            _element("news:genres", ", ".join(story.genres) or None, must=False),
-            _element("news:publication_date", story.publish_date),
-            _element("news:title", story.title),
-            _element("news:keywords", ", ".join(story.keywords) or None, must=False),
-            _element("news:stock_tickers", ", ".join(story.stock_tickers) or None, must=False),
-            "</news:news>",
-        )
-    )
+    text, attributes = _own(table, value)
+    inside = [
+        (specs[0].within, _field_text(prefix, name, specs, get, value))
+        for name, specs in table.elements.items()
+        if name != OWN
+    ]
+    for within, texts in groupby(inside, itemgetter(0)):
+        content = "".join(map(itemgetter(1), texts))
+        around = f"{prefix}:{within}"
+        text += content if within is None or not content else f"<{around}>{content}</{around}>"
+    if not text and all(spec.attribute for spec in table.specs):
+        return f"<{prefix}:{tag}{attributes}/>"
+    return f"<{prefix}:{tag}{attributes}>{text}</{prefix}:{tag}>"
 
 
-def _images(images: Iterable[SitemapImage]) -> str:
-    return "".join(map(_image, images))
+def _own(table: Table, value: Any) -> tuple[str, str]:
+    """Return the text and the attributes of the element of a value itself."""
+    specs = table.elements.get(OWN, ())
+    fixed = "".join(f" {name}={quoteattr(given)}" for name, given in table.fixed.items())
+    text, attributes = _text_and_attributes(specs, table.getters, value)
+    return text or "", fixed + attributes
 
 
-def _videos(videos: Iterable[SitemapVideo]) -> str:
-    return "".join(map(_video, videos))
+def _field_text(
+    prefix: str, name: str, specs: Sequence[FieldSpec], get: Mapping[str, Any], value: Any
+) -> str:
+    """Return the element, or the elements, of fields that stand in one."""
+    first = specs[0]
+    held = get[first.name](value)
+    if isinstance(first.kind, Table):
+        items = held if first.many == EACH else [] if held is None else [held]
+        return "".join(record_text(prefix, name, first.kind, item) for item in items)
+    tag = f"{prefix}:{name}"
+    if first.many == EACH:
+        return "".join(f"<{tag}>{_escaped(item, first)}</{tag}>" for item in held)
+    text, attributes = _text_and_attributes(specs, get, value)
+    if text is None and not attributes and not first.always:
+        return ""
+    return f"<{tag}{attributes}>{text or ''}</{tag}>"
 
 
-def _alternates(alternates: Iterable[tuple[str, str]]) -> str:
-    links = (
-        {"rel": "alternate", "hreflang": language, "href": address}
-        for language, address in alternates
-    )
-    return "".join(f"<xhtml:link{_attributes(link, str)}/>" for link in links)
+def _text_and_attributes(
+    specs: Sequence[FieldSpec], get: Mapping[str, Any], value: Any
+) -> tuple[str | None, str]:
+    text, attributes = None, ""
+    for spec in specs:
+        held = get[spec.name](value)
+        if spec.many:
+            held = _SEPARATED[spec.many].join(held) or None
+        if held is None:
+            continue
+        if spec.attribute is None:
+            text = _escaped(held, spec)
+        else:
+            written = quoteattr(_saved(held, spec), _IN_ATTRIBUTE)
+            attributes += f" {spec.attribute}={written}"
+    return text, attributes
 
 
-def _mobile(_: bool) -> str:
-    return "<mobile:mobile/>"
+_SEPARATED = {",": ", ", " ": " "}
 
 
-def _image(image: SitemapImage) -> str:
-    fields = _some(("loc", "caption", "geo_location", "title", "license"), "image", image)
-    return f"<image:image>{fields}</image:image>"
+def _escaped(value: object, spec: FieldSpec) -> str:
+    return escape(_saved(value, spec), _IN_TEXT)
 
 
-def _video(video: SitemapVideo) -> str:
-    """Give a video, its elements in the order of Google's schema."""
-
-    def single(name: str, attributes: Mapping[str, object] | None = None) -> str:
-        return _element(f"video:{name}", getattr(video, name), attributes, must=False)
-
-    def listed(name: str, relationship: str | None) -> str:
-        words = " ".join(getattr(video, name)) or None
-        return _element(f"video:{name}", words, {"relationship": relationship}, must=False)
-
-    player = {"allow_embed": video.player_allow_embed, "autoplay": video.player_autoplay}
-    return "".join(
-        (
-            "<video:video>",
-            _some(("thumbnail_loc", "title", "description", "content_loc"), "video", video),
-            single("player_loc", player),
-            _some(("duration", "expiration_date", "rating"), "video", video),
-            *(
-                _element("video:content_segment_loc", loc, {"duration": duration})
-                for loc, duration in video.content_segments
-            ),
-            _some(("view_count", "publication_date"), "video", video),
-            *(_element("video:tag", tag) for tag in video.tags),
-            _some(("category", "family_friendly"), "video", video),
-            listed("restriction", video.restriction_relationship),
-            single("gallery_loc", {"title": video.gallery_title}),
-            *(
-                _element("video:price", price.amount, {
-                    "currency": price.currency, "type": price.type, "resolution": price.resolution,
-                })
-                for price in video.prices
-            ),
-            single("requires_subscription"),
-            single("uploader", {"info": video.uploader_info}),
-            "" if video.tv_show is None else _tv_show(video.tv_show),
-            listed("platform", video.platform_relationship),
-            single("live"),
-            single("id", {"type": video.id_type}),
-            "</video:video>",
-        )
-    )  # fmt: skip
-
-
-def _tv_show(show: SitemapVideoTVShow) -> str:
-    names = ("video_type", "episode_title", "season_number", "episode_number", "premier_date")
-    fields = _element("video:show_title", show.show_title) + _some(names, "video", show)
-    return f"<video:tvshow>{fields}</video:tvshow>"
-
-
-def _page_map(objects: Iterable[SitemapPageMapObject]) -> str:
-    written = []
-    for item in objects:
-        head = _attributes({"type": item.type, "id": item.id}, str)
-        attributes = "".join(
-            f"<pagemap:Attribute{_attributes({'name': name}, str)}>"
-            f"{escape(_twice(_FORBIDDEN.sub('', value)), _IN_TEXT)}</pagemap:Attribute>"
-            for name, value in item.attributes
-        )
-        written.append(f"<pagemap:DataObject{head}>{attributes}</pagemap:DataObject>")
-    return f"<pagemap:PageMap>{''.join(written)}</pagemap:PageMap>"
+def _saved(value: object, spec: FieldSpec) -> str:
+    text = _FORBIDDEN.sub("", _text(value))
+    return text if spec.kind is Kind.VERBATIM else _twice(text)

@@ -45,8 +45,8 @@ def note_scheme(loc: str, entry: RawEntry, parser: AbstractXMLSitemapParser) -> 
         parser.problems.add("an address has no scheme", entry.line, loc)
 
 
-class Extension(NamedTuple):
-    """What is read of an extension: the element that begins a record, and the fields inside."""
+class ElementNames(NamedTuple):
+    """The elements of a vocabulary that are read: the one that begins a record, and those inside."""
 
     record: str
     fields: frozenset[str] = frozenset()
@@ -73,7 +73,7 @@ class RawEntry(abc.ABC):
     own_fields: ClassVar[frozenset[str]]
     """The elements that are read, of the document's own vocabulary, directly below the entry."""
 
-    extensions: ClassVar[Mapping[Space, Extension]] = {}
+    extensions: ClassVar[Mapping[Space, ElementNames]] = {}
 
     counts_unfinished: ClassVar[bool] = False
     """Whether an entry counts in which the document breaks off, if it has a loc already."""

@@ -1,0 +1,233 @@
+"""Reads the extensions of XML sitemaps as their tables say (:mod:`usp.objects.extensions`).
+
+A field that cannot be read is a problem and stays unset; a value without a required field is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from usp._formats import values
+from usp._formats.parser import resolved
+from usp._formats.xml.entries import ElementNames
+from usp._formats.xml.namespaces import Space
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.parser import Note
+    from usp._formats.xml.entries import Field
+    from usp.objects.extensions import Extension, FieldSpec
+
+Read: TypeAlias = "Callable[[list[list[Field]], Note, str | None], Any]"
+"""``read(records, note, base)``: what the elements of an extension in one entry become."""
+
+_ReadText: TypeAlias = Callable[[str | None, str | None], Any]
+"""``read(text, base)``: the value of a field; None if the text cannot be read."""
+
+
+def _address_or_name(raw: str | None, base: str | None) -> str | None:
+    text = values.text(raw)
+    return resolved(text, base) if text and text.startswith("/") else text
+
+
+def _address(raw: str | None, base: str | None) -> str | None:
+    text = values.text(raw)
+    return resolved(text, base) if text else None
+
+
+_READ: Mapping[Kind, _ReadText] = {
+    Kind.TEXT: lambda raw, _: values.text(raw),
+    Kind.VERBATIM: lambda raw, _: raw,
+    Kind.ADDRESS: _address,
+    Kind.ADDRESS_OR_NAME: _address_or_name,
+    Kind.TIME: lambda raw, _: values.date(raw),
+    Kind.NUMBER: lambda raw, _: values.number(raw),
+    Kind.WHOLE: lambda raw, _: values.whole_number(raw),
+    Kind.FLAG: lambda raw, _: values.yes_no(raw),
+}
+
+
+def _reader_of(spec: FieldSpec) -> _ReadText:
+    assert isinstance(spec.kind, Kind)
+    if not spec.many:
+        return _READ[spec.kind]
+    separator = None if spec.many == " " else spec.many
+    return lambda raw, _: values.listed(raw, separator)
+
+
+class _Step(NamedTuple):
+    """One field of an element."""
+
+    key: str
+    attribute: str | None
+    read: _ReadText
+    inside: str | None  # the field whose value this one belongs to, if not the record itself
+    spec: FieldSpec
+
+
+class TableReader:
+    """Reads the elements of one record as a value of its table."""
+
+    def __init__(self, table: Table, prefix: str) -> None:
+        self._table = table
+        self._prefix = prefix
+        self._has_own = OWN in table.elements
+        self._required = [spec for spec in table.specs if spec.required]
+        self._each = [spec.name for spec in table.specs if spec.many == EACH]
+        self._steps: dict[str, list[_Step]] = {}
+        self._records: dict[str, tuple[str, TableReader]] = {}  # elements with a table each
+        self._inside: dict[str, Table] = {}  # tables whose elements stand inside another one
+        for spec in table.specs:
+            if not isinstance(spec.kind, Table):
+                self._add(spec, None)
+            elif spec.many == EACH:
+                self._records[spec.tag] = spec.name, TableReader(spec.kind, prefix)
+            else:
+                self._inside[spec.name] = spec.kind
+                for inner in spec.kind.specs:
+                    self._add(inner, spec.name)
+
+    def _add(self, spec: FieldSpec, inside: str | None) -> None:
+        step = _Step(spec.argument or spec.name, spec.attribute, _reader_of(spec), inside, spec)
+        self._steps.setdefault(spec.tag or self._table.element, []).append(step)
+
+    def read(self, elements: list[Field], note: Note, base: str | None) -> Any | None:
+        """Return the value, or None if it lacks a required field."""
+        if self._has_own and elements[0].name != self._table.element:
+            self._note_stray(elements[0], note)
+            return None
+        found: dict[str, Any] = {}
+        for element in elements:
+            steps = self._steps.get(element.name)
+            if steps is not None:
+                self._read_fields(element, steps, found, note, base)
+            elif element.name in self._records:
+                name, reader = self._records[element.name]
+                value = reader.read([element], note, base)
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+        for spec in self._required:
+            if found.get(spec.argument or spec.name) is None:
+                self._note_missing(spec, elements, note)
+                return None
+        return self._made(found)
+
+    def _made(self, found: dict[str, Any]) -> Any:
+        for name in self._each:
+            found[name] = tuple(found.get(name, ()))
+        for name, table in self._inside.items():
+            if name in found:
+                found[name] = table.make(found[name])
+        return self._table.make(found)
+
+    def _read_fields(
+        self,
+        element: Field,
+        steps: list[_Step],
+        found: dict[str, Any],
+        note: Note,
+        base: str | None,
+    ) -> None:
+        """Read the text and the attributes of an element."""
+        given = element.attributes(note) if element.written else _NO_ATTRIBUTES
+        for key, attribute, read, inside, spec in steps:
+            raw = element.text if attribute is None else given.get(attribute)
+            value = read(raw, base)
+            if value is None:
+                text = values.text(raw)
+                if text and not spec.required:
+                    note(f"{self._prefix}:{_place(element, spec)} cannot be read", text)
+                value = given.get(spec.instead or "", spec.default)
+            into = found if inside is None else found.setdefault(inside, {})
+            if spec.many != EACH:
+                into[key] = value
+            elif value is not None:
+                into.setdefault(key, []).append(value)
+
+    def _note_stray(self, element: Field, note: Note) -> None:
+        prefix, record = self._prefix, self._table.element
+        note(f"{prefix}:{element.name} stands outside of {prefix}:{record}", element.text)
+
+    def _note_missing(self, spec: FieldSpec, elements: list[Field], note: Note) -> None:
+        texts = [values.text(one.text) for one in elements if one.name == spec.tag]
+        unread = texts[-1] if texts and spec.attribute is None else None
+        what = (spec.attribute or spec.tag or spec.name).replace("_", " ")
+        readable = " that can be read" if unread else ""
+        note(f"{self._table.noun} has no {what}{readable}", unread or "")
+
+
+_NO_ATTRIBUTES: Mapping[str, str] = {}
+
+
+def _place(element: Field, spec: FieldSpec) -> str:
+    return element.name if spec.attribute is None else f"{element.name}[{spec.attribute}]"
+
+
+def _reader(extension: Extension) -> Read:
+    """Return what reads an extension."""
+    reader = TableReader(extension.table, extension.prefix)
+
+    def read_all(records: list[list[Field]], note: Note, base: str | None = None) -> Any:
+        found = [reader.read(record, note, base) for record in records]
+        return [value for value in found if value is not None] or None
+
+    def read_last(records: list[list[Field]], note: Note, base: str | None = None) -> Any:
+        return reader.read(records[-1], note, base)
+
+    return read_all if extension.many else read_last
+
+
+# How nearly every generator writes a link; anything else is read with more care.
+_USUAL = re.compile(
+    r' rel="alternate" hreflang="([\w-]++)" href="(https?://[^"&\s]++)"[ \t]*+(?=\n)', re.ASCII
+)
+
+
+def _read_alternates(
+    records: list[list[Field]], note: Note, base: str | None = None
+) -> list[tuple[str, str]] | None:
+    """Return language and address of each alternate; links of other kinds are passed over."""
+    usual = _USUAL.findall("\n".join([record[0].written for record in records]) + "\n")
+    if len(usual) == len(records):
+        return usual
+    found = []
+    for record in records:
+        link = record[0].attributes(note)
+        rel = link.get("rel", "")
+        if rel != "alternate" and "alternate" not in rel.lower().split():
+            continue
+        language, href = link.get("hreflang", "").strip(), link.get("href", "").strip()
+        if language and href:
+            found.append((language, resolved(href, base)))
+        elif "media" not in link:  # a page for phones has a medium instead of a language
+            note("an alternate has no hreflang or no href", language or href)
+    return found or None
+
+
+def _read_mobile(records: list[list[Field]], note: Note, base: str | None = None) -> bool:
+    """Return True: the element says all by being there."""
+    del note, base
+    return bool(records)
+
+
+_SPECIAL: Mapping[Space, Read] = {Space.XHTML: _read_alternates, Space.MOBILE: _read_mobile}
+
+_SPACES: Mapping[Space, Extension] = {Space[one.prefix.upper()]: one for one in EXTENSIONS}
+
+NAMES: Mapping[Space, ElementNames] = {
+    space: ElementNames(one.table.element, frozenset(one.table.names()))
+    for space, one in _SPACES.items()
+}
+"""The elements of each extension that are read."""
+
+READERS: Mapping[Space, Read] = {
+    space: _SPECIAL.get(space) or _reader(one) for space, one in _SPACES.items()
+}
+"""What reads each extension."""
+
+FIELDS: Mapping[Space, str] = {space: one.field for space, one in _SPACES.items()}
+"""The field of ``SitemapPage`` that each extension fills."""

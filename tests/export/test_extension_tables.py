@@ -1,0 +1,183 @@
+"""One table for each extension: what stands in it is read, kept, put into tables and written again."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from usp import export
+from usp._formats.extensions import TableReader
+from usp._formats.xml.entries import Field
+from usp.export.schema import arrow_schema, arrow_type, record_of
+from usp.export.xml_entries import record_text
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
+from usp.objects.video import SitemapVideo
+from usp.tree import sitemap_from_bytes
+
+WITH_FIELDS = pytest.mark.parametrize(
+    "extension", [one for one in EXTENSIONS if one.table.specs], ids=lambda one: one.prefix
+)
+
+SAMPLES = {  # what stands in the document, and what it is read as
+    Kind.TEXT: ("Oranges & lemons", "Oranges & lemons"),
+    Kind.VERBATIM: ("https://example.org/en", "https://example.org/en"),
+    Kind.ADDRESS: ("/thumb", "https://example.org/thumb"),
+    Kind.ADDRESS_OR_NAME: ("/terms", "https://example.org/terms"),
+    Kind.TIME: ("2024-05-31T12:00:00Z", datetime(2024, 5, 31, 12, tzinfo=UTC)),
+    Kind.NUMBER: ("4.5", Decimal("4.5")),
+    Kind.WHOLE: ("17", 17),
+    Kind.FLAG: ("yes", True),
+}
+
+
+def sample(spec: FieldSpec) -> tuple[str, object]:
+    """Return a text for a field that is not a record, and its value."""
+    text, value = SAMPLES[spec.kind]
+    if not spec.many:
+        return text, value
+    return f"one{spec.many}two", ("one", "two")
+
+
+def written(prefix: str, tag: str, table: Table) -> str:
+    """Return the element of a record with every field of its table, written without the exporter."""
+    attributes = "".join(f' {name}="{text}"' for name, text in table.fixed.items())
+    inside = ""
+    for name, specs in table.elements.items():
+        text, given = "", ""
+        for spec in specs:
+            if isinstance(spec.kind, Table):
+                continue
+            if spec.attribute:
+                given += f' {spec.attribute}="{_xml(sample(spec)[0])}"'
+            else:
+                text = _xml(sample(spec)[0])
+        if name == OWN:
+            attributes, inside = attributes + given, inside + text
+        elif isinstance(specs[0].kind, Table):
+            inside += written(prefix, name, specs[0].kind)
+        else:
+            inside += f"<{prefix}:{name}{given}>{text}</{prefix}:{name}>"
+    return f"<{prefix}:{tag}{attributes}>{inside}</{prefix}:{tag}>"
+
+
+def _xml(text: str) -> str:
+    return text.replace("&", "&amp;")
+
+
+def check(table: Table, value: object) -> None:
+    """See that a value has what :func:`written` wrote."""
+    for spec in table.specs:
+        held = table.getters[spec.name](value)
+        if isinstance(spec.kind, Table):
+            check(spec.kind, held[0] if spec.many == EACH else held)
+        elif spec.many == EACH:
+            assert list(held) == [sample(spec)[1]], spec.name
+        elif spec.many:
+            assert tuple(held) == sample(spec)[1], spec.name
+        else:
+            assert held == sample(spec)[1], spec.name
+
+
+def document(extension) -> bytes:
+    record = written(extension.prefix, extension.table.element, extension.table)
+    return (
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+        f' xmlns:{extension.prefix}="{extension.namespace}">'
+        f"<url><loc>https://example.org/page</loc>{record}</url></urlset>"
+    ).encode()
+
+
+@WITH_FIELDS
+def test_every_field_is_read_and_kept(extension):
+    tree = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml")
+    assert tree.problems == []
+    (page,) = tree.all_pages()
+    held = getattr(page, extension.field)
+    check(extension.table, held[0] if extension.many else held)
+
+
+@WITH_FIELDS
+def test_every_field_survives_the_export_to_xml(extension):
+    (page,) = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml").all_pages()
+    out = io.BytesIO()
+    export.write([page], out, "xml")
+    again = sitemap_from_bytes(out.getvalue())
+    assert again.problems == []
+    assert list(again.all_pages()) == [page]
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [one for one in EXTENSIONS if one.table.specs and one.column],
+    ids=lambda one: one.prefix,
+)
+def test_every_field_is_a_column_of_the_tables(extension):
+    tree = sitemap_from_bytes(document(extension), "https://example.org/sitemap.xml")
+    names = [spec.column or spec.name for spec in extension.table.in_order]
+    kind = arrow_schema().field(extension.column).type
+    record = kind.value_type if extension.many else kind
+    assert [one.name for one in record] == names
+    (of_arrow,) = tree.to_arrow([extension.column]).to_pylist()
+    out = io.BytesIO()
+    export.write(tree, out, "jsonl", columns=[extension.column])
+    for value in (of_arrow[extension.column], json.loads(out.getvalue())[extension.column]):
+        row = value[0] if extension.many else value
+        assert list(row) == names
+        assert all(row[name] for name in names)
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS, ids=lambda one: one.prefix)
+def test_a_table_and_its_value_have_the_same_fields(extension):
+    waiting = [extension.table]
+    while waiting:
+        table = waiting.pop()
+        names = [spec.name for spec in table.specs]
+        assert len(set(names)) == len(names)
+        if table.value is not None:
+            assert set(names) == {one.name for one in fields(table.value)}
+        waiting += [spec.kind for spec in table.specs if isinstance(spec.kind, Table)]
+
+
+def test_a_new_field_needs_an_attribute_and_a_line():
+    """No other place is told of it: the parser, the tables and the XML follow the table."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Subtitled(SitemapVideo):
+        subtitle_count: int | None = None
+
+    (video,) = (one for one in EXTENSIONS if one.prefix == "video")
+    specs = (*video.table.specs, FieldSpec("subtitle_count", Kind.WHOLE))
+    table = Table("a video", "video", Subtitled, specs)
+    assert "subtitle_count" in table.names()
+
+    elements = [Field("video", ""), Field("title", "Tea"), Field("subtitle_count", "3")]
+    value = TableReader(table, "video").read(elements, lambda *_: None, None)
+    assert value == Subtitled(title="Tea", subtitle_count=3)
+    assert "<video:subtitle_count>3</video:subtitle_count>" in record_text(
+        "video", "video", table, value
+    )
+    assert arrow_type(record_of(table)).field("subtitle_count").type == "int64"
+
+
+def test_what_cannot_be_read_is_a_problem_wherever_it_stands():
+    video = (
+        '<video:player_loc allow_embed="perhaps">https://example.org/p</video:player_loc>'
+        '<video:content_segment_loc duration="long">https://example.org/s</video:content_segment_loc>'
+        "<video:tvshow><video:season_number>two</video:season_number></video:tvshow>"
+    )
+    data = (
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+        ' xmlns:video="http://www.google.com/schemas/sitemap-video/1.1">'
+        f"<url><loc>https://example.org/</loc><video:video>{video}</video:video></url></urlset>"
+    )
+    messages = [problem.message for problem in sitemap_from_bytes(data.encode()).problems]
+    assert messages == [
+        "video:player_loc[allow_embed] cannot be read",
+        "video:content_segment_loc[duration] cannot be read",
+        "video:season_number cannot be read",
+    ]
