@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
+_LOOK_SHORT = 1024  # the same, where it begins as HTML does
 _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
 _MAX_BLANK = 1024 * 1024  # white space in front of a document
 _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
@@ -239,14 +240,18 @@ class DocumentParser:
         return True
 
     def _tell_markup(self, start: str, *, final: bool) -> bool:
-        short = len(start) < len(_HTML_DOCTYPE)
-        as_html = _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower())
-        if as_html and short and not final:
-            return False
-        if as_html and not short:
-            self.refusal = html_refusal(start)
-        else:
+        if not _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
             self._xml = self._xml_parser()
+            return True
+        if len(start) < _LOOK_SHORT and not final:
+            return False
+        after = start[:_LOOK_SHORT].partition(">")[2]
+        root = _ROOT.search(after)
+        is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
+        if len(start) < len(_HTML_DOCTYPE) or is_xml:
+            self._xml = self._xml_parser()
+        else:
+            self.refusal = html_refusal(start)
         return True
 
     def _xml_parser(self) -> XMLSitemapParser:

@@ -101,14 +101,17 @@ class _FeedEntry(RawEntry, PageEntry):
         return [stray] if stray else []
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Return the page; its title and date are its news story, if it has a title."""
+        """Return the page; its title and date are its news story.
+
+        Without a title there is no story, and the date is that of the page.
+        """
         if self._url is None:
             return None
         date = self._date(note)
         title = next((self._fields[name] for name in self.titles if name in self._fields), None)
-        return SitemapPage(
-            self._url, news_story=None if title is None else SitemapNewsStory(title, date)
-        )
+        if title is None:
+            return SitemapPage(self._url, last_modified=date)
+        return SitemapPage(self._url, news_story=SitemapNewsStory(title, date))
 
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
@@ -199,7 +202,7 @@ class PagesRSSSitemapParser(AbstractXMLSitemapParser):
     sitemap_class = PagesRSSSitemap
     Page = _Item
     vocabulary = frozenset({Space.RSS})
-    entries: ClassVar = {"item": _Item}
+    entries: ClassVar = {"item": _Item, "entry": _AtomEntry}
 
 
 class PagesAtomSitemapParser(AbstractXMLSitemapParser):
@@ -208,4 +211,4 @@ class PagesAtomSitemapParser(AbstractXMLSitemapParser):
     sitemap_class = PagesAtomSitemap
     Page = _AtomEntry
     vocabulary = frozenset({Space.ATOM})
-    entries: ClassVar = {"entry": _AtomEntry}
+    entries: ClassVar = {"entry": _AtomEntry, "item": _Item}
