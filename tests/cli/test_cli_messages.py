@@ -225,8 +225,5 @@ def test_options_that_messages_name_exist():
     for path in Path(usp.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                named = set(OPTION.findall(node.value)) - _FOREIGN
+                named = set(OPTION.findall(node.value))
                 assert named <= known, (path.name, named - known)
-
-
-_FOREIGN = {"--user-agent", "--ca-bundle", "--insecure", "--wait"}  # named only where they exist
