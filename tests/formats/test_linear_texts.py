@@ -15,6 +15,9 @@ from usp._formats.xml.references import attributes, decode_text
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 
 
+pytestmark = pytest.mark.growth
+
+
 def ignore(*_: object) -> None:
     """Hear of damage, and forget it."""
 
