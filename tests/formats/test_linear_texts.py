@@ -14,7 +14,6 @@ from usp._formats.parser import absolute_url
 from usp._formats.xml.references import attributes, decode_text
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 
-
 pytestmark = pytest.mark.growth
 
 
