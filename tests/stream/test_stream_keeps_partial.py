@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from memory_web import AsyncClient, Client, Web
@@ -10,7 +11,7 @@ from memory_web import AsyncClient, Client, Web
 import usp.aio
 from usp._crawl.pages import StoredPages
 from usp._crawl.run import INTERRUPTED
-from usp.events import SitemapFinished
+from usp._crawl.thread_driver import ThreadDriver
 from usp.stream import pages, pages_of_sitemap
 from website import index, robots, urlset
 
@@ -22,6 +23,12 @@ SITE = {
     "/c.xml": urlset("/c"),
 }
 START = "http://h/i.xml"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    """Wait for what is under way, but not for long."""
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
 
 
 def interrupt_at(path: str):
@@ -76,17 +83,23 @@ def test_a_sitemap_that_was_being_read_is_missed(monkeypatch):
     assert failures[0].reason == f"not all of its pages were read: {INTERRUPTED}"
 
 
-def test_a_second_interrupt_is_an_interrupt():
-    pressed = []
+def test_a_second_interrupt_is_an_interrupt(monkeypatch):
+    """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
+    gate, presses = threading.Event(), []
+    client = Client(Web(SITE), 2, lambda url, _: url.endswith("/b.xml") and gate.wait(10))
+    make_step = ThreadDriver.step
 
-    def listen(event) -> None:
-        if pressed or isinstance(event, SitemapFinished):
-            pressed.append(event)
+    def step(self, **options) -> None:
+        make_step(self, **options)
+        if "/b.xml" in client.web.asked:
+            presses.append(1)
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(ThreadDriver, "step", step)
     with pytest.raises(KeyboardInterrupt):
-        list(pages_of_sitemap(START, Client(Web(SITE), 1), keep_partial=True, on_event=listen))
-    assert len(pressed) == 2
+        list(pages_of_sitemap(START, client, keep_partial=True))
+    gate.set()
+    assert len(presses) == 2
 
 
 def test_an_interrupt_without_the_option_comes_out():
