@@ -1,8 +1,8 @@
 """Names that can be imported from our modules although they live elsewhere.
 
-ultimate-sitemap-parser 1.8.1 imported them into its modules, so programs can import them from there:
-``from usp.helpers import urlparse``. Names of our own that have moved are imported where they are
-missed; those of other libraries, and modules of ours, are loaded when somebody asks for them.
+``usp`` itself offers what most programs need. The other modules have what ultimate-sitemap-parser 1.8.1
+imported into its own, so that programs can import it from there: ``from usp.helpers import urlparse``.
+All of it is loaded when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_MODULES = (
+    *("aio", "cli", "events", "exceptions", "export", "fetch_parse", "fleet", "graph", "helpers"),
+    *("limits", "objects", "options", "report", "selection", "stream", "tree", "web_client"),
+)
+
+_OFFERED = {
+    "usp.exceptions": ("LocalShortageError", "SitemapException"),
+    "usp.limits": ("Limits",),
+    "usp.objects.child": ("ChildSitemap",),
+    "usp.objects.page": (
+        *("SitemapImage", "SitemapNewsStory", "SitemapPage", "SitemapPageChangeFrequency"),
+    ),
+    "usp.objects.problem": ("Failure", "Problem"),
+    "usp.objects.sitemap": (
+        *("AbstractIndexSitemap", "AbstractPagesSitemap", "AbstractSitemap", "InvalidSitemap"),
+        *("IndexRobotsTxtSitemap", "IndexWebsiteSitemap", "IndexXMLSitemap"),
+        *("PagesAtomSitemap", "PagesRSSSitemap", "PagesTextSitemap", "PagesXMLSitemap"),
+    ),
+    "usp.objects.video": ("SitemapVideo",),
+    "usp.options": ("CrawlOptions",),
+    "usp.selection": ("Selection",),
+    "usp.stream": ("pages", "pages_of_sitemap"),
+    "usp.tree": (
+        *("sitemap_from_bytes", "sitemap_from_file", "sitemap_from_str"),
+        *("sitemap_tree_for_homepage", "sitemap_tree_for_sitemap"),
+    ),
+    "usp.web_client.abstract_client": ("AbstractAsyncWebClient", "AbstractWebClient"),
+    "usp.web_client.aiohttp_client": ("AiohttpWebClient",),
+    "usp.web_client.requests_client": ("RequestsWebClient",),
+    "usp.web_client.zones": ("Zones",),
+}
+"""What ``usp`` itself offers, by the module that has it."""
+
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "usp": {
-        "cli": "usp.cli",
-        "exceptions": "usp.exceptions",
-        "fetch_parse": "usp.fetch_parse",
-        "helpers": "usp.helpers",
-        "objects": "usp.objects",
-        "tree": "usp.tree",
+        **{name: f"usp.{name}" for name in _MODULES},
+        **{name: f"{module}:{name}" for module, names in _OFFERED.items() for name in names},
         "version": "importlib.metadata:version",
-        "web_client": "usp.web_client",
     },
     "usp.cli": {"cli": "usp.cli.cli"},
     "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.ls"},

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
     from usp.selection import Selection
+    from usp.selection.dates import Moment
 else:
     __getattr__ = elsewhere(__name__)
 
@@ -222,14 +223,34 @@ class AbstractSitemap(abc.ABC):
 
         return to_arrow(self, columns, selection)
 
-    def select(self, **wanted: Any) -> Iterator[SitemapPage]:
-        """Iterate over the pages below that a :class:`usp.selection.Selection` keeps.
-
-        ``since``, ``until``, ``include``, ``exclude``, ``unique``, ``same_host``, ``limit`` and so on.
-        """
+    def select(
+        self,
+        *,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        keep_undated: bool = True,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        unique: bool = False,
+        same_host: bool = False,
+        limit: int | None = None,
+        on_undated: Callable[[int], object] | None = None,
+    ) -> Iterator[SitemapPage]:
+        """Iterate over the pages below that are wanted, as :class:`usp.Selection` describes."""
         from usp.selection import Selection  # noqa: PLC0415 - a layer above
 
-        return Selection(**wanted).of(self)
+        selection = Selection(
+            since=since,
+            until=until,
+            keep_undated=keep_undated,
+            include=include,
+            exclude=exclude,
+            unique=unique,
+            same_host=same_host,
+            limit=limit,
+            on_undated=on_undated,
+        )
+        return selection.of(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give all pages below, batch by batch, to whoever reads Arrow: polars, pyarrow, duckdb."""
