@@ -13,7 +13,7 @@ from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
 from usp._crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
 from usp._formats.document import Role
-from usp._http.identity import retry_after
+from usp._http.flow import retry_after
 from usp.events import SitemapFailed, SitemapStarted
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import WebClientErrorResponse

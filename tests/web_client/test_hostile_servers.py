@@ -9,7 +9,7 @@ from both import KINDS, fetch, speaking
 
 from usp._http.failures import turns_robots_away
 from usp.limits import Limits
-from usp.web_client import requests_client
+from usp.web_client import zones
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import Answer
 
@@ -137,10 +137,8 @@ def test_connections_are_kept_and_used_again(serve, monkeypatch):
     """Whatever stands between the answer and the socket, it lets go of it."""
     site = serve({"/": "home", "/c": Answer("chunked" * 50, chunked=True)})
     made = []
-    real = requests_client.Gate.connected
-    monkeypatch.setattr(
-        requests_client.Gate, "connected", lambda *args: made.append(args) or real(*args)
-    )
+    real = zones.Gate.connected
+    monkeypatch.setattr(zones.Gate, "connected", lambda *args: made.append(args) or real(*args))
     urls = [site.url("/"), site.url("/c")] * 3
     assert fetch("requests", *urls, start=site.base) == [b"home", b"chunked" * 50] * 3
     assert len(made) == 1

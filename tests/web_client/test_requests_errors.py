@@ -11,12 +11,12 @@ import pytest
 import requests
 import urllib3.exceptions
 
+from usp._http.flow import retry_after
 from usp.web_client.abstract_client import RETRYABLE_HTTP_STATUS_CODES, WebClientErrorResponse
 from usp.web_client.requests_client import (
     RequestsWebClient,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
-    retry_after,
 )
 from website import Answer
 

@@ -101,7 +101,9 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
             "usp.web_client.abstract_client:AbstractWebClientSuccessResponse"
         ),
         "HTTPStatus": "http:HTTPStatus",
-        "WebClientErrorResponse": "usp.web_client.abstract_client:WebClientErrorResponse",
+        "RETRYABLE_HTTP_STATUS_CODES": (
+            "usp.web_client.abstract_client:RETRYABLE_HTTP_STATUS_CODES"
+        ),
         "__version__": "usp:__version__",
     },
 }

@@ -15,8 +15,8 @@ import yarl
 
 from usp._base.shortage import scarce
 from usp._http.cookies import name_of, within_bounds
+from usp._http.flow import HEAD_BYTES, Kind
 from usp._http.identity import is_harmless, trusting
-from usp._http.requests_sessions import HEAD_BYTES
 from usp.web_client.zones import Refused, literal_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
-    """Give a session that connects where the gate lets it; without one it asks a proxy."""
+    """Return a session that connects where the gate lets it; without one it asks a proxy."""
     checked = trusting(verify) if isinstance(verify, str) else verify
     connector: aiohttp.TCPConnector
     if gate is None:
@@ -43,14 +43,6 @@ def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aioht
         max_line_size=HEAD_BYTES,
         max_field_size=HEAD_BYTES,
     )
-
-
-def check_head(response: Any) -> None:
-    """Raise if the headers of an answer are too long to be kept."""
-    headers = getattr(response, "raw_headers", None) or ()
-    if sum(len(name) + len(value) + 4 for name, value in headers) > HEAD_BYTES:
-        response.close()
-        raise aiohttp.ClientPayloadError(f"more than {HEAD_BYTES:,} bytes of headers")
 
 
 def set_cookies(response: Any) -> list[str]:
@@ -96,7 +88,7 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(resolver=self._gate_resolver, **options)
 
     async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
-        """Give a connection that leads where it may."""
+        """Return a connection that leads where it may."""
         literal = literal_of(req.url.raw_host or "")
         if literal is not None:  # which no resolver is asked about
             self._gate.admit(req.url.raw_host, str(literal))
@@ -119,16 +111,28 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _peer(transport: Any) -> str | None:
-    """Give the address at the other end, if that can be told."""
+    """Return the address at the other end, if that can be told."""
     name = transport.get_extra_info("peername") if transport is not None else None
     return str(name[0]) if isinstance(name, tuple) and name else None
+
+
+def kind_of(error: Exception) -> Kind:
+    """Return what an exception of ``aiohttp`` says about the host."""
+    connecting = isinstance(error, aiohttp.ClientConnectorError)
+    by_another = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
+    if isinstance(error, aiohttp.ConnectionTimeoutError) or (connecting and not by_another):
+        return Kind.UNREACHABLE
+    if isinstance(error, TimeoutError):
+        return Kind.SILENT
+    aborted = isinstance(error, aiohttp.ServerConnectionError | aiohttp.ClientOSError)
+    return Kind.ABORTED if aborted and not connecting else Kind.OTHER
 
 
 # Sessions of users ------------------------------------------------------------------------------------
 
 
 def is_proxied(session: Any, url: str) -> bool:
-    """Tell whether a session asks a proxy of its own for a URL."""
+    """Return whether a session asks a proxy of its own for a URL."""
     if getattr(session, "_default_proxy", None):
         return True
     if getattr(session, "trust_env", False) is not True:
@@ -137,37 +141,28 @@ def is_proxied(session: Any, url: str) -> bool:
     return bool(requests.utils.select_proxy(url, proxies))
 
 
-async def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
-    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
+    """Return where a session may connect to; None if its connections cannot be seen.
+
+    Nobody knows which of several addresses it takes.
+    """
     if not isinstance(session, aiohttp.ClientSession):
-        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
-        return []
+        return None
     literal = literal_of(url.host)
-    addresses: list[str] = []
     if literal is not None:
-        addresses = [str(literal)]
-    elif isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
+        return [str(literal)]
+    if isinstance(getattr(session, "connector", None), aiohttp.TCPConnector):
         loop = asyncio.get_running_loop()
         # If there is no such host, the session will say so, if it looks it up at all.
         with contextlib.suppress(OSError, UnicodeError):
             found = await loop.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-            addresses = [str(info[4][0]) for info in found]
-    for address in addresses:
-        gate.admit(url.host, address)
-    return addresses
+            return [str(info[4][0]) for info in found]
+    return []
 
 
-def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
-    """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
-    connection = getattr(response, "connection", None)
-    peer = _peer(getattr(connection, "transport", None)) or next(iter(addresses), None)
-    if peer is None:
-        return
-    try:
-        gate.connected(host, peer)
-    except Refused:
-        response.close()
-        raise
+def peer_of(response: Any) -> str | None:
+    """Return the address that an answer came from, if that can be told."""
+    return _peer(getattr(getattr(response, "connection", None), "transport", None))
 
 
 def bound_cookies(session: Any, url: HttpUrl, answers: list[str]) -> None:

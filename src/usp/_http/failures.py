@@ -32,6 +32,7 @@ _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxy
 _LARGE_HEAD = re.compile(
     "bytes of headers|got more than [0-9]+ headers|Too many headers|interim answers"
 )
+LARGE_HEAD = "the headers of the answer are too many or too large"
 _CUT_OFF = "the connection was closed before the end of the body"
 _NOT_A_URL = "it is not a valid URL"
 
@@ -183,7 +184,7 @@ def _of_head(error: BaseException, target: _Target) -> str | None:
     """Return that a head is too large; no library has a class of its own for that."""
     if target.in_body or not _LARGE_HEAD.search(str(error)):
         return None
-    return "the headers of the answer are too many or too large"
+    return LARGE_HEAD
 
 
 def _of_connection(error: BaseException, target: _Target) -> str | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import email.utils
 import ssl
-import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,6 @@ from usp._http.encodings import ACCEPTED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp.limits import Limits
 
 DEFAULT_TIMEOUT = (9.05, 60.0)
 """Seconds to connect, and seconds between two pieces of an answer."""
@@ -90,34 +87,6 @@ def host_of(url: str) -> str | None:
         return read_url(url).site
     except BadUrl:
         return None
-
-
-def retry_after(header: str | None) -> float | None:
-    """Give the seconds that a ``Retry-After`` header asks to wait, given as seconds or as a date."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:12])
-    try:
-        date = email.utils.parsedate_to_datetime(text)
-        return max(0.0, date.timestamp() - time.time())
-    except (TypeError, ValueError, IndexError, OverflowError):
-        return None
-
-
-def deadline_of(limits: Limits, began: float | None) -> tuple[float, str] | None:
-    """Give when an answer must be complete, and what is said if it is not.
-
-    ``began`` is when the crawl did, if there is one.
-    """
-    ends = []
-    if limits.document_seconds is not None:
-        at = time.monotonic() + limits.document_seconds
-        ends.append((at, limits.reached("document_seconds")))
-    if began is not None and limits.seconds is not None:
-        ends.append((began + limits.seconds, limits.reached("seconds")))
-    return min(ends, default=None)
 
 
 @cache

@@ -23,14 +23,13 @@ from requests.structures import CaseInsensitiveDict
 
 from usp._http.cookies import within_bounds
 from usp._http.identity import is_secret
-from usp._http.requests_sessions import HEAD_BYTES, OriginalSession
+from usp._http.requests_sessions import OriginalSession
 from usp.web_client.zones import literal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._base.urls import HttpUrl, Login
-    from usp.web_client.zones import Gate
 
 
 def is_session(session: Any) -> bool:
@@ -155,27 +154,26 @@ def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> 
     return bool(requests.utils.select_proxy(url, settings["proxies"]))
 
 
-def look_up(session: Any, url: HttpUrl, gate: Gate) -> list[str]:
-    """Return where a session may connect to; nobody knows which of several addresses it takes."""
+def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
+    """Return where a session may connect to; None if its connections cannot be seen.
+
+    Nobody knows which of several addresses it takes.
+    """
     if not is_session(session):
-        gate.admit_name(url.host)  # as with a proxy: its connections cannot be seen
-        return []
+        return None
     literal = literal_of(url.host)
-    addresses: list[str] = []
     if literal is not None:
-        addresses = [str(literal)]
-    elif _has_sockets(session, url.text()):
+        return [str(literal)]
+    if _has_sockets(session, url.text()):
         # If there is no such host, the session will say so, if it looks it up at all.
         with contextlib.suppress(OSError, UnicodeError):
             found = socket.getaddrinfo(url.host, None, type=socket.SOCK_STREAM)
-            addresses = [str(info[4][0]) for info in found]
-    for address in addresses:
-        gate.admit(url.host, address)
-    return addresses
+            return [str(info[4][0]) for info in found]
+    return []
 
 
 def _has_sockets(session: requests.Session, url: str) -> bool:
-    """Tell whether a session connects to anything, as far as can be seen."""
+    """Return whether a session connects to anything, as far as can be seen."""
     try:
         adapter = session.get_adapter(url)
     except requests.exceptions.InvalidSchema:
@@ -183,28 +181,8 @@ def _has_sockets(session: requests.Session, url: str) -> bool:
     return isinstance(adapter, requests.adapters.HTTPAdapter)
 
 
-def check_head(response: Any) -> None:
-    """Raise if the headers of an answer are too long to be kept; a session of ours reads no such."""
-    headers = getattr(response, "headers", None)
-    pairs = headers.items() if isinstance(headers, Mapping) else ()
-    if sum(len(str(name)) + len(str(value)) + 4 for name, value in pairs) > HEAD_BYTES:
-        response.close()
-        raise requests.exceptions.InvalidHeader(f"more than {HEAD_BYTES:,} bytes of headers")
-
-
-def check_peer(response: Any, host: str, gate: Gate, addresses: list[str]) -> None:
-    """See where an answer came from, before its body is read; if that cannot be told, it is assumed."""
-    peer = _peer(response) or next(iter(addresses), None)
-    if peer is None:
-        return
-    try:
-        gate.connected(host, peer)
-    except BaseException:
-        response.close()
-        raise
-
-
-def _peer(response: Any) -> str | None:
+def peer_of(response: Any) -> str | None:
+    """Return the address that an answer came from, if that can be told."""
     raw = getattr(response, "raw", None)
     connection = getattr(getattr(raw, "connection", None), "sock", None)
     file = getattr(getattr(raw, "_original_response", None), "fp", None)

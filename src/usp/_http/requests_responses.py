@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from http import HTTPStatus
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 
@@ -12,10 +10,9 @@ import urllib3.exceptions
 import urllib3.response
 
 from usp._base.logs import get_logger
-from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
-from usp._http.encodings import BodyDecoder, is_decoded
-from usp._http.failures import reason_of
+from usp._http.encodings import is_decoded
+from usp._http.flow import Body, Kind, phrase
 from usp._http.requests_foreign import as_response
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
@@ -26,8 +23,9 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from usp._http.flow import Deadline
+
 _CHUNK = 128 * 1024
-_LONGEST_REASON = 200
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
 BODY_ERRORS = (
     urllib3.exceptions.HTTPError,
@@ -49,7 +47,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         requests_response: requests.Response,
         max_response_data_length: int | None = None,
         *,
-        deadline: tuple[float, str] | None = None,
+        deadline: Deadline | None = None,
         timeout: object = None,
         shown: Callable[[str], str] = without_login,
     ) -> None:
@@ -61,23 +59,23 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         self._data: bytes | None = None
 
     def status_code(self) -> int:
-        """Give the status."""
+        """Return the status."""
         return int(self._response.status_code)
 
     def status_message(self) -> str:
-        """Give the reason beside the status, or the standard one."""
-        return reason_phrase(self._response)
+        """Return the reason beside the status, or the standard one."""
+        return phrase(self.status_code(), str(self._response.reason or ""))
 
     def header(self, case_insensitive_name: str) -> str | None:
-        """Give a header, or None."""
+        """Return a header, or None."""
         return self._response.headers.get(case_insensitive_name)
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Give all headers."""
+        """Return all headers."""
         return tuple(self._response.headers.items())
 
     def redirects(self) -> tuple[str, ...]:
-        """Give the addresses that led here."""
+        """Return the addresses that led here."""
         return tuple(self._shown(response.url) for response in self._response.history)
 
     def url(self) -> str:
@@ -85,7 +83,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return self._shown(self._response.url)
 
     def raw_data(self) -> bytes:
-        """Give the body, HTTP's compression removed, up to the limit; the same each time."""
+        """Return the body, HTTP's compression removed, up to the limit; the same each time."""
         if self._data is None:
             self._data = self._receive()
         return self._data
@@ -105,42 +103,25 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return bytes(data if self._limit is None else data[: self._limit])
 
     def body(self) -> Iterator[bytes]:
-        """Give the body as it comes, gzip and deflate left packed; stops at the limit."""
+        """Return the body as it comes, gzip and deflate left packed; stops at the limit."""
         overridden = type(self).raw_data is not RequestsWebClientSuccessResponse.raw_data
         if overridden or self._data is not None:
             yield self.raw_data()  # a subclass has its own data; what was read is read
             return
-        room = self._limit
-        for data in self._pieces():
-            if room is not None and len(data) > room:
-                yield data[:room]
-                raise BrokenBody(f"more than {self._limit} bytes; the rest was not received")
-            if room is not None:
-                room -= len(data)
-            yield data
+        yield from self._pieces(self._limit)
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, limit: int | None = None) -> Iterator[bytes]:
         raw = self._response.raw
         consumed = getattr(self._response, "_content", False) is not False
+        # A session that caches has read it already; others have no connection of urllib3.
+        is_open = not consumed and isinstance(raw, urllib3.response.HTTPResponse)
+        body = Body(self.header("Content-Encoding") if is_open else None, limit, self._deadline)
         try:
-            if consumed or not isinstance(raw, urllib3.response.HTTPResponse):
-                # A session that caches has read it already; others have no connection of urllib3.
-                yield from self._response.iter_content(_CHUNK)
-                return
-            decoder = BodyDecoder(self.header("Content-Encoding"))
-            while data := raw.read1(_CHUNK, decode_content=False):  # what has come
-                for piece in decoder.feed(data):
-                    yield piece
-                    self._check_time()
-                self._check_time()
-            yield from decoder.close()
+            for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
+                yield from body.feed(data)
+            yield from body.close()
         except BODY_ERRORS as error:
-            self._check_time()
-            raise BrokenBody(reason_of(error, self.url(), self._timeout, in_body=True)) from error
-
-    def _check_time(self) -> None:
-        if self._deadline is not None and time.monotonic() >= self._deadline[0]:
-            raise BrokenBody(self._deadline[1])
+            raise body.failure(error, self.url(), self._timeout) from error
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -148,25 +129,13 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
 
 class RequestsWebClientErrorResponse(WebClientErrorResponse):
-    """An answer of no use, or none."""
+    """An error status, or no answer at all."""
 
-    def __init__(
-        self,
-        message: str,
-        retryable: bool,
-        *,
-        status: int | None = None,
-        retry_after: float | None = None,
-        unreachable: bool = False,
-        silent: bool = False,
-        blocked: bool = False,
-    ) -> None:
-        super().__init__(message, retryable)
-        self.blocked = blocked
-        self.silent = silent
-        self.status = status
-        self.retry_after = retry_after
-        self.unreachable = unreachable
+
+def _received(raw: urllib3.response.HTTPResponse) -> Iterator[bytes]:
+    """Yield what has come, still compressed."""
+    while data := raw.read1(_CHUNK, decode_content=False):
+        yield data
 
 
 def excerpt_of(response: requests.Response) -> str:
@@ -177,51 +146,32 @@ def excerpt_of(response: requests.Response) -> str:
         return f"({error})"
 
 
-def reason_phrase(response: requests.Response) -> str:
-    """Return the words beside the status, or the usual ones."""
-    if response.reason:
-        return str(response.reason)[:_LONGEST_REASON]
-    try:
-        return HTTPStatus(response.status_code).phrase
-    except ValueError:
-        return ""
-
-
-def connection_error(
-    error: requests.RequestException, message: str, *, asked: bool
-) -> RequestsWebClientErrorResponse:
-    """Sort out whether nobody is there, or somebody who may answer next time.
-
-    ``asked`` is whether it is the host that was asked, and not one it redirected to.
-    """
-    shortage = shortage_of(error)
-    if shortage is not None:
-        failure = RequestsWebClientErrorResponse(message, retryable=True)
-        failure.shortage = shortage
-        return failure
+def kind_of(error: Exception) -> Kind:
+    """Return what an exception of ``requests`` says about the host."""
+    if not isinstance(error, requests.RequestException):
+        return Kind.OTHER
     cause = _cause(error)
-    nobody = isinstance(error, requests.ConnectTimeout) or isinstance(
+    if isinstance(error, requests.ConnectTimeout) or isinstance(
         cause, urllib3.exceptions.NewConnectionError
-    )
-    if nobody:
-        return RequestsWebClientErrorResponse(message, retryable=False, unreachable=asked)
+    ):
+        return Kind.UNREACHABLE
     if isinstance(error, requests.Timeout):
-        return RequestsWebClientErrorResponse(message, retryable=True, silent=asked)
+        return Kind.SILENT
     aborted = (
         isinstance(error, requests.ConnectionError)
         and isinstance(cause, urllib3.exceptions.ProtocolError)
         and not _is_nonsense(cause)
     )
-    return RequestsWebClientErrorResponse(message, retryable=aborted)
+    return Kind.ABORTED if aborted else Kind.OTHER
 
 
 def _is_nonsense(error: urllib3.exceptions.ProtocolError) -> bool:
-    """Tell whether something came that is no HTTP, and will not be the next time."""
+    """Return whether what came is not HTTP, and will not be the next time."""
     cause = error.args[-1]
     return isinstance(cause, HTTPException) and not isinstance(cause, OSError)
 
 
 def _cause(error: Exception) -> object:
-    """Give what ``requests`` has wrapped, perhaps twice."""
+    """Return what ``requests`` has wrapped, perhaps twice."""
     cause = error.args[0] if error.args else None
     return getattr(cause, "reason", cause)

@@ -18,6 +18,7 @@ import urllib3.exceptions
 from urllib3.util import connection as urllib3_connection
 
 from usp._http.cookies import NoNewCookies
+from usp._http.flow import HEAD_BYTES
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
 """When the answer to the request that is being sent must be complete, by ``time.monotonic``."""
-
-HEAD_BYTES = 32 * 1024
-"""Bytes of the status line and the headers of an answer."""
 
 _MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the real one
 _LONGEST_LINE = 65537

@@ -94,7 +94,7 @@ class BrokenBody(Exception):  # noqa: N818 - says what happened, as the other na
 
 
 class WebClientErrorResponse(AbstractWebClientResponse):
-    """An answer that is no use, or no answer at all."""
+    """An error status, or no answer at all."""
 
     status: int | None = None
     """The HTTP status, where there was an answer."""
@@ -114,10 +114,27 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     shortage: int | None = None
     """The errno if this machine was short of something, and the request never left it."""
 
-    def __init__(self, message: str, retryable: bool) -> None:
+    def __init__(
+        self,
+        message: str,
+        retryable: bool,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        unreachable: bool = False,
+        silent: bool = False,
+        blocked: bool = False,
+        shortage: int | None = None,
+    ) -> None:
         super().__init__()
         self._message = excerpt(message)
         self._retryable = retryable
+        self.status = status
+        self.retry_after = retry_after
+        self.unreachable = unreachable
+        self.silent = silent
+        self.blocked = blocked
+        self.shortage = shortage
 
     def message(self) -> str:
         """Say what went wrong."""

@@ -4,43 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import time
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
 
-from usp._base.shortage import shortage_of
-from usp._base.urls import BadUrl, HttpUrl, Login, read_url, without_login
+from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
-from usp._http.cookies import HopCookies
-from usp._http.encodings import BodyDecoder
-from usp._http.failures import reason_of, redacted, secrets_of_proxies, turns_robots_away
-from usp._http.identity import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_TIMEOUT,
-    Identity,
-    deadline_of,
-    retry_after,
-)
-from usp._http.redirects import REDIRECTS, BadRedirect, follow
-from usp.limits import Limits
+from usp._http.failures import secrets_of_proxies
+from usp._http.flow import Arrived, Body, Flow, Head, Request, Session, advance
+from usp._http.identity import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Identity
 from usp.web_client.abstract_client import (
-    RETRYABLE_HTTP_STATUS_CODES,
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClientResponse,
-    BrokenBody,
     WebClientErrorResponse,
 )
-from usp.web_client.zones import Gate, Refused, Zones
+from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Mapping
 
-_LONGEST_REASON = 200
-_OUTSIDE_A_CRAWL = Limits(document_seconds=None)
+    from usp._http.flow import Deadline
+    from usp.limits import Limits
+
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -53,7 +41,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         limit: int | None,
         history: tuple[str, ...] = (),
         *,
-        deadline: tuple[float, str] | None = None,
+        deadline: Deadline | None = None,
         patience: float | None = None,
         url: str | None = None,
     ) -> None:
@@ -65,57 +53,41 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         self._patience = patience
 
     def status_code(self) -> int:
-        """Give the status."""
+        """Return the status."""
         return self._response.status
 
     def header(self, case_insensitive_name: str) -> str | None:
-        """Give a header, or None."""
+        """Return a header, or None."""
         return self._response.headers.get(case_insensitive_name)
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Give all headers."""
+        """Return all headers."""
         return tuple(self._response.headers.items())
 
     def redirects(self) -> tuple[str, ...]:
-        """Give the addresses that led here."""
+        """Return the addresses that led here."""
         return self._history
 
     def url(self) -> str:
-        """Give the address after redirects."""
+        """Return the address after redirects."""
         return self._url
 
     async def body(self) -> AsyncIterator[bytes]:
         """Yield the body as it comes; stops at the limit."""
-        room = self._limit
-        decoder = BodyDecoder(self.header("Content-Encoding"))
-        data: bytes | None = b""
+        body = Body(self.header("Content-Encoding"), self._limit, self._deadline)
         try:
-            while data is not None:
-                data = await self._piece() or None
-                for piece in decoder.close() if data is None else decoder.feed(data):
-                    if room is not None and len(piece) > room:
-                        yield piece[:room]
-                        raise BrokenBody(
-                            f"more than {self._limit} bytes; the rest was not received"
-                        )
-                    if room is not None:
-                        room -= len(piece)
+            while data := await self._piece():
+                for piece in body.feed(data):
                     yield piece
-                    self._check_time()
-                self._check_time()
+            for piece in body.close():
+                yield piece
         except _ERRORS as error:
-            self._check_time()
-            reason = reason_of(error, self.url(), self._patience, in_body=True)
-            raise BrokenBody(reason) from error
+            raise body.failure(error, self.url(), self._patience) from error
 
     async def _piece(self) -> bytes:
         """Wait for the next piece ourselves: after a chunk that is none, aiohttp may wait for ever."""
         async with asyncio.timeout(self._patience):
             return await self._response.content.readany()
-
-    def _check_time(self) -> None:
-        if self._deadline is not None and time.monotonic() >= self._deadline[0]:
-            raise BrokenBody(self._deadline[1])
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -153,7 +125,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         zones: Zones | None = None,
     ) -> None:
         self._verify = verify
-        self._identity = Identity(user_agent, headers)
+        self._flow = Flow(Identity(user_agent, headers), zones, aiohttp_sessions.kind_of)
         self._auth = auth
         self._proxy = proxy
         connect, read = timeout
@@ -162,22 +134,15 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self._own_session = session is None
         self._guest: aiohttp.ClientSession | None = None
         self._limit: int | None = None
-        self._limits = _OUTSIDE_A_CRAWL
-        self._began: float | None = None  # the crawl
-        self._zones = zones
-        self._gate = Gate(zones)
         self.max_concurrent_requests = max_concurrent_requests
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
-        """Give a client for one crawl: with connections of its own, unless the session is yours."""
+        """Return a client for one crawl: with connections of its own, unless the session is yours."""
         if "_session" not in vars(self):
             return self  # a subclass that has nothing of ours
         client = copy.copy(self)
         vars(client).update(
-            _identity=self._identity.at(start_url),
-            _gate=Gate(self._zones, start_url),
-            _limits=limits,
-            _began=time.monotonic(),
+            _flow=self._flow.for_crawl(start_url, limits),
             _session=None if self._own_session else self._session,
             _guest=None,
         )
@@ -191,15 +156,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     def __getstate__(self) -> dict[str, Any]:
         """Return everything but connections of ours, which a copy makes for itself."""
         state = dict(vars(self))
-        state.pop("_gate", None)
+        if "_flow" in state:  # else it is a subclass that has nothing of ours
+            state["_flow"] = copy.copy(self._flow)
         if state.get("_own_session"):
             state |= {"_session": None, "_guest": None}
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if "_zones" in state:
-            self._gate = Gate(self._zones)
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""
@@ -214,163 +175,91 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             await self._session.close()
             self._session = None
 
-    def _headers(
-        self, target: HttpUrl, session: aiohttp.ClientSession, cookies: HopCookies
-    ) -> dict[str, str]:
-        """Return the headers of one request."""
-        named = not self._own_session and "User-Agent" in getattr(session, "headers", ())
-        headers = self._identity.headers(target, names_itself=named)
-        if self._auth is not None and self._identity.is_home(target):
-            headers["Authorization"] = _authorization(self._auth)
-        elif target.login is not None and getattr(session, "auth", None) is None:
-            headers["Authorization"] = target.login.header()
-        cookie = cookies.header(target)
-        if cookie is not None:
-            own = headers.get("Cookie")
-            headers["Cookie"] = f"{own}; {cookie}" if own else cookie
-        return headers
-
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
-        try:
-            start = read_url(url)
-            self._gate.begin(url)
-            return await self._follow(start)
-        except BadUrl as error:
-            return WebClientErrorResponse(str(error), retryable=False)
-
-    async def _follow(self, start: HttpUrl) -> AbstractWebClientResponse:
-        """Fetch a URL, and what it redirects to: each host is told only what it may know."""
-        deadline = deadline_of(self._limits, self._began)
-        history: list[str] = []
-        target = start
-        cookies = HopCookies()
-        while True:
+        exchange = self._flow.exchange(url, self._facts())
+        response: aiohttp.ClientResponse | None = None
+        step = advance(exchange)
+        while isinstance(step, Request):
+            if response is not None:
+                response.release()
             try:
-                response = await self._ask(target, cookies, deadline)
-            except Refused as error:
-                return WebClientErrorResponse(str(error), retryable=False)
-            except _ERRORS as error:
-                asked = target.site == start.site
-                patience = (self._timeout.connect, self._timeout.sock_read)
-                proxy = self._proxy or getattr(self._session, "_default_proxy", None)
-                reason = redacted(
-                    reason_of(error, target.text(), patience), secrets_of_proxies(proxy)
-                )
-                return _connection_error(error, reason, asked=asked, deadline=deadline)
-            location = _location(response)
-            if location is None:
-                break
-            response.release()
-            history.append(target.text())
-            if self._limits.redirects is not None and len(history) > self._limits.redirects:
-                return WebClientErrorResponse(self._limits.reached("redirects"), retryable=False)
-            try:
-                target = follow(target, location, self._limits)
-            except BadRedirect as error:
-                return WebClientErrorResponse(str(error), retryable=False)
-        if 200 <= response.status < 300:  # noqa: PLR2004
+                response, head = await self._ask(step)
+            except (*_ERRORS, Refused) as error:
+                response, step = None, advance(exchange, error)
+            else:
+                step = advance(exchange, head)
+        if isinstance(step, Arrived) and response is not None:
             return AiohttpWebClientSuccessResponse(
                 response,
                 self._limit,
-                tuple(history),
-                deadline=deadline,
+                step.hops,
+                deadline=step.deadline,
                 patience=self._timeout.sock_read,
-                url=target.text(),
+                url=step.url,
             )
-        response.close()
-        failure = WebClientErrorResponse(
-            f"{response.status} {(response.reason or '')[:_LONGEST_REASON]}".strip(),
-            retryable=response.status in RETRYABLE_HTTP_STATUS_CODES,
-        )
-        failure.status = response.status
-        failure.retry_after = retry_after(response.headers.get("Retry-After"))
-        failure.blocked = turns_robots_away(response.status, response.headers)
-        return failure
+        assert isinstance(step, WebClientErrorResponse)
+        if response is not None:
+            response.close()
+        return step
 
-    async def _ask(
-        self, target: HttpUrl, cookies: HopCookies, deadline: tuple[float, str] | None
-    ) -> aiohttp.ClientResponse:
-        """Ask for one URL, without following where it leads."""
-        session, url = self._session_for(target), target.text()
+    async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
+        """Send one request, without following where it leads."""
+        session, url, text = self._session_for(request), request.url, request.text
         proxied = self._proxy is not None or (
-            not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
+            not self._own_session and aiohttp_sessions.is_proxied(self._session, text)
         )
-        addresses: list[str] = []
-        if proxied:
-            self._gate.admit_name(target.host)
-        elif not self._own_session:
-            addresses = await aiohttp_sessions.look_up(session, target, self._gate)
+        addresses: list[str] | None = None
+        if not proxied:
+            own = self._own_session
+            addresses = [] if own else await aiohttp_sessions.addresses_of(session, url)
+        self._flow.admit(url.host, addresses)
+        headers = request.headers
+        if self._auth is not None and request.is_home:
+            headers = {**headers, "Authorization": _authorization(self._auth)}
         timeout = self._timeout
-        if deadline is not None:
-            left = max(deadline[0] - time.monotonic(), 0.001)
+        if request.deadline is not None:
             timeout = aiohttp.ClientTimeout(
-                total=left, connect=timeout.connect, sock_read=timeout.sock_read
+                total=request.deadline.left, connect=timeout.connect, sock_read=timeout.sock_read
             )
         response: aiohttp.ClientResponse = await session.get(
-            yarl.URL(url, encoded=True),
-            headers=self._headers(target, session, cookies),
+            yarl.URL(text, encoded=True),
+            headers=headers,
             proxy=self._proxy,
             timeout=timeout,
             allow_redirects=False,
         )
-        aiohttp_sessions.check_head(response)
+        peer = None
         if not proxied and not self._own_session:
-            aiohttp_sessions.check_peer(response, target.host, self._gate, addresses)
-        answers = aiohttp_sessions.set_cookies(response)
+            peer = aiohttp_sessions.peer_of(response) or next(iter(addresses or ()), None)
+        cookies = aiohttp_sessions.set_cookies(response)
         if session is self._session and not self._own_session:
-            aiohttp_sessions.bound_cookies(session, target, answers)
-        else:
-            cookies.take(target, answers)
-        return response
+            aiohttp_sessions.bound_cookies(session, url, cookies)
+            cookies = []
+        location = response.headers.get("Location")
+        as_it_came = location.encode("utf-8", "surrogateescape") if location else None
+        reason = response.reason or ""
+        return response, Head(response.status, reason, response.headers, as_it_came, cookies, peer)
 
-    def _session_for(self, target: HttpUrl) -> Any:
+    def _facts(self) -> Session:
+        """Return what the flow has to know about the session."""
+        session = self._session
+        proxy = self._proxy or getattr(session, "_default_proxy", None)
+        return Session(
+            names_itself=not self._own_session and "User-Agent" in getattr(session, "headers", ()),
+            has_login=self._auth is not None or getattr(session, "auth", None) is not None,
+            timeout=(self._timeout.connect, self._timeout.sock_read),
+            secrets=lambda: secrets_of_proxies(proxy),
+        )
+
+    def _session_for(self, request: Request) -> Any:
         """Return the session that asks for a URL: a stranger is asked by one without secrets."""
         if self._session is None:
             # Made here, because it belongs to the loop that is running now.
-            gate = self._gate if self._proxy is None else None
+            gate = self._flow.gate if self._proxy is None else None
             self._session = aiohttp_sessions.own_session(gate, self._verify)
-        if self._own_session or self._identity.is_home(target):
+        if self._own_session or request.is_home:
             return self._session
         if self._guest is None:
             self._guest = aiohttp_sessions.guest_session(self._session)
         return self._guest or self._session
-
-
-def _location(response: aiohttp.ClientResponse) -> bytes | None:
-    """Give where an answer leads, if it does."""
-    location = response.headers.get("Location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    return location.encode("utf-8", "surrogateescape")  # as it came
-
-
-def _connection_error(
-    error: Exception, message: str, *, asked: bool, deadline: tuple[float, str] | None
-) -> WebClientErrorResponse:
-    """Sort out whether nobody is there, or somebody who may answer next time.
-
-    ``asked`` is whether it is the host that was asked, and not one it redirected to.
-    """
-    if deadline is not None and time.monotonic() >= deadline[0]:
-        failure = WebClientErrorResponse(deadline[1], retryable=False)
-        failure.silent = asked
-        return failure
-    shortage = shortage_of(error)
-    if shortage is not None:
-        failure = WebClientErrorResponse(message, retryable=True)
-        failure.shortage = shortage
-        return failure
-    connecting = isinstance(error, aiohttp.ClientConnectorError)
-    aborted = not connecting and isinstance(
-        error, aiohttp.ServerConnectionError | aiohttp.ClientOSError
-    )
-    nobody = isinstance(error, aiohttp.ConnectionTimeoutError) or (
-        isinstance(error, aiohttp.ClientConnectorError)
-        and not isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
-    )
-    silent = isinstance(error, asyncio.TimeoutError) and not nobody
-    failure = WebClientErrorResponse(message, retryable=not nobody and (silent or aborted))
-    failure.unreachable = nobody and asked
-    failure.silent = silent and asked
-    return failure

@@ -1,0 +1,352 @@
+"""One request after another until a document answers: what every client of ours does, whoever sends.
+
+A client drives :meth:`Flow.exchange` with :func:`advance`: it sends each :class:`Request` without
+following where it leads, and hands back the :class:`Head` of the answer, or the exception. What is told
+to whom, where redirects lead, which cookies go back, how long all of it may take and what a failure
+means is decided here.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import enum
+import time
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from usp._base.shortage import shortage_of
+from usp._base.urls import BadUrl, read_url
+from usp._http.cookies import HopCookies
+from usp._http.encodings import BodyDecoder
+from usp._http.failures import LARGE_HEAD, reason_of, redacted, turns_robots_away
+from usp._http.redirects import REDIRECTS, BadRedirect, follow
+from usp.limits import Limits
+from usp.web_client.abstract_client import (
+    RETRYABLE_HTTP_STATUS_CODES,
+    BrokenBody,
+    WebClientErrorResponse,
+)
+from usp.web_client.zones import Gate, Refused, Zones
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    from usp._base.urls import HttpUrl
+    from usp._http.identity import Identity
+
+HEAD_BYTES = 32 * 1024
+"""Bytes of the status line and the headers of an answer."""
+
+_OUTSIDE_A_CRAWL = Limits(document_seconds=None)
+_LONGEST_REASON = 200
+_SHORTEST_WAIT = 0.001  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When an answer must be complete, by ``time.monotonic``, and what is said if it is not."""
+
+    at: float
+    reason: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time has come."""
+        return time.monotonic() >= self.at
+
+    @property
+    def left(self) -> float:
+        """The seconds until then; never quite none, which would mean for ever to some libraries."""
+        return max(self.at - time.monotonic(), _SHORTEST_WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to send: ``text`` is its URL. ``is_home`` is whether its host may know secrets."""
+
+    url: HttpUrl
+    text: str
+    headers: dict[str, str]
+    is_home: bool
+    is_first: bool
+    deadline: Deadline | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of an answer.
+
+    ``peer`` is the address that answered, where the session does not see to that itself; ``cookies``
+    are what it sets, where the session does not keep them.
+    """
+
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    location: bytes | str | None = None
+    cookies: Iterable[str] = ()
+    peer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The way to a document: what was asked for, what answered, and what redirected on the way."""
+
+    asked: str
+    url: str
+    hops: tuple[str, ...]
+    deadline: Deadline | None
+
+
+class Kind(enum.Enum):
+    """What an exception says about the host."""
+
+    UNREACHABLE = "nobody is there"
+    SILENT = "somebody may be there, but did not answer in time"
+    ABORTED = "somebody hung up; it may work the next time"
+    OTHER = "it will not work the next time either"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What a flow has to know about the session that sends."""
+
+    names_itself: bool = False  # it has a user agent of its own
+    has_login: bool = False  # it, or the client, logs in by itself at home
+    timeout: object = None  # seconds: one number, or one to connect and one to read
+    secrets: Callable[[], set[str]] = field(default=set)  # not to be seen in a message
+
+
+class Flow:
+    """The requests of one client, alone or in a crawl; may be used from several threads.
+
+    ``kind_of`` tells what an exception of the client's library means, ``error`` is the class of its
+    failures.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        zones: Zones | None,
+        kind_of: Callable[[Exception], Kind],
+        error: type[WebClientErrorResponse] = WebClientErrorResponse,
+        *,
+        limits: Limits = _OUTSIDE_A_CRAWL,
+        began: float | None = None,
+    ) -> None:
+        self.identity = identity
+        self.limits = limits
+        self.gate = Gate(zones)
+        self._zones = zones
+        self._kind_of = kind_of
+        self._error = error
+        self._began = began  # the crawl
+
+    def for_crawl(self, start_url: str, limits: Limits) -> Flow:
+        """Return the flow of a crawl that begins now, at ``start_url``."""
+        identity, began = self.identity.at(start_url), time.monotonic()
+        flow = Flow(identity, self._zones, self._kind_of, self._error, limits=limits, began=began)
+        flow.gate.begin(start_url)
+        return flow
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the gate, which has learned where the original began."""
+        return {name: value for name, value in vars(self).items() if name != "gate"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, gate=Gate(state["_zones"]))
+
+    def exchange(
+        self, url: str, session: Session
+    ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
+        """Yield the requests for a URL, each host told only what it may know; return how it ended."""
+        try:
+            return (yield from self._follow(read_url(url), session))
+        except (BadUrl, BadRedirect, Refused) as error:
+            return self._error(str(error), retryable=False)
+
+    def _follow(
+        self, start: HttpUrl, session: Session
+    ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
+        texts = [start.text()]  # of what was asked for, one after another
+        self.gate.begin(texts[0])
+        deadline, cookies, target = self.deadline(), HopCookies(), start
+        while True:
+            try:
+                head = yield self._request(target, texts, session, cookies, deadline)
+            except (BadUrl, Refused):
+                raise
+            except Exception as error:  # noqa: BLE001 - the client throws what it takes for a failure
+                # A redirect may have led to another host: nothing is said about the one asked then.
+                about = target.site == start.site
+                return self.failed(error, texts[-1], session, deadline, is_about_host=about)
+            if head.peer is not None:
+                self.gate.connected(target.host, head.peer)
+            failure = self.refused(head)
+            if failure is not None:
+                return failure
+            cookies.take(target, head.cookies)
+            if head.status not in REDIRECTS or not head.location:
+                return Arrived(texts[0], texts[-1], tuple(texts[:-1]), deadline)
+            if self.limits.redirects is not None and len(texts) > self.limits.redirects:
+                raise BadRedirect(self.limits.reached("redirects"))
+            target = follow(target, head.location, self.limits)
+            texts.append(target.text())
+
+    def deadline(self) -> Deadline | None:
+        """Return when an answer to a request that is sent now must be complete."""
+        limits, ends = self.limits, []
+        if limits.document_seconds is not None:
+            at = time.monotonic() + limits.document_seconds
+            ends.append(Deadline(at, limits.reached("document_seconds")))
+        if self._began is not None and limits.seconds is not None:
+            ends.append(Deadline(self._began + limits.seconds, limits.reached("seconds")))
+        return min(ends, key=lambda end: end.at, default=None)
+
+    def admit(self, host: str, addresses: Iterable[str] | None) -> None:
+        """Raise :class:`Refused` if a host may not be asked at one of its addresses.
+
+        None means that nobody here sees them: a proxy looks them up, or a session that is none of ours.
+        """
+        if addresses is None:
+            self.gate.admit_name(host)
+            return
+        for address in addresses:
+            self.gate.admit(host, address)
+
+    def _request(
+        self,
+        target: HttpUrl,
+        texts: list[str],
+        session: Session,
+        cookies: HopCookies,
+        deadline: Deadline | None,
+    ) -> Request:
+        is_home = self.identity.is_home(target)
+        headers = self.identity.headers(target, names_itself=session.names_itself)
+        if target.login is not None and not (is_home and session.has_login):
+            headers["Authorization"] = target.login.header()
+        cookie = cookies.header(target)
+        if cookie is not None:
+            own = headers.get("Cookie")
+            headers["Cookie"] = f"{own}; {cookie}" if own else cookie
+        return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
+
+    def refused(self, head: Head) -> WebClientErrorResponse | None:
+        """Return the failure that a status means, if it means one."""
+        size = sum(len(str(name)) + len(str(value)) + 4 for name, value in head.headers.items())
+        if size > HEAD_BYTES:
+            return self._error(LARGE_HEAD, retryable=False)
+        leads_on = head.status in REDIRECTS and head.location
+        if leads_on or 200 <= head.status < 300:  # noqa: PLR2004
+            return None
+        return self._error(
+            f"{head.status} {phrase(head.status, head.reason)}".strip(),
+            retryable=head.status in RETRYABLE_HTTP_STATUS_CODES,
+            status=head.status,
+            retry_after=retry_after(head.headers.get("Retry-After")),
+            blocked=turns_robots_away(head.status, head.headers),
+        )
+
+    def failed(
+        self,
+        error: Exception,
+        url: str,
+        session: Session,
+        deadline: Deadline | None,
+        *,
+        is_about_host: bool,
+    ) -> WebClientErrorResponse:
+        """Return what an exception means, and whether it says something about the host asked."""
+        if deadline is not None and deadline.is_over:
+            return self._error(deadline.reason, retryable=False, silent=is_about_host)
+        reason = redacted(reason_of(error, url, session.timeout), session.secrets())
+        shortage = shortage_of(error)
+        if shortage is not None:
+            return self._error(reason, retryable=True, shortage=shortage)
+        kind = self._kind_of(error)
+        return self._error(
+            reason,
+            retryable=kind in (Kind.SILENT, Kind.ABORTED),
+            unreachable=is_about_host and kind is Kind.UNREACHABLE,
+            silent=is_about_host and kind is Kind.SILENT,
+        )
+
+
+def advance(
+    exchange: Generator[Request, Head, Arrived | WebClientErrorResponse],
+    answer: Head | Exception | None = None,
+) -> Request | Arrived | WebClientErrorResponse:
+    """Return the next request of an exchange, or how it ended; ``answer`` is to the last request."""
+    try:
+        if isinstance(answer, Exception):
+            return exchange.throw(answer)
+        return next(exchange) if answer is None else exchange.send(answer)
+    except StopIteration as end:
+        outcome: Arrived | WebClientErrorResponse = end.value
+        return outcome
+
+
+def phrase(status: int, reason: str) -> str:
+    """Return the words beside a status, or the usual ones if there are none."""
+    if reason:
+        return reason[:_LONGEST_REASON]
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def retry_after(header: str | None) -> float | None:
+    """Return the seconds that a ``Retry-After`` header asks to wait, given as seconds or as a date."""
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:12])
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+        return max(0.0, date.timestamp() - time.time())
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+class Body:
+    """A body while it comes in: ``feed`` what has come, get what it is; in time, and up to a limit."""
+
+    def __init__(
+        self, content_encoding: str | None, limit: int | None, deadline: Deadline | None
+    ) -> None:
+        self._decoder = BodyDecoder(content_encoding)
+        self._limit = self._room = limit
+        self._deadline = deadline
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what has become readable; raises :class:`BrokenBody` if it is too late or too much."""
+        for piece in self._decoder.feed(data):
+            yield from self._bounded(piece)
+            self._check_time()
+        self._check_time()
+
+    def close(self) -> Iterator[bytes]:
+        """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
+        for piece in self._decoder.close():
+            yield from self._bounded(piece)
+
+    def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:
+        """Return why a body broke off that was received with an exception."""
+        self._check_time()
+        return BrokenBody(reason_of(error, url, timeout, in_body=True))
+
+    def _bounded(self, piece: bytes) -> Iterator[bytes]:
+        if self._room is not None:
+            if len(piece) > self._room:
+                yield piece[: self._room]
+                raise BrokenBody(f"more than {self._limit} bytes; the rest was not received")
+            self._room -= len(piece)
+        yield piece
+
+    def _check_time(self) -> None:
+        if self._deadline is not None and self._deadline.is_over:
+            raise BrokenBody(self._deadline.reason)
