@@ -26,9 +26,7 @@ EXTRAS = DECLARED["optional-dependencies"]
 
 
 def requirements() -> list[str]:
-    users = (
-        text for name, texts in EXTRAS.items() if name not in {"test", "dev"} for text in texts
-    )
+    users = (text for texts in EXTRAS.values() for text in texts)
     return [text for text in (*DECLARED["dependencies"], *users) if not text.startswith("usp[")]
 
 

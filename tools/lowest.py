@@ -1,7 +1,7 @@
 """Installs the lowest versions that ``pyproject.toml`` allows into a folder, to be tried before others.
 
     python tools/lowest.py build/lowest
-    PYTHONPATH=build/lowest python -m pytest --no-cov tests/web_client
+    PYTHONPATH=build/lowest python -m pytest tests/web_client
 
 Everything else, the tools that run the tests included, stays what the environment has. Ray is left
 out: it pins many things itself.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("async", "arrow", "warc", "fleet")
+EXTRAS = ("async", "arrow", "fleet")
 
 _MINIMUM = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?>=(?P<version>[0-9][0-9.]*)")
 
