@@ -1,11 +1,14 @@
-"""A thousand websites in one process, or as many as ``USP_FLEET_SITES`` says."""
+"""Many websites in one process, as many as ``USP_FLEET_SITES`` says, and workers that start quickly."""
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
 
 import pytest
-from fleet_support import COUNT, Served, serving
+from fleet_support import COUNT, SLOW, Served, serving
+
+from usp.fleet import local_engine
 
 
 @pytest.fixture(scope="session")
@@ -16,5 +19,19 @@ def fleet() -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def slow_fleet() -> Iterator[Served]:
-    """The same with a pause before every answer: there is time to kill somebody."""
-    yield from serving(COUNT, 0.1)
+    """Some of them with a pause before every answer: there is time to kill somebody."""
+    yield from serving(SLOW, 0.1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_workers() -> Iterator[None]:
+    """Fork workers from a process that has loaded everything; commands are run with real ones."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    multiprocessing.set_forkserver_preload(
+        ["usp.fleet.worker", "usp.fleet.client", "pyarrow.parquet"]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_engine, "START_METHOD", "forkserver")
+        yield

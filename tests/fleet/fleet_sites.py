@@ -135,7 +135,7 @@ def rich(site: FleetSite, number: int) -> None:
 
 def slow(site: FleetSite, number: int) -> None:
     site.robots("/map.xml")
-    site.urlset("/map.xml", 10, pause=1.0)
+    site.urlset("/map.xml", 10, pause=0.5)
 
 
 def dripping(site: FleetSite, number: int) -> None:
@@ -219,11 +219,11 @@ def entities(site: FleetSite, number: int) -> None:
 
 
 def huge(site: FleetSite, number: int) -> None:
-    names = [f"/huge{at}.xml" for at in range(4)]
+    names = [f"/huge{at}.xml" for at in range(2)]
     site.robots("/index.xml")
     site.index("/index.xml", *names)
     for name in names:
-        site.urlset(name, 20_000)
+        site.urlset(name, 10_000)
 
 
 def unwell(site: FleetSite, number: int) -> None:

@@ -17,7 +17,8 @@ from usp.fleet import FLEET_LIMITS, FleetOptions
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent
-COUNT = int(os.environ.get("USP_FLEET_SITES", "200"))
+COUNT = int(os.environ.get("USP_FLEET_SITES", "120"))  # has sites of every kind
+SLOW = 60
 ZONES = Zones(allow=("127.0.0.0/8",), trust_start=False)
 OPTIONS = FleetOptions(zones=ZONES, limits=FLEET_LIMITS)
 

@@ -113,6 +113,15 @@ def test_a_wrong_call_is_told_what_is_wrong(arguments, said, tmp_path, monkeypat
     result = run(crawl.command, *arguments, stdin="example.org")
     assert result.exit_code == 2
     assert said in " ".join(result.output.replace("│", " ").split())
+    assert not list(tmp_path.iterdir())  # no empty dataset is left
+
+
+def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp_path):
+    stdin = f"{some.urls[0]}\n{'x' * 9000}\n"
+    result = run(crawl.command, "-", "-o", tmp_path / "d", *ALLOWED, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    assert "standard input: line 2 has more than 8,192 characters; left out" in result.output
+    check_truth(tmp_path / "d", some.sites[:1])
 
 
 @pytest.mark.parametrize(

@@ -94,19 +94,21 @@ def outcomes(urls: list[str], options: FleetOptions = OPTIONS) -> dict[str, dict
 
 
 def test_sites_of_one_host_follow_each_other(web):
-    """They differ by their port only, and a port is no other host."""
+    """They differ by scheme and port only, and that makes no other host."""
     other = f"http://127.0.5.1:{web.port + 1}/"
-    rows = outcomes([web.url("127.0.5.1"), other, f"https://127.0.5.1:{web.port}/"])
+    options = FleetOptions(zones=ZONES, timeout=(0.2, 9.0))  # nobody speaks TLS there
+    rows = outcomes([web.url("127.0.5.1"), other, f"https://127.0.5.1:{web.port}/"], options)
+    assert len(rows) == 3
     begun = sorted((row["started"], row["duration"]) for row in rows.values())
     for (one, seconds), (two, _) in itertools.pairwise(begun):
         assert (two - one).total_seconds() >= seconds - 0.01
 
 
 def test_a_host_that_many_sites_name_is_asked_by_few_at_a_time(web):
-    """Sixty sites keep their sitemaps at one storage host."""
+    """Thirty sites keep their sitemaps at one storage host."""
     store = "127.0.9.9"
     urls = []
-    for number in range(60):
+    for number in range(30):
         address = f"127.0.6.{number + 1}"
         web.urlset(store, f"/{number}.xml", 3)
         sitemap = web.url(store, f"/{number}.xml")
@@ -114,27 +116,27 @@ def test_a_host_that_many_sites_name_is_asked_by_few_at_a_time(web):
         urls.append(web.url(address))
     rows = outcomes(urls, FleetOptions(zones=ZONES, per_host=4))
     assert all((row["outcome"], row["pages"]) == ("complete", 3) for row in rows.values())
-    assert web.most[store] <= 4
+    assert 1 < web.most[store] <= 4
     assert max(count for host, count in web.most.items() if host != store) <= 4
 
 
 def test_sites_that_wait_are_under_way_together(web):
     web.latency = 0.2
-    urls = [web.url(f"127.0.7.{number + 1}") for number in range(80)]
+    urls = [web.url(f"127.0.7.{number + 1}") for number in range(40)]
     rows = outcomes(urls)
-    assert len(rows) == 80
+    assert len(rows) == 40
     began = sorted(row["started"] for row in rows.values())
     ended = min(row["started"] + timedelta(seconds=row["duration"]) for row in rows.values())
-    assert sum(start < ended for start in began) > 40  # had begun before the first was done
+    assert sum(start < ended for start in began) > 20  # had begun before the first was done
 
 
 def test_a_huge_site_does_not_keep_the_others_from_being_fetched(web):
-    for number in range(20):
+    for number in range(10):
         web.urlset(f"127.0.8.{number + 1}", "/sitemap.xml", 10)
-    web.urlset("127.0.8.100", "/sitemap.xml", 200_000)
-    urls = [web.url("127.0.8.100"), *(web.url(f"127.0.8.{n + 1}") for n in range(20))]
+    web.urlset("127.0.8.100", "/sitemap.xml", 50_000)
+    urls = [web.url("127.0.8.100"), *(web.url(f"127.0.8.{n + 1}") for n in range(10))]
     rows = outcomes(urls)
-    assert rows.pop(urls[0])["pages"] == 200_000
+    assert rows.pop(urls[0])["pages"] == 50_000
     assert {row["pages"] for row in rows.values()} == {10}
 
 
@@ -145,7 +147,7 @@ def test_a_site_that_takes_too_long_is_given_up(web):
     limits = Limits(seconds=0.3)
     (row,) = outcomes([web.url(address)], FleetOptions(zones=ZONES, limits=limits)).values()
     assert row["outcome"] == "failed"
-    assert row["duration"] < 10
+    assert "the limit seconds=0.3 is reached" in row["reason"]
 
 
 def test_a_crawl_that_does_not_end_by_itself_is_ended(web, monkeypatch):

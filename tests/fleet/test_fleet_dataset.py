@@ -178,7 +178,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
         Dataset(tmp_path).make()
     with pytest.raises(DatasetError, match="is a file"):
         Dataset(tmp_path / "thesis.doc").make()
-    with pytest.raises(DatasetError, match="'usp crawl SITES -o"):
+    with pytest.raises(DatasetError, match="'usp crawl SITES -o FOLDER'"):
         Dataset(tmp_path).check()
 
 

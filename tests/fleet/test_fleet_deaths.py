@@ -203,7 +203,7 @@ def engine_on(fake, monkeypatch, dataset, **options):
 def test_ray_gets_batches_and_gives_rows_and_lost_workers_are_counted(fleet, tmp_path, monkeypatch):
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
-    urls = [site.url for site in fleet.sites if site.kind == "small"][:16]
+    urls = [site.url for site in fleet.sites if site.kind in {"small", "text", "feed"}][:16]
     fake = FakeRay(deaths=3)
     engine = engine_on(fake, monkeypatch, dataset, workers=2)
     told = list(engine.run([(url, [url]) for url in urls]))

@@ -60,6 +60,7 @@ def test_the_python_runs(block, tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().out
 
 
+@pytest.mark.long
 def test_the_figures_of_the_simulation_are_those_that_it_prints(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["simulate_fleet.py"])
     printed = io.StringIO()

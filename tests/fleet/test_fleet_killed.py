@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from fleet_support import COUNT, check_truth, start
+from fleet_support import SLOW, check_truth, start
 
 from usp.fleet.dataset import Dataset
 
-QUICK = ("--in-flight", "16", "--commit-seconds", "0.3")
+QUICK = ("--in-flight", "4", "--commit-seconds", "0.2")
 
 
 def parents() -> dict[int, tuple[int, str]]:
@@ -71,9 +71,12 @@ ENGINES = [
     "local",
     pytest.param(
         "ray",
-        marks=pytest.mark.skipif(
-            importlib.util.find_spec("ray") is None, reason="ray is not installed"
-        ),
+        marks=[
+            pytest.mark.long,
+            pytest.mark.skipif(
+                importlib.util.find_spec("ray") is None, reason="ray is not installed"
+            ),
+        ],
     ),
 ]
 
@@ -97,12 +100,11 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
     finally:
         driver.kill()
         driver.communicate()
-    done = len(Dataset(root).sites())
-    assert 0 < done < COUNT
-    again = start(root, sites, engine, *QUICK)
+    assert 0 < len(Dataset(root).sites()) < SLOW
+    again = start(root, sites, "local")  # whatever engine the first run had
     _, told = again.communicate(timeout=300)
     assert again.returncode == 0, told.decode()
-    assert f"{COUNT - done:,} sites in" in told.decode() or "were there before" in told.decode()
+    assert "were there before" in told.decode()
     check_truth(root, slow_fleet.sites)
     assert not list((root / "_staging").iterdir())
     # Nobody whom the killed driver had started is left: no worker, and no daemon of Ray.
@@ -134,5 +136,5 @@ def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fle
         finally:
             driver.kill()
     assert driver.returncode in {1, 130}
-    assert 0 < len(Dataset(root).sites()) < COUNT
+    assert 0 < len(Dataset(root).sites()) < SLOW
     assert not [pid for pid in children if is_worker("local", parents().get(pid, (0, ""))[1])]

@@ -1,9 +1,10 @@
-"""What a thousand websites serve is what stands in the three tables, whatever engine crawled them."""
+"""What many websites serve is what stands in the three tables, whatever engine crawled them."""
 
 from __future__ import annotations
 
 import importlib.util
 import threading
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -34,17 +35,41 @@ def test_the_local_engine_finds_what_the_websites_serve(local_dataset, fleet):
     check_truth(local_dataset, fleet.sites)
 
 
+CHANGES = {
+    "outcome": lambda site: replace(site, outcome="empty"),
+    "reason": lambda site: replace(site, reason="410 Gone"),
+    "page": lambda site: replace(site, pages=[*site.pages[1:], ("", "")]),
+    "sitemap": lambda site: replace(site, sitemaps=[*site.sitemaps[1:], ("", "", 0)]),
+    "site": lambda site: replace(site, url="http://127.0.0.1/"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(
+    local_dataset, fleet, change
+):
+    changed = [change(site) if site.kind == "half" else site for site in fleet.sites]
+    with pytest.raises(AssertionError):
+        check_truth(local_dataset, changed)
+
+
 @RAY
-def test_ray_gives_the_same_tables_as_the_local_engine(local_dataset, fleet, tmp_path):
+def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, tmp_path):
+    """Of a site of every kind: starting Ray takes longer than crawling them."""
+    some = list({site.kind: site for site in fleet.sites}.values())
     root = tmp_path / "dataset"
-    crawl(root, fleet.urls, "ray")
-    check_truth(root, fleet.sites)
-    assert tables_of(root) == tables_of(local_dataset)
+    crawl(root, [site.url for site in some], "ray")
+    check_truth(root, some)
+    found, expected = tables_of(root), tables_of(local_dataset)
+    for table in expected:
+        assert set(found[table]) <= set(expected[table])
 
 
 def test_the_tables_have_the_schema_that_is_documented(local_dataset):
     for table in ("pages", "sitemaps", "sites"):
-        for path in (local_dataset / table).iterdir():
+        paths = list((local_dataset / table).iterdir())
+        assert paths
+        for path in paths:
             assert parquet.read_schema(path).equals(schema_of(table))
 
 
@@ -79,7 +104,7 @@ def test_the_job_takes_and_gives_arrow(fleet):
 
 
 def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
-    given = [pa.table({"site": fleet.urls[:120]})]
+    given = [pa.table({"site": fleet.urls[:40]})]
     seen: list[str] = []
     last_table = "sites"
     for batch in crawl_sites(given, OPTIONS):
@@ -91,7 +116,7 @@ def test_the_rows_of_a_site_stand_together_and_its_own_comes_last(fleet):
         assert seen[-1] == site
         last_table = table
     assert last_table == "sites"
-    assert sorted(seen) == sorted(fleet.urls[:120])
+    assert sorted(seen) == sorted(fleet.urls[:40])
 
 
 def test_a_caller_who_has_seen_enough_may_leave(fleet):

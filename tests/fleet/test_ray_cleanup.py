@@ -26,7 +26,7 @@ DRIVER = """
 import subprocess, sys, time
 from usp.fleet.ray_cleanup import cleanup_after_kill
 before = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
-with cleanup_after_kill():
+with cleanup_after_kill(grace=0.1):
     print(before.pid, flush=True)
     subprocess.Popen([sys.executable, "-c", sys.argv[1]])
     time.sleep(300)
@@ -79,7 +79,7 @@ def test_what_was_seen_is_known_without_its_parent_and_without_the_mark():
             parent.wait()
             assert {number for number, _ in MarkedProcesses("token").running()} == set()
             assert {number for number, _ in processes.running()} == {left}
-            processes.end()
+            processes.end(0.1)
             assert ends(left)
             assert processes.running() == set()
         finally:

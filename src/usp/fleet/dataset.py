@@ -127,7 +127,7 @@ class Dataset:
         """Raise :class:`NotADatasetError` unless a dataset is there."""
         if not self._commits.is_dir():
             raise NotADatasetError(
-                f"{self.root} is not a dataset; 'usp crawl SITES -o {self.root}' makes one"
+                f"{self.root} is not a dataset; give the folder that 'usp crawl SITES -o FOLDER' wrote"
             )
 
     # Commits --------------------------------------------------------------------------------------

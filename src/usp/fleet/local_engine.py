@@ -28,6 +28,7 @@ _MOST_DEATHS = 2
 """After so many workers have died with a site under way, it gets one for itself."""
 
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
+START_METHOD = "spawn"  # a fork of a process with threads may hang
 _STOP_SECONDS = 15.0  # in which a worker that is stopped must have committed
 
 
@@ -74,7 +75,7 @@ class LocalEngine:
         asking = sum(not worker.ended for worker in self._workers.values())
         work_left = bool(self._groups) or (bool(self._suspects) and not asking)
         while work_left and len(self._workers) < self._most:
-            context = multiprocessing.get_context("spawn")
+            context = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
             name = f"w{self._started:05d}"
             self._started += 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MARK = "USP_FLEET_CLUSTER"
 
-_GRACE = 3.0  # seconds in which Ray may clean up by itself
+GRACE = 3.0  # seconds in which Ray may clean up by itself
 _EVERY = 1.0  # seconds from one look to the next
 _STATE, _PARENT, _STARTED = 0, 1, 19  # fields of /proc/…/stat after the name
 
@@ -33,15 +33,15 @@ Process = tuple[int, str]
 
 
 @contextlib.contextmanager
-def cleanup_after_kill() -> Iterator[None]:
+def cleanup_after_kill(grace: float = GRACE) -> Iterator[None]:
     """Mark the processes that are started inside the block; they end when this process has ended."""
     if not Path("/proc/self/environ").exists():
         yield
         return
     token = secrets.token_hex(8)
     watcher = subprocess.Popen(  # noqa: S603 - ourselves
-        # -P: not a module that lies in the folder where the command is run
-        [sys.executable, "-P", "-m", __name__, token],
+        # By its path it loads nothing of usp. -I: nor modules from the folder where it is run.
+        [sys.executable, "-I", __file__, token, str(grace)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -87,9 +87,9 @@ class MarkedProcesses:
             return self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         return False
 
-    def end(self) -> None:
-        """Kill them, unless they end by themselves."""
-        deadline = time.monotonic() + _GRACE
+    def end(self, grace: float) -> None:
+        """Kill them, unless they end by themselves within so many seconds."""
+        deadline = time.monotonic() + grace
         while self.running() and time.monotonic() < deadline:
             time.sleep(0.1)
         for pid, _ in self.running():
@@ -97,13 +97,13 @@ class MarkedProcesses:
                 os.kill(pid, signal.SIGKILL)
 
 
-def main(token: str) -> None:
+def main(token: str, grace: str) -> None:
     """Wait until the driver is gone, and end what it leaves."""
     processes = MarkedProcesses(token)
     while not select.select([sys.stdin], [], [], _EVERY)[0]:  # nothing is ever written to it
         processes.running()
-    processes.end()
+    processes.end(float(grace))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

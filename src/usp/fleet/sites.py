@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -175,6 +175,7 @@ def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
             yield site
 
 
+@lru_cache(maxsize=1024)  # lists repeat themselves
 def homepage(text: str) -> tuple[str, Login | None]:
     """Return the homepage of a URL or host, and the login in it; without a scheme, https is meant.
 
