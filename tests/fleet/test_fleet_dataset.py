@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import dataset as arrow_dataset
+from pyarrow import parquet
 
 from usp.export.arrow import record_batches
 from usp.fleet import FleetOptions, FleetProgress
@@ -118,6 +119,21 @@ def test_a_site_that_was_crawled_again_stands_once_with_its_later_rows(dataset):
     }
     for table, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
         assert dict(in_table(dataset, table)) == dict.fromkeys(sites("a", "b", "c", "d"), count)
+
+
+def test_rows_of_an_older_version_are_kept_although_they_lack_columns(dataset):
+    write(dataset, sites("a", "b"), outcome="failed")
+    (path,) = (dataset.root / "sites").iterdir()
+    older = parquet.read_table(path).drop_columns(["requests", "started"])
+    parquet.write_table(older, path)
+    dataset.begin_run()
+    write(dataset, sites("b"))
+    assert remove_older_rows(dataset) == 1
+    rows = arrow_dataset.dataset(dataset.root / "sites", format="parquet").to_table().to_pylist()
+    assert {row["site"]: (row["outcome"], row["requests"]) for row in rows} == {
+        "http://a/": ("failed", None),
+        "http://b/": ("complete", 0),
+    }
 
 
 @pytest.mark.parametrize("step", range(16))

@@ -75,7 +75,7 @@ class LocalEngine:
         asking = sum(not worker.ended for worker in self._workers.values())
         work_left = bool(self._groups) or (bool(self._suspects) and not asking)
         while work_left and len(self._workers) < self._most:
-            context = multiprocessing.get_context(START_METHOD)
+            context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
             name = f"w{self._started:05d}"
             self._started += 1

@@ -122,6 +122,9 @@ class _Group:
     def rows(self, table: str) -> int:
         return self._files[table].rows
 
+    def schema(self, table: str) -> Any:
+        return self._files[table].schema
+
     def commit(self, sites: dict[str, str], supersedes: tuple[str, ...] = ()) -> None:
         written = tuple(
             f"{table}/part-{self._name}.parquet"
@@ -140,7 +143,7 @@ class _TableFile:
 
     def __init__(self, path: Any, schema: Any, repeating: list[str]) -> None:
         self._path = path
-        self._schema = schema
+        self.schema = schema
         self._repeating = repeating
         self._writer: Any = None
         self._batches: list[Any] = []
@@ -157,9 +160,9 @@ class _TableFile:
     def _flush(self) -> None:
         if self._writer is None:
             self._writer = pyarrow(".parquet").ParquetWriter(
-                self._path, self._schema, compression="zstd", use_dictionary=self._repeating
+                self._path, self.schema, compression="zstd", use_dictionary=self._repeating
             )
-        table = pyarrow().Table.from_batches(self._batches, self._schema).unify_dictionaries()
+        table = pyarrow().Table.from_batches(self._batches, self.schema).unify_dictionaries()
         self._writer.write_table(table, row_group_size=_ROW_GROUP)
         self._batches, self._waiting = [], 0
 
@@ -218,8 +221,20 @@ def _rewrite(dataset: Dataset, commit: Commit, kept: dict[str, str]) -> None:
             sites = batch.column("site").cast(pa.string())
             rows = batch.filter(compute.is_in(sites, value_set=wanted))
             if len(rows):
-                group.add(table, rows)
+                group.add(table, _with_all_columns(rows, group.schema(table)))
     group.commit(kept, (commit.name,))
+
+
+def _with_all_columns(batch: Any, schema: Any) -> Any:
+    """Return a batch with columns of nulls for those that an older version did not write."""
+    pa = pyarrow()
+    arrays = [
+        batch.column(field.name)
+        if field.name in batch.schema.names
+        else pa.nulls(len(batch), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _columns_of(dataset: Dataset, commit: Commit) -> Sequence[str] | None:
