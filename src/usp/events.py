@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from usp.objects.sitemap import PageSource
 
+__all__ = [
+    "Event",
+    "Listener",
+    "PagesReady",
+    "SitemapFailed",
+    "SitemapFinished",
+    "SitemapFound",
+    "SitemapReceived",
+    "SitemapStarted",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class SitemapFound:

@@ -17,6 +17,14 @@ from __future__ import annotations
 import errno
 from typing import ClassVar
 
+__all__ = [
+    "GunzipException",
+    "LocalShortageError",
+    "SitemapException",
+    "SitemapXMLParsingException",
+    "StripURLToHomepageException",
+]
+
 
 class SitemapException(Exception):  # noqa: N818 - the name existing programs catch
     """A call that cannot be answered, for instance because its URL is not an HTTP URL."""

@@ -6,6 +6,10 @@ from dataclasses import dataclass, fields
 
 from usp._base.advice import raise_limit
 
+__all__ = [
+    "Limits",
+]
+
 _MIB = 1024 * 1024
 _GIB = 1024 * _MIB
 _URLS = 4096  # of the greatest length, in one index

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient
 
-__all__ = ["PageBlocks", "pages", "pages_of_sitemap"]
+__all__ = ["pages", "pages_of_sitemap"]
 
 
 @shows(WebsiteKeywords)

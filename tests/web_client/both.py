@@ -31,16 +31,10 @@ def fetch(
 
 
 def _threads(urls, start, limits, session, own, auth, between, options):
-    timeout = options.pop("timeout", None)
-    proxy = options.pop("proxy", None)
     mine = requests.Session() if own else None
     for name, value in session.items():
         getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
     given = RequestsWebClient(session=mine, auth=auth, **options)
-    if timeout:
-        given.set_timeout(timeout)
-    if proxy:
-        given.set_proxies({"http": proxy, "https": proxy})
     client = given.for_crawl(start, limits or Limits()) if start else given
     results = []
     for url in urls:

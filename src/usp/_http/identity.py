@@ -6,7 +6,7 @@ import dataclasses
 import ssl
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import usp
 from usp._base.shortage import scarce
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-DEFAULT_TIMEOUT = (9.05, 60.0)
+Timeout: TypeAlias = float | tuple[float, float] | None
+
+DEFAULT_TIMEOUT: Timeout = (9.05, 60.0)
 """Seconds to connect, and seconds between two pieces of an answer."""
 
 DEFAULT_CONCURRENCY = 8
@@ -79,6 +81,12 @@ class Identity:
             (name, value) for name, value in self._headers.items() if home or is_harmless(name)
         )
         return headers
+
+
+def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[str, str]:
+    """Return proxies by scheme: those given, and one for all others."""
+    everything = {} if proxy is None else {"http": proxy, "https": proxy}
+    return {**everything, **(by_scheme or {})}
 
 
 def host_of(url: str) -> str | None:

@@ -14,7 +14,7 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._crawl.run import crawl_with
-from usp._http.identity import DEFAULT_CONCURRENCY
+from usp._http.identity import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT
 from usp.cli import fetching
 from usp.cli.errors import FAILED, PARTIAL, json_option, tell
 from usp.cli.fetching import no_warnings, read_verify
@@ -84,18 +84,15 @@ class Crawling:
 
     def client(self) -> RequestsWebClient:
         """Make the client that these options ask for."""
-        client = RequestsWebClient(
+        return RequestsWebClient(
             verify=self.verify,
             zones=self.zones,
             user_agent=self.user_agent,
             headers=dict(self.headers),
+            timeout=DEFAULT_TIMEOUT if self.timeout is None else self.timeout,
+            proxy=self.proxy,
             max_concurrent_requests=self.concurrency,
         )
-        if self.timeout is not None:
-            client.set_timeout(self.timeout)
-        if self.proxy is not None:
-            client.set_proxies({"http": self.proxy, "https": self.proxy})
-        return client
 
     @contextmanager
     def running(self) -> Iterator[Progress]:

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
+__all__ = [
+    "ChildSitemap",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class ChildSitemap:

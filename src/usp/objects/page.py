@@ -21,6 +21,16 @@ if TYPE_CHECKING:
 else:
     __getattr__ = elsewhere(__name__)
 
+__all__ = [
+    "SITEMAP_PAGE_DEFAULT_PRIORITY",
+    "PageBlock",
+    "SitemapImage",
+    "SitemapNewsStory",
+    "SitemapPage",
+    "SitemapPageChangeFrequency",
+    "SitemapPageMapObject",
+]
+
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
 """The priority of a page whose sitemap gives none, or none that can be read."""
 

@@ -10,6 +10,8 @@ from usp._base.safe_text import excerpt as cut
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+__all__ = ["Failure", "Problem", "ProblemKind", "by_kind", "how_many"]
+
 MAX_PROBLEMS = 200
 """How many problems of one document are kept one by one; the rest are counted by kind."""
 

@@ -41,6 +41,22 @@ if TYPE_CHECKING:
 else:
     __getattr__ = elsewhere(__name__)
 
+__all__ = [
+    "AbstractIndexSitemap",
+    "AbstractPagesSitemap",
+    "AbstractSitemap",
+    "IndexRobotsTxtSitemap",
+    "IndexWebsiteSitemap",
+    "IndexXMLSitemap",
+    "InvalidSitemap",
+    "PageSource",
+    "PagesAtomSitemap",
+    "PagesRSSSitemap",
+    "PagesTextSitemap",
+    "PagesXMLSitemap",
+    "SitemapPage",
+]
+
 
 log = get_logger(__name__)
 

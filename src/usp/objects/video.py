@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
+__all__ = [
+    "SitemapVideo",
+    "SitemapVideoPrice",
+    "SitemapVideoTVShow",
+]
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SitemapVideoPrice(Value):

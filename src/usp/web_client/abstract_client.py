@@ -21,6 +21,22 @@ if TYPE_CHECKING:
 
     from usp.limits import Limits
 
+__all__ = [
+    "RETRYABLE_HTTP_STATUS_CODES",
+    "AbstractAsyncWebClient",
+    "AbstractAsyncWebClientSuccessResponse",
+    "AbstractWebClient",
+    "AbstractWebClientResponse",
+    "AbstractWebClientSuccessResponse",
+    "BrokenBody",
+    "LocalWebClient",
+    "LocalWebClientSuccessResponse",
+    "NoWebClientException",
+    "RequestWaiter",
+    "ResponseFacts",
+    "WebClientErrorResponse",
+]
+
 RETRYABLE_HTTP_STATUS_CODES = {
     400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598
 }  # fmt: skip
@@ -260,9 +276,13 @@ class RequestWaiter:
 
     def wait(self) -> None:
         """Sleep before every request but the first: ``wait`` seconds, give or take a half."""
-        if self._is_first:
-            self._is_first = False
-            return
-        if self._wait > 0:
-            factor = random.uniform(0.5, 1.5) if self._random_wait else 1.0  # noqa: S311
-            time.sleep(self._wait * factor)
+        pause = self.pause()
+        if pause > 0:
+            time.sleep(pause)
+
+    def pause(self) -> float:
+        """Return the seconds to sleep before the next request, for who sleeps otherwise."""
+        is_first, self._is_first = self._is_first, False
+        if is_first or self._wait <= 0:
+            return 0.0
+        return self._wait * (random.uniform(0.5, 1.5) if self._random_wait else 1.0)  # noqa: S311

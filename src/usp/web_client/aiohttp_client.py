@@ -7,17 +7,25 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+import requests.utils
 import yarl
 
 from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
 from usp._http.failures import secrets_of_proxies
 from usp._http.flow import Arrived, Body, Flow, Head, Request, Session, advance
-from usp._http.identity import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Identity
+from usp._http.identity import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_TIMEOUT,
+    Identity,
+    Timeout,
+    proxies_of,
+)
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClientResponse,
+    RequestWaiter,
     WebClientErrorResponse,
 )
 from usp.web_client.zones import Refused, Zones
@@ -28,6 +36,11 @@ if TYPE_CHECKING:
 
     from usp._http.flow import Deadline
     from usp.limits import Limits
+
+__all__ = [
+    "AiohttpWebClient",
+    "AiohttpWebClientSuccessResponse",
+]
 
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
@@ -104,37 +117,39 @@ def _authorization(auth: aiohttp.BasicAuth | tuple[str, str]) -> str:
 class AiohttpWebClient(AbstractAsyncWebClient):
     """Fetches with ``aiohttp``.
 
-    ``verify`` is False for certificates that are not to be checked, or the file or folder of the
-    authorities to trust. A ``session`` of your own must not unpack bodies by itself
-    (``auto_decompress=False``). ``auth`` and secret ``headers`` are sent to the host that is asked
-    first, and to no other; so are the secrets of a session. ``zones`` say where the client may
-    connect to, beside public addresses and the network in which it begins.
+    The options are those of :class:`usp.RequestsWebClient`, which describes them. A ``session`` of
+    your own must not decompress bodies by itself (``auto_decompress=False``).
     """
 
     def __init__(
         self,
         *,
         verify: bool | str | ssl.SSLContext = True,
+        wait: float | None = None,
+        random_wait: bool = False,
+        session: aiohttp.ClientSession | None = None,
         user_agent: str | None = None,
         headers: Mapping[str, str] | None = None,
         auth: aiohttp.BasicAuth | tuple[str, str] | None = None,
+        timeout: Timeout = DEFAULT_TIMEOUT,
         proxy: str | None = None,
-        timeout: tuple[float, float] = DEFAULT_TIMEOUT,
-        session: aiohttp.ClientSession | None = None,
-        max_concurrent_requests: int = DEFAULT_CONCURRENCY,
+        proxies: Mapping[str, str] | None = None,
+        max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
         self._verify = verify
         self._flow = Flow(Identity(user_agent, headers), zones, aiohttp_sessions.kind_of)
         self._auth = auth
-        self._proxy = proxy
-        connect, read = timeout
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
+        self._waiter = RequestWaiter(wait, random_wait)
+        self._proxies = proxies_of(proxy, proxies)
+        self.set_timeout(timeout)
         self._session = session
         self._own_session = session is None
-        self._guest: aiohttp.ClientSession | None = None
+        self._guest: aiohttp.ClientSession | None = None  # asks strangers, if the session is yours
+        self._proxied: aiohttp.ClientSession | None = None  # asks proxies, if it is ours
         self._limit: int | None = None
-        self.max_concurrent_requests = max_concurrent_requests
+        default = 1 if wait else DEFAULT_CONCURRENCY
+        self.max_concurrent_requests = max_concurrent_requests or default
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
         """Return a client for one crawl: with connections of its own, unless the session is yours."""
@@ -145,6 +160,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             _flow=self._flow.for_crawl(start_url, limits),
             _session=None if self._own_session else self._session,
             _guest=None,
+            _proxied=None,
         )
         return client
 
@@ -159,8 +175,17 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         if "_flow" in state:  # else it is a subclass that has nothing of ours
             state["_flow"] = copy.copy(self._flow)
         if state.get("_own_session"):
-            state |= {"_session": None, "_guest": None}
+            state |= {"_session": None, "_guest": None, "_proxied": None}
         return state
+
+    def set_timeout(self, timeout: Timeout) -> None:
+        """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
+        connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
+
+    def set_proxies(self, proxies: Mapping[str, str]) -> None:
+        """Set proxies by scheme, as ``requests`` takes them."""
+        self._proxies = dict(proxies)
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""
@@ -168,15 +193,18 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        if self._guest is not None:
-            await self._guest.close()
-            self._guest = None
+        for session in (self._guest, self._proxied):
+            if session is not None:
+                await session.close()
+        self._guest = self._proxied = None
         if self._own_session and self._session is not None:
             await self._session.close()
             self._session = None
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
+        if pause := self._waiter.pause():
+            await asyncio.sleep(pause)
         exchange = self._flow.exchange(url, self._facts())
         response: aiohttp.ClientResponse | None = None
         step = advance(exchange)
@@ -205,8 +233,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
         """Send one request, without following where it leads."""
-        session, url, text = self._session_for(request), request.url, request.text
-        proxied = self._proxy is not None or (
+        url, text = request.url, request.text
+        proxy = requests.utils.select_proxy(text, self._proxies)
+        session = self._session_for(request, proxied=proxy is not None)
+        proxied = proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, text)
         )
         addresses: list[str] | None = None
@@ -225,7 +255,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         response: aiohttp.ClientResponse = await session.get(
             yarl.URL(text, encoded=True),
             headers=headers,
-            proxy=self._proxy,
+            proxy=proxy,
             timeout=timeout,
             allow_redirects=False,
         )
@@ -244,20 +274,25 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     def _facts(self) -> Session:
         """Return what the flow has to know about the session."""
         session = self._session
-        proxy = self._proxy or getattr(session, "_default_proxy", None)
+        proxies = (*self._proxies.values(), getattr(session, "_default_proxy", None))
         return Session(
             names_itself=not self._own_session and "User-Agent" in getattr(session, "headers", ()),
             has_login=self._auth is not None or getattr(session, "auth", None) is not None,
             timeout=(self._timeout.connect, self._timeout.sock_read),
-            secrets=lambda: secrets_of_proxies(proxy),
+            secrets=lambda: secrets_of_proxies(*proxies),
         )
 
-    def _session_for(self, request: Request) -> Any:
-        """Return the session that asks for a URL: a stranger is asked by one without secrets."""
+    def _session_for(self, request: Request, *, proxied: bool) -> Any:
+        """Return the session that asks for a URL: a stranger is asked by one without secrets.
+
+        Sessions of ours are made here, because they belong to the loop that is running now.
+        """
+        if self._own_session and proxied:
+            if self._proxied is None:  # the gate judges websites, not the proxy
+                self._proxied = aiohttp_sessions.own_session(None, self._verify)
+            return self._proxied
         if self._session is None:
-            # Made here, because it belongs to the loop that is running now.
-            gate = self._flow.gate if self._proxy is None else None
-            self._session = aiohttp_sessions.own_session(gate, self._verify)
+            self._session = aiohttp_sessions.own_session(self._flow.gate, self._verify)
         if self._own_session or request.is_home:
             return self._session
         if self._guest is None:

@@ -18,7 +18,13 @@ from usp._http import requests_foreign
 from usp._http.failures import secrets_of_params, secrets_of_proxies, without_params
 from usp._http.flow import Arrived, Deadline, Flow, Head, Request, advance
 from usp._http.flow import Session as SessionFacts
-from usp._http.identity import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT, Identity
+from usp._http.identity import (
+    DEFAULT_CONCURRENCY,
+    DEFAULT_TIMEOUT,
+    Identity,
+    Timeout,
+    proxies_of,
+)
 from usp._http.requests_foreign import as_response
 from usp._http.requests_responses import (
     BODY_ERRORS,
@@ -29,8 +35,10 @@ from usp._http.requests_responses import (
 )
 from usp._http.requests_sessions import DEADLINE, Session, session_for
 from usp.web_client.abstract_client import (
+    RETRYABLE_HTTP_STATUS_CODES,
     AbstractWebClient,
     AbstractWebClientResponse,
+    AbstractWebClientSuccessResponse,
     RequestWaiter,
     WebClientErrorResponse,
 )
@@ -43,6 +51,18 @@ if TYPE_CHECKING:
 else:
     __getattr__ = elsewhere(__name__)
 
+__all__ = [
+    "RETRYABLE_HTTP_STATUS_CODES",
+    "AbstractWebClient",
+    "AbstractWebClientResponse",
+    "AbstractWebClientSuccessResponse",
+    "RequestWaiter",
+    "RequestsWebClient",
+    "RequestsWebClientErrorResponse",
+    "RequestsWebClientSuccessResponse",
+    "WebClientErrorResponse",
+]
+
 log = get_logger(__name__)
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
@@ -51,11 +71,17 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGN
 class RequestsWebClient(AbstractWebClient):
     """Fetches with ``requests``.
 
-    ``wait`` seconds are kept between requests (``random_wait`` varies them), one at a time then. A
-    ``session`` of your own is used for one request at a time too, unless ``max_concurrent_requests``
-    says that it may be used from several threads. ``auth`` and secret ``headers`` are sent to the
-    host that is asked first, and to no other; so are the secrets of a session. ``zones`` say where
-    the client may connect to, beside public addresses and the network in which it begins.
+    The options are those of :class:`usp.AiohttpWebClient`. ``verify`` is False for certificates that
+    are not to be checked, or the file or folder of the authorities to trust. ``timeout`` is how many
+    seconds to wait: one number, or one to connect and one to read; None is for ever. ``proxy`` is the
+    proxy for all requests, ``proxies`` are those by scheme, as ``requests`` takes them. ``wait``
+    seconds are kept between requests (``random_wait`` varies them), one at a time then. ``auth`` and
+    secret ``headers`` are sent to the host that is asked first, and to no other; so are the secrets
+    of a session. ``zones`` say where the client may connect to, beside public addresses and the
+    network in which it begins.
+
+    A ``session`` of your own is used for one request at a time, unless ``max_concurrent_requests``
+    says that it may be used from several threads.
     """
 
     def __init__(
@@ -68,6 +94,9 @@ class RequestsWebClient(AbstractWebClient):
         user_agent: str | None = None,
         headers: Mapping[str, str] | None = None,
         auth: Any = None,
+        timeout: Timeout = DEFAULT_TIMEOUT,
+        proxy: str | None = None,
+        proxies: Mapping[str, str] | None = None,
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
@@ -84,8 +113,8 @@ class RequestsWebClient(AbstractWebClient):
             Identity(user_agent, headers), zones, kind_of, RequestsWebClientErrorResponse
         )
         self._auth = auth
-        self._timeout: float | tuple[float, float] | None = DEFAULT_TIMEOUT
-        self._proxies: dict[str, str] = {}
+        self._timeout = timeout
+        self._proxies = proxies_of(proxy, proxies)
         self._limit: int | None = None
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
@@ -136,7 +165,7 @@ class RequestsWebClient(AbstractWebClient):
         """Whether the connections of the session ask the gate themselves."""
         return self._own_session and isinstance(self._session, Session) and self._session.is_ours
 
-    def set_timeout(self, timeout: float | tuple[float, float] | None) -> None:
+    def set_timeout(self, timeout: Timeout) -> None:
         """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
         self._timeout = timeout
 

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from usp._base.advice import allow_network
 from usp._base.urls import BadUrl, read_host, read_url
 
+__all__ = [
+    "Zones",
+]
+
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 

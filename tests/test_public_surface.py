@@ -1,0 +1,87 @@
+"""The public surface is what ``docs/reference.md`` lists: no module and no name more or less."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import usp
+from usp._compat.names import ELSEWHERE
+from usp.objects.sitemap import AbstractSitemap
+from usp.options import CrawlOptions
+from usp.selection import Selection
+
+ROOT = Path(usp.__file__).parent
+REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text("utf-8")
+
+LISTED = {
+    module: re.findall(r"`(\w+)`", names)
+    for module, names in re.findall(
+        r"^\| `(usp[\w.]*)` \| [^|]* \| (.*) \|$", REFERENCE, re.MULTILINE
+    )
+}
+
+
+@pytest.mark.parametrize("module", LISTED)
+def test_a_module_has_the_names_that_the_reference_lists(module):
+    loaded = importlib.import_module(module)
+    assert sorted(loaded.__all__) == sorted(LISTED[module])
+    assert len(set(loaded.__all__)) == len(loaded.__all__)
+    for name in loaded.__all__:
+        assert hasattr(loaded, name), name
+
+
+def test_every_module_is_listed_or_says_that_it_is_internal():
+    found = {
+        path.stem
+        for path in ROOT.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    packages = {module.split(".")[1] for module in LISTED if "." in module}
+    assert {name for name in found if not name.startswith("_")} == packages
+
+
+def test_what_usp_offers_to_programs_type_checkers_and_readers_is_the_same():
+    tree = ast.parse((ROOT / "__init__.py").read_text("utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    for_checkers = {
+        alias.name: f"usp.{alias.name}" if node.module == "usp" else f"{node.module}:{alias.name}"
+        for node in imports
+        for alias in node.names
+    }
+    assert for_checkers | {"version": "importlib.metadata:version"} == ELSEWHERE["usp"]
+    assert set(usp.__all__) <= {*for_checkers, "__version__"}
+    assert set(usp.__all__) <= set(dir(usp))
+    assert {"AiohttpWebClient", "aio", "export", "tree", "web_client"} <= set(dir(usp))
+    for name, place in for_checkers.items():
+        module, _, attribute = place.partition(":")
+        loaded = importlib.import_module(module)
+        assert getattr(usp, name) is (getattr(loaded, attribute) if attribute else loaded)
+
+
+def test_a_star_import_needs_no_extra():
+    code = "import sys; sys.modules['aiohttp'] = sys.modules['pyarrow'] = None; from usp import *"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_reference_lists_the_options_of_a_crawl_with_their_defaults():
+    listed = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \| .* \|$", REFERENCE, re.MULTILINE)
+    fields = dataclasses.fields(CrawlOptions)
+    assert listed == [(field.name, repr(field.default)) for field in fields]
+
+
+def test_selecting_pages_of_a_tree_takes_what_a_selection_takes():
+    def parameters(function) -> list[tuple[str, object, object]]:
+        given = inspect.signature(function).parameters.values()
+        return [(one.name, one.default, one.annotation) for one in given if one.name != "self"]
+
+    assert parameters(AbstractSitemap.select) == parameters(Selection)
