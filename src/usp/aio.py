@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from usp._base.urls import without_login
-from usp._crawl.asyncio_driver import END, LoopDriver, Stepper
+from usp._crawl.asyncio_driver import LoopDriver, Stepper
 from usp._crawl.clients import prepared
+from usp._crawl.fetch import END
 from usp._crawl.reading import PageStream, pages_of
 from usp._crawl.run import INTERRUPTED, begin, store_for, tree_of
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
@@ -145,7 +146,7 @@ async def _pages(
                     break
                 growing = stream.waits_for
                 if growing is not None:
-                    driver.call_me(growing)
+                    driver.wake_by(growing)
                 # What came before the call was left is not waited for.
                 await driver.step(wait=not stream.can_go_on)
             except asyncio.CancelledError:

@@ -128,7 +128,7 @@ class PageBlocks:
                             break
                         growing = stream.waits_for
                         if growing is not None:
-                            driver.call_me(growing)
+                            driver.wake_by(growing)
                         # What came before the call was left is not waited for.
                         driver.step(wait=not stream.can_go_on and not self.is_stopped)
                     except KeyboardInterrupt:

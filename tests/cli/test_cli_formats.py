@@ -219,7 +219,7 @@ def test_a_site_that_cannot_be_read_leaves_the_file_as_it_was(run, serve, tmp_pa
 @pytest.mark.parametrize("form", ["pages", "jsonl", "csv", "json", "xml"])
 def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
     """Of forty sitemaps the first has enough; the others wait until the command has ended."""
-    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.driving.PATIENCE", 0.1)
     asked, ended = [], threading.Event()
 
     def later(number):

@@ -16,8 +16,8 @@ import pytest
 
 from usp import aio, stream
 from usp._crawl import asyncio_driver as steps_module
-from usp._crawl.asyncio_driver import END, Stepper
-from usp._crawl.fetch import fetch_document
+from usp._crawl.asyncio_driver import Stepper
+from usp._crawl.fetch import END, fetch_document
 from usp._crawl.values import Fetch, Received
 from usp._formats.document import DocumentParser
 from usp._store import Store

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,9 +17,9 @@ from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import Reception
+from usp._crawl.fetch import END, Need, fetching
 from usp._crawl.reading import PageStream
-from usp._crawl.values import Failed, Fetch
+from usp._crawl.values import Arrival, Failed, Fetch, Received
 from usp._store import Store
 from usp.limits import Limits
 from usp.options import CrawlOptions
@@ -31,14 +31,16 @@ from website import index, robots, urlset
 
 @dataclass
 class UnderWay:
-    """A document that is coming in."""
+    """A document that is coming in: what its fetch needs next, and where that comes from."""
 
     order: Fetch
-    reception: Reception
+    fetch: Generator
     response: Response
 
     def __post_init__(self) -> None:
         self.body = self.response.body()
+        next(self.fetch)
+        self.step = self.fetch.send(self.response)
 
 
 class Hand:
@@ -53,13 +55,7 @@ class Hand:
     def step(self) -> None:
         """Let one thing happen."""
         for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            answer = self.client.get(order.url)
-            if isinstance(answer, WebClientErrorResponse):
-                self.crawl.finished(order, Failed(answer), self.now)
-            else:
-                announce = partial(self.crawl.arriving, order)
-                reception = Reception(order, answer, self.store, time.monotonic(), announce)
-                self.under_way.append(UnderWay(order, reception, answer))
+            self.begin(order, self.client.get(order.url))
         if self.crawl.complete:
             return
         if self.under_way:
@@ -67,21 +63,28 @@ class Hand:
         else:
             self.now = max(self.now, self.crawl.wake_at() or self.now)
 
+    def begin(self, order: Fetch, answer) -> None:
+        if isinstance(answer, WebClientErrorResponse):
+            self.crawl.finished(order, Failed(answer), self.now)
+            return
+        fetch = fetching(order, self.client, self.store, lambda: None, self.crawl.limits)
+        self.under_way.append(UnderWay(order, fetch, answer))
+
     def grow(self, coming: UnderWay) -> None:
-        broken = None
+        """Let a piece of a document come in, and read it."""
         try:
-            piece = next(coming.body, None)
+            coming.step = coming.fetch.send(next(coming.body, END))
         except BrokenBody as error:
-            piece, broken = None, str(error)
-        if piece is not None:
-            for _ in coming.reception.take(piece):
-                coming.reception.tell()
-            coming.reception.tell()
-            if coming.reception.wants_more:
+            coming.step = coming.fetch.throw(error)
+        while coming.step is not Need.PIECE:
+            if isinstance(coming.step, Received | Failed):
+                self.under_way.remove(coming)
+                coming.response.close()
+                self.crawl.finished(coming.order, coming.step, self.now)
                 return
-        self.under_way.remove(coming)
-        coming.response.close()
-        self.crawl.finished(coming.order, coming.reception.end(broken), self.now)
+            if isinstance(coming.step, Arrival):
+                self.crawl.arriving(coming.order, coming.step)
+            coming.step = coming.fetch.send(None)
 
 
 def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):

@@ -28,7 +28,7 @@ START = "http://h/i.xml"
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Wait for what is under way, but not for long."""
-    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.driving.PATIENCE", 0.1)
 
 
 def interrupt_at(path: str):

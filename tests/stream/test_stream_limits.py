@@ -5,21 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_web import Client, Doc, Response, Web
 from patience import soon, within
-from test_stream_any_order import Hand, UnderWay, listed
+from test_stream_any_order import Hand, listed
 from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import Reception
 from usp._crawl.reading import PageStream
-from usp._crawl.values import Failed
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
@@ -74,26 +71,9 @@ class FlakyHand(Hand):
         self.client = FlakyClient(web)
         self.orders: list[str] = []
 
-    def step(self) -> None:
-        for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            self.orders.append(order.url)
-            answer = self.client.get(order.url)
-            if isinstance(answer, WebClientErrorResponse):
-                self.crawl.finished(order, Failed(answer), self.now)
-            else:
-                self._begin(order, answer)
-        if self.crawl.complete:
-            return
-        if self.under_way:
-            self.grow(self.under_way[self.choose(len(self.under_way))])
-        else:
-            self.now = max(self.now, self.crawl.wake_at() or self.now)
-
-    def _begin(self, order, answer) -> None:
-        announce = partial(self.crawl.arriving, order)
-        limits = self.crawl.limits
-        reception = Reception(order, answer, self.store, time.monotonic(), announce, limits)
-        self.under_way.append(UnderWay(order, reception, answer))
+    def begin(self, order, answer) -> None:
+        self.orders.append(order.url)
+        super().begin(order, answer)
 
 
 def by_hand(web: Web, options, choose, limits: Limits):

@@ -32,7 +32,7 @@ NAMES = [f"/{n}.xml" for n in range(40)]
 @pytest.fixture
 def gate(monkeypatch):
     """What the server holds back; nobody waits long for threads that wait for it."""
-    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.driving.PATIENCE", 0.1)
     gate = threading.Event()
     yield gate
     gate.set()

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from usp._http.flow import Arrived, Flow, Head, Kind, Request, Session, advance
+from usp._http.flow import Arrived, Flow, Head, Kind, Request, Session
 from usp._http.identity import Identity
 from usp.limits import Limits
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -32,10 +32,11 @@ def to(location: str, *cookies: str) -> Head:
 def play(flow: Flow, *answers, url: str = A, session: Session | None = None) -> list:
     """Return the requests that are sent for a URL, and how that ends."""
     exchange = flow.exchange(url, session or Session())
-    steps = [advance(exchange)]
+    steps = [next(exchange)]
     for answer in answers:
         assert isinstance(steps[-1], Request)
-        steps.append(advance(exchange, answer))
+        failed = isinstance(answer, Exception)
+        steps.append(exchange.throw(answer) if failed else exchange.send(answer))
     return steps
 
 

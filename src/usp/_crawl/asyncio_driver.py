@@ -5,26 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from usp._base import shortage
-from usp._crawl.clients import concurrency_of, is_async, sorted_out
-from usp._crawl.fetch import BadBody, Reception, checked, fetch_document, mistake, told
-from usp._crawl.thread_driver import TOTAL_FACTOR, Patience
-from usp._crawl.values import Arrival, Failed, not_fetched
-from usp.web_client.abstract_client import (
-    AbstractAsyncWebClientSuccessResponse,
-    BrokenBody,
-    NoWebClientException,
-    WebClientErrorResponse,
-)
+from usp._crawl.clients import is_async, mistake
+from usp._crawl.driving import Driving, room_of
+from usp._crawl.fetch import END, Need, fetch_document, fetching
+from usp._crawl.values import Arrival, Failed, Received
+from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.values import Fetch, Received
+    from usp._crawl.driving import News
+    from usp._crawl.values import Fetch
     from usp._store import Store
     from usp.events import Listener
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -47,23 +42,19 @@ class LoopDriver:
         self._crawl = crawl
         self._client = client
         self._store = store
-        self._on_event = on_event
-        self._patience = Patience(crawl)
-        self._most = concurrency_of(client)
+        self._driving = Driving(crawl, on_event)
+        self._most = room_of(client)
         self._is_async = is_async(client)
         self._busy = 0
-        if self._most > 1:
-            self._most *= TOTAL_FACTOR
         self._tasks: set[asyncio.Task[None]] = set()
-        self._inbox: deque[tuple[Fetch, Received | Failed | Arrival]] = deque()
+        self._inbox: deque[News] = deque()
         self._news = asyncio.Event()
-        self._stopped = False
 
     async def __aenter__(self) -> LoopDriver:  # noqa: PYI034 - nobody subclasses it
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._stopped = True
+        self._driving.stopped = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -75,16 +66,16 @@ class LoopDriver:
 
     async def step(self, *, wait: bool = True) -> None:
         """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
-        crawl = self._crawl
-        for order in self._patience.orders(self._most - self._busy):
+        driving = self._driving
+        for order in driving.orders(self._most - self._busy):
             self._busy += 1
             task = asyncio.create_task(self._obey(order))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        self._tell()
-        if crawl.complete:
+        driving.tell()
+        if self._crawl.complete:
             return
-        pause = self._patience.pause(room=self._busy < self._most)
+        pause = driving.pause(room=self._busy < self._most)
         if wait:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), pause)
@@ -92,24 +83,14 @@ class LoopDriver:
             await asyncio.sleep(0)
         self._news.clear()
         while self._inbox:
-            order, what = self._inbox.popleft()
-            if isinstance(what, Arrival):
-                crawl.arriving(order, what)
-            else:
-                self._busy -= 1
-                shortage.give_back(1)
-                crawl.finished(order, what, time.monotonic())
-        self._tell()
+            news = self._inbox.popleft()
+            self._busy -= not isinstance(news[1], Arrival)
+            driving.take(news)
 
-    def call_me(self, arrival: Arrival) -> None:
+    def wake_by(self, arrival: Arrival) -> None:
         """End the wait of a step when more of a document has come."""
         loop = asyncio.get_running_loop()
         arrival.on_growth = lambda: loop.call_soon_threadsafe(self._news.set)
-
-    def _tell(self) -> None:
-        for event in self._crawl.take_events():
-            if self._on_event:
-                self._on_event(event)
 
     async def _obey(self, order: Fetch) -> None:
         result: Received | Failed
@@ -119,7 +100,7 @@ class LoopDriver:
             else:
                 result = await self._fetch_in_thread(order, self._client)
         except BaseException as error:
-            if self._stopped or not isinstance(error, Exception | asyncio.CancelledError):
+            if self._driving.stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
             result = mistake(error, self._client, order)
         self._put(order, result)
@@ -130,33 +111,42 @@ class LoopDriver:
         def announce(arrival: Arrival) -> None:
             loop.call_soon_threadsafe(self._put, order, arrival)
 
+        given_up, limits = self._driving.given_up, self._crawl.limits
         return await asyncio.to_thread(
-            fetch_document, order, client, self._store, self._given_up, announce, self._crawl.limits
+            fetch_document, order, client, self._store, given_up, announce, limits
         )
 
     async def _fetch(self, order: Fetch, client: Any) -> Received | Failed:
-        """Fetch a document, store it and look at it; every failure is returned."""
-        started = time.monotonic()
+        """Return what came of an order: as ``fetch_document``, with a client that is awaited."""
+        kind, given_up = AbstractAsyncWebClientSuccessResponse, self._driving.given_up
+        fetch = fetching(order, client, self._store, given_up, self._crawl.limits, kind)
+        stepper = Stepper()
+        response: Any = None
+        body: Any = None
+        step = next(fetch)
         try:
-            kind = AbstractAsyncWebClientSuccessResponse
-            response: Any = sorted_out(await client.get(order.address), kind)
-        except NoWebClientException:
-            return not_fetched()
-        if isinstance(response, WebClientErrorResponse):
-            return Failed(told(order, response))
-
-        def announce(arrival: Arrival) -> None:
-            self._put(order, arrival)
-
-        try:
-            limits = self._crawl.limits
-            reception = Reception(order, response, self._store, started, announce, limits)
-            return await _receive(reception, response, self._given_up, client)
+            while not isinstance(step, Received | Failed):
+                value: Any = None
+                try:
+                    if step is Need.ANSWER:
+                        value = response = await client.get(order.address)
+                    elif step is Need.PIECE:
+                        if body is None:
+                            body = aiter(response.body())
+                        value = await anext(body, END)
+                    elif isinstance(step, Arrival):
+                        self._put(order, step)
+                except Exception as error:  # noqa: BLE001 - what it means is decided there
+                    step = await stepper.call(fetch.throw, error)
+                else:
+                    step = await stepper.call(fetch.send, value)
+            return step
         finally:
-            await response.close()
-
-    def _given_up(self) -> str | None:
-        return "the crawl was given up" if self._stopped else self._crawl.overdue(time.monotonic())
+            fetch.close()
+            if hasattr(body, "aclose"):  # a generator; a client of a user may have any iterator
+                await body.aclose()
+            if isinstance(response, AbstractAsyncWebClientSuccessResponse):
+                await response.close()
 
     def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
         """Leave news for the next step: callbacks and events run where the crawl is driven."""
@@ -164,62 +154,10 @@ class LoopDriver:
         self._news.set()
 
 
-async def _pieces(
-    response: AbstractAsyncWebClientSuccessResponse,
-) -> AsyncGenerator[bytes, None]:
-    """Yield the pieces of a body; raises ``BadBody`` for a mistake of whoever gives them."""
-    body = response.body()
-    try:
-        async for piece in body:
-            yield checked(piece)
-    except (BrokenBody, GeneratorExit):
-        raise
-    except Exception as error:
-        raise BadBody(error) from error
-    finally:
-        if hasattr(body, "aclose"):  # a generator; a client of a user may have any iterator
-            await body.aclose()
-
-
-async def _receive(
-    reception: Reception,
-    response: AbstractAsyncWebClientSuccessResponse,
-    given_up: Callable[[], str | None],
-    client: object,
-) -> Received | Failed:
-    stepper = Stepper()
-    try:
-        async with aclosing(_pieces(response)) as body:
-            async for chunk in body:
-                if reason := given_up():
-                    return await stepper.call(reception.give_up, reason)
-                steps = reception.take(chunk)
-                while await stepper.next(steps) is not END:
-                    reception.tell()
-                    if reason := given_up():
-                        return await stepper.call(reception.give_up, reason)
-                reception.tell()
-                if not reception.wants_more:
-                    break
-        return await stepper.call(reception.end)
-    except BrokenBody as error:
-        return await stepper.call(reception.end, str(error))
-    except BadBody as error:
-        return reception.fail(error.exception, client)
-    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
-        return reception.fail(error)
-    except BaseException as error:
-        reception.fail(error)
-        raise
-
-
 # Work in steps: short ones in the loop, long ones in a thread, so that the loop is free ----------
 
 LONG = 0.005
 """Seconds: after a step that took longer, those that follow are made in a thread."""
-
-END = object()
-"""What :meth:`Stepper.next` returns after the last step."""
 
 T = TypeVar("T")
 
@@ -232,7 +170,7 @@ class Stepper:
         self._spent = 0.0  # seconds since the loop had its turn
 
     async def next(self, steps: Iterator[Any]) -> Any:
-        """Make the next step and return what it gave, or :data:`END`."""
+        """Make the next step and return what it gave, or ``END`` after the last one."""
         return await self.call(next, steps, END)
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from usp._base.shortage import shortage_of
+from usp._crawl.values import ClientMistake, Failed
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractWebClient,
@@ -19,6 +21,7 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from usp._crawl.values import Fetch
     from usp.limits import Limits
 
 T = TypeVar("T")
@@ -81,3 +84,36 @@ def newer(response: T, name: str, default: Callable[[T], R]) -> R:
     """
     method = getattr(type(response), name, None)
     return (method if inspect.isfunction(method) else default)(response)
+
+
+def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
+    """Return the failure of a ``client`` that raised what it should not; without one it is ours.
+
+    The exception of a client that is not ours is kept: its author may have to see it. Neither the
+    message nor the exception holds the login of the order.
+    """
+    if order is not None and order.login is not None:
+        error.args = tuple(
+            order.without_secrets(text) if isinstance(text, str) else text for text in error.args
+        )
+    shortage = shortage_of(error)
+    message = f"{type(error).__name__}: {error}"
+    if order is not None:
+        message = order.without_secrets(message)
+    foreign = client is not None and not getattr(client, "is_ours", False)
+    if foreign and shortage is None and isinstance(error, Exception):
+        return Failed(ClientMistake(error, message, secret=order is not None and bool(order.login)))
+    return Failed(WebClientErrorResponse(message, retryable=False, shortage=shortage))
+
+
+def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
+    """Return the error of a client, without the login that it was given."""
+    message = error.message()
+    safe = order.without_secrets(message)
+    if safe == message:
+        return error
+    copy = WebClientErrorResponse(safe, error.retryable())
+    vars(copy).update(
+        {name: value for name, value in vars(error).items() if not name.startswith("_")}
+    )
+    return copy

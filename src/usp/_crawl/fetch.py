@@ -1,20 +1,26 @@
-"""Fetches one document and takes the first look at it. All HTTP of a crawl goes through here."""
+"""Fetches one document and takes the first look at it. All HTTP of a crawl goes through here.
+
+:func:`fetching` is what happens to a document, whoever fetches it: a generator that says what it needs,
+the answer or a piece of the body, and is given that by a driver. :func:`fetch_document` is the driver
+for clients that need not be awaited.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.clients import newer, sorted_out
+from usp._crawl.clients import mistake, newer, sorted_out, told
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
-from usp._crawl.values import Arrival, ClientMistake, Failed, Received, not_fetched, not_wanted
+from usp._crawl.values import Arrival, Failed, Received, not_fetched, not_wanted
 from usp._store import Exchange, SpoolFull
 from usp.limits import DEFAULT
 from usp.web_client.abstract_client import (
@@ -26,26 +32,27 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from usp._crawl.values import Fetch
     from usp._store import Store
     from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClient
 
-PATIENCE = 1.0
-"""Seconds to wait for what is still being received when the crawl is given up."""
-
 _SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
-class BadBody(Exception):  # noqa: N818 - says what happened
-    """A body whose pieces could not be had, by a mistake of the client."""
+class Need(Enum):
+    """What a fetch needs to go on."""
 
-    def __init__(self, exception: Exception) -> None:
-        super().__init__(str(exception))
-        self.exception = exception
+    ANSWER = "answer"  # of the client; an exception is thrown
+    PIECE = "piece"  # of the body, or :data:`END`; an exception is thrown
+    TURN = "turn"  # nothing: a step of reading is done, and others may have theirs
+
+
+END = object()
+"""What comes after the last piece of a body."""
 
 
 def _text(value: object) -> str | None:
@@ -67,13 +74,11 @@ class Reception:
         response: ResponseFacts,
         store: Store,
         started: float,
-        announce: Callable[[Arrival], object],
         limits: Limits = DEFAULT,
     ) -> None:
         self._started = started
         self._window = time.monotonic()
         self._window_size = 0
-        self._announce = announce
         self._order = order
         self._limits = limits
         self._ended: str | None = None
@@ -135,13 +140,14 @@ class Reception:
             if self._is_late():
                 return
 
-    def tell(self) -> None:
-        """Tell whoever reads along that more has come."""
+    def tell(self) -> Arrival | None:
+        """Tell whoever reads along that more has come; return a page sitemap that has just begun."""
         if self._arrival is not None:
             self._arrival.tell()
         elif self._look.has_pages:
             self._arrival = Arrival(self._exchange, self._writer, self._look.kind)
-            self._announce(self._arrival)
+            return self._arrival
+        return None
 
     def _is_late(self) -> bool:
         """Return whether the document, received and read, takes too long."""
@@ -152,7 +158,7 @@ class Reception:
         return True
 
     def _check_pace(self) -> None:
-        """See whether the transfer takes too long."""
+        """End a transfer that takes too long."""
         self._is_late()
         now, limits = time.monotonic(), self._limits
         passed = now - self._window
@@ -165,7 +171,7 @@ class Reception:
         self._ended = self._ended or self._limits.reached(limit)
 
     def end(self, broken: str | None = None) -> Received | Failed:
-        """Say what came; ``broken`` is why the body ended too early, if it did."""
+        """Return what came; ``broken`` is why the body ended too early, if it did."""
         if broken is not None and broken in map(self._limits.reached, _SEEN_BY_CLIENTS):
             self._ended = self._ended or broken
         broken = broken and excerpt(broken)
@@ -192,7 +198,7 @@ class Reception:
         return Received(document, look)
 
     def give_up(self, reason: str) -> Received | Failed:
-        """Say what came before the crawl was ended."""
+        """Return what came before the crawl was ended."""
         self._ended = self._ended or reason
         return self.end()
 
@@ -210,39 +216,81 @@ class Reception:
             self._arrival.tell()
 
 
-def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
-    """Return the failure of a ``client`` that raised what it should not; without one it is ours.
+def fetching(
+    order: Fetch,
+    client: object,
+    store: Store,
+    given_up: Callable[[], str | None],
+    limits: Limits = DEFAULT,
+    kind: type = AbstractWebClientSuccessResponse,
+) -> Generator[Need | Arrival | Received | Failed, Any, None]:
+    """Fetch a document, store it and look at it: yield what that needs, and in the end what came.
 
-    The exception of a client that is not ours is kept: its author may have to see it. Neither the
-    message nor the exception holds the login of the order.
+    A page sitemap is yielded as soon as it is known to be one. ``given_up`` is asked while the body
+    comes in: a reason ends the transfer. Every failure is a result.
     """
-    if order is not None and order.login is not None:
-        error.args = tuple(
-            order.without_secrets(text) if isinstance(text, str) else text for text in error.args
-        )
-    shortage = shortage_of(error)
-    message = f"{type(error).__name__}: {error}"
-    if order is not None:
-        message = order.without_secrets(message)
-    foreign = client is not None and not getattr(client, "is_ours", False)
-    if foreign and shortage is None and isinstance(error, Exception):
-        return Failed(ClientMistake(error, message, secret=order is not None and bool(order.login)))
-    failure = WebClientErrorResponse(message, retryable=False)
-    failure.shortage = shortage
-    return Failed(failure)
+    started = time.monotonic()
+    result: Received | Failed
+    try:
+        response = sorted_out((yield Need.ANSWER), kind)
+        if isinstance(response, WebClientErrorResponse):
+            result = Failed(told(order, response))
+        else:
+            reception = Reception(order, response, store, started, limits)
+            result = yield from _receive(reception, given_up, client)
+    except NoWebClientException:
+        result = not_fetched()
+    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+        result = mistake(error, client, order)
+    yield result
 
 
-def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
-    """Return the error of a client, without the login that it was given."""
-    message = error.message()
-    safe = order.without_secrets(message)
-    if safe == message:
-        return error
-    copy = WebClientErrorResponse(safe, error.retryable())
-    vars(copy).update(
-        {name: value for name, value in vars(error).items() if not name.startswith("_")}
-    )
-    return copy
+def _receive(
+    reception: Reception, given_up: Callable[[], str | None], client: object
+) -> Generator[Need | Arrival, Any, Received | Failed]:
+    try:
+        while reception.wants_more:
+            try:
+                piece = yield Need.PIECE
+                if piece is END:
+                    break
+                chunk = _checked(piece)
+            except BrokenBody as error:
+                return reception.end(str(error))
+            except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+                return reception.fail(error, client)
+            if reason := (yield from _read(reception, chunk, given_up)):
+                return reception.give_up(reason)
+        return reception.end()
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
+        return reception.fail(error)
+    except BaseException as error:
+        reception.fail(error)
+        raise
+
+
+def _read(
+    reception: Reception, chunk: bytes, given_up: Callable[[], str | None]
+) -> Generator[Need | Arrival, Any, str | None]:
+    """Read a chunk, step by step; return why the fetch should end, if it should."""
+    if reason := given_up():
+        return reason
+    for _ in reception.take(chunk):
+        if arrival := reception.tell():
+            yield arrival
+        if reason := given_up():
+            return reason
+        yield Need.TURN
+    if arrival := reception.tell():
+        yield arrival
+    return None
+
+
+def _checked(piece: object) -> bytes:
+    """Return a piece of a body, which must be bytes."""
+    if isinstance(piece, bytes | bytearray | memoryview):
+        return bytes(piece)
+    raise TypeError(f"the body of a response must be bytes, not {type(piece).__name__}")
 
 
 def fetch_document(
@@ -253,28 +301,32 @@ def fetch_document(
     announce: Callable[[Arrival], object] = lambda _: None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:
-    """Fetch a document, store it and look at it; every failure is returned.
-
-    ``given_up`` is asked while the body comes in: a reason ends the transfer. ``announce`` is told of a
-    page sitemap as soon as it is known to be one.
-    """
-    started = time.monotonic()
+    """Return what came of an order; ``announce`` is told of a page sitemap that begins to come in."""
+    fetch = fetching(order, client, store, given_up, limits)
+    response: Any = None
+    body: Iterator[bytes] | None = None
+    step = next(fetch)
     try:
-        response = sorted_out(client.get(order.address), AbstractWebClientSuccessResponse)
-    except NoWebClientException:
-        return not_fetched()
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        return mistake(error, client, order)
-    if isinstance(response, WebClientErrorResponse):
-        return Failed(told(order, response))
-    try:
-        reception = Reception(order, response, store, started, announce, limits)
-        body = newer(response, "body", AbstractWebClientSuccessResponse.body)
-        return _receive(reception, body, given_up, client)
-    except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        return mistake(error, client, order)
+        while not isinstance(step, Received | Failed):
+            value: Any = None
+            try:
+                if step is Need.ANSWER:
+                    value = response = client.get(order.address)
+                elif step is Need.PIECE:
+                    if body is None:
+                        body = iter(newer(response, "body", AbstractWebClientSuccessResponse.body))
+                    value = next(body, END)
+                elif isinstance(step, Arrival):
+                    announce(step)
+            except Exception as error:  # noqa: BLE001 - what it means is decided there
+                step = fetch.throw(error)
+            else:
+                step = fetch.send(value)
+        return step
     finally:
-        _release(response, order.url)
+        fetch.close()
+        if response is not None:
+            _release(response, order.url)
 
 
 def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
@@ -282,50 +334,3 @@ def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
         newer(response, "close", AbstractWebClientSuccessResponse.close)
     except Exception as error:  # noqa: BLE001 - what came of it is there
         journal.not_closed(url, error)
-
-
-def _pieces(body: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the pieces of a body; raises :class:`BadBody` for a mistake of whoever gives them."""
-    try:
-        for piece in body:
-            yield checked(piece)
-    except (BrokenBody, GeneratorExit):
-        raise
-    except Exception as error:
-        raise BadBody(error) from error
-
-
-def checked(piece: object) -> bytes:
-    """Return a piece of a body, which must be bytes."""
-    if isinstance(piece, bytes | bytearray | memoryview):
-        return bytes(piece)
-    raise TypeError(f"the body of a response must be bytes, not {type(piece).__name__}")
-
-
-def _receive(
-    reception: Reception,
-    body: Iterable[bytes],
-    given_up: Callable[[], str | None],
-    client: object,
-) -> Received | Failed:
-    try:
-        for chunk in _pieces(body):
-            if reason := given_up():
-                return reception.give_up(reason)
-            for _ in reception.take(chunk):
-                reception.tell()
-                if reason := given_up():
-                    return reception.give_up(reason)
-            reception.tell()
-            if not reception.wants_more:
-                break
-    except BrokenBody as error:
-        return reception.end(str(error))
-    except BadBody as error:
-        return reception.fail(error.exception, client)
-    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
-        return reception.fail(error)
-    except BaseException as error:
-        reception.fail(error)
-        raise
-    return reception.end()

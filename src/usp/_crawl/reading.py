@@ -7,8 +7,8 @@ from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from usp._crawl.fetch import PATIENCE
 from usp._crawl.pages import PageReader, StoredPages, UniquePages
+from usp._crawl.values import PATIENCE
 from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
 
 
+PATIENCE = 1.0
+"""Seconds to wait for what is still being received or read when a crawl has been ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """An order of the crawl: fetch this URL."""

@@ -1,7 +1,7 @@
 """One request after another until a document answers: what every client of ours does, whoever sends.
 
-A client drives :meth:`Flow.exchange` with :func:`advance`: it sends each :class:`Request` without
-following where it leads, and hands back the :class:`Head` of the answer, or the exception. What is told
+A client drives :meth:`Flow.exchange`, a generator: it sends each :class:`Request` without following
+where it leads, and hands back the :class:`Head` of the answer, or throws the exception. What is told
 to whom, where redirects lead, which cookies go back, how long all of it may take and what a failure
 means is decided here.
 """
@@ -159,12 +159,14 @@ class Flow:
 
     def exchange(
         self, url: str, session: Session
-    ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
-        """Yield the requests for a URL, each host told only what it may know; return how it ended."""
+    ) -> Generator[Request | Arrived | WebClientErrorResponse, Head, None]:
+        """Yield the requests for a URL, each host told only what it may know, then how it ended."""
+        outcome: Arrived | WebClientErrorResponse
         try:
-            return (yield from self._follow(read_url(url), session))
+            outcome = yield from self._follow(read_url(url), session)
         except (BadUrl, BadRedirect, Refused) as error:
-            return self._error(str(error), retryable=False)
+            outcome = self._error(str(error), retryable=False)
+        yield outcome
 
     def _follow(
         self, start: HttpUrl, session: Session
@@ -272,20 +274,6 @@ class Flow:
             unreachable=is_about_host and kind is Kind.UNREACHABLE,
             silent=is_about_host and kind is Kind.SILENT,
         )
-
-
-def advance(
-    exchange: Generator[Request, Head, Arrived | WebClientErrorResponse],
-    answer: Head | Exception | None = None,
-) -> Request | Arrived | WebClientErrorResponse:
-    """Return the next request of an exchange, or how it ended; ``answer`` is to the last request."""
-    try:
-        if isinstance(answer, Exception):
-            return exchange.throw(answer)
-        return next(exchange) if answer is None else exchange.send(answer)
-    except StopIteration as end:
-        outcome: Arrived | WebClientErrorResponse = end.value
-        return outcome
 
 
 def phrase(status: int, reason: str) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.shortage import shortage_of
 from usp._base.urls import with_login
-from usp._crawl.asyncio_driver import END, Stepper
+from usp._crawl.asyncio_driver import Stepper
+from usp._crawl.fetch import END
 from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException

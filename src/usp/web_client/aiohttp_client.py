@@ -13,7 +13,7 @@ import yarl
 from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
 from usp._http.failures import secrets_of_proxies
-from usp._http.flow import Arrived, Body, Flow, Head, Request, Session, advance
+from usp._http.flow import Arrived, Body, Flow, Head, Request, Session
 from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
@@ -207,16 +207,16 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             await asyncio.sleep(pause)
         exchange = self._flow.exchange(url, self._facts())
         response: aiohttp.ClientResponse | None = None
-        step = advance(exchange)
+        step = next(exchange)
         while isinstance(step, Request):
             if response is not None:
                 response.release()
             try:
                 response, head = await self._ask(step)
             except (*_ERRORS, Refused) as error:
-                response, step = None, advance(exchange, error)
+                response, step = None, exchange.throw(error)
             else:
-                step = advance(exchange, head)
+                step = exchange.send(head)
         if isinstance(step, Arrived) and response is not None:
             return AiohttpWebClientSuccessResponse(
                 response,

@@ -16,7 +16,7 @@ from usp._base.urls import without_login
 from usp._compat.names import elsewhere
 from usp._http import requests_foreign
 from usp._http.failures import secrets_of_params, secrets_of_proxies, without_params
-from usp._http.flow import Arrived, Deadline, Flow, Head, Request, advance
+from usp._http.flow import Arrived, Deadline, Flow, Head, Request
 from usp._http.flow import Session as SessionFacts
 from usp._http.identity import (
     DEFAULT_CONCURRENCY,
@@ -190,7 +190,7 @@ class RequestsWebClient(AbstractWebClient):
         exchange = self._flow.exchange(url, self._facts())
         hops: list[requests.Response] = []
         response: requests.Response | None = None
-        step = advance(exchange)
+        step = next(exchange)
         while isinstance(step, Request):
             if response is not None:
                 requests_foreign.remember_redirect(self._session, response)
@@ -199,9 +199,9 @@ class RequestsWebClient(AbstractWebClient):
             try:
                 response, head = self._ask(step)
             except (*BODY_ERRORS, Refused) as error:
-                response, step = None, advance(exchange, error)
+                response, step = None, exchange.throw(error)
             else:
-                step = advance(exchange, head)
+                step = exchange.send(head)
         if hops and response is not None:
             response.history = [*hops, *response.history]
         return self._answer(response, step)
