@@ -45,7 +45,7 @@ def site(chance: random.Random) -> Site:
 
 
 def streamed(sites: list[Site], workers: int, in_flight: int = IN_FLIGHT) -> float:
-    """Give the seconds until all are done, if every free place takes the next site.
+    """Return the seconds until all are done, if every free place takes the next site.
 
     A worker has one CPU, which its sites share one after another, and many places to wait in.
     """
@@ -65,19 +65,19 @@ def streamed(sites: list[Site], workers: int, in_flight: int = IN_FLIGHT) -> flo
 
 
 def divided(sites: list[Site], workers: int, in_flight: int = IN_FLIGHT) -> float:
-    """Give the seconds if the list is cut beforehand into one part for each worker."""
+    """Return the seconds if the list is split beforehand into one part for each worker."""
     return max(streamed(sites[at::workers], 1, in_flight) for at in range(workers))
 
 
-def in_parcels(sites: list[Site], workers: int, size: int, share: int) -> float:
-    """Give the seconds if parcels of sites are tasks, ``share`` of them at a time for each CPU."""
-    parcels = [sites[at : at + size] for at in range(0, len(sites), size)]
+def in_batches(sites: list[Site], workers: int, size: int, share: int) -> float:
+    """Return the seconds if batches of sites are tasks, ``share`` of them at a time for each CPU."""
+    batches = [sites[at : at + size] for at in range(0, len(sites), size)]
     free = [0.0] * (workers * share)
     heapq.heapify(free)
     end = 0.0
-    for parcel in parcels:
+    for batch in batches:
         begin = heapq.heappop(free)
-        slower = [Site(one.cpu * share, one.wait) for one in parcel]
+        slower = [Site(one.cpu * share, one.wait) for one in batch]
         taken = streamed(slower, 1)
         heapq.heappush(free, begin + taken)
         end = max(end, begin + taken)
@@ -85,7 +85,7 @@ def in_parcels(sites: list[Site], workers: int, size: int, share: int) -> float:
 
 
 def chained(sites: list[Site], count: int) -> list[Site]:
-    """Let so many sites be at one address, where they follow each other."""
+    """Put so many sites at one address, where they are crawled one after another."""
     chain, others = sites[:count], sites[count:]
     if not chain:
         return others
@@ -107,15 +107,17 @@ def main() -> None:
     print(f"{wait / 3600:.0f} hours of waiting; the largest site needs {largest.cpu:.0f} s of CPU,")
     top = sorted((one.cpu for one in sites), reverse=True)[: len(sites) // 100]
     print(f"the largest hundredth {sum(top) / cpu:.0%} of all CPU time.\n")
-    print("| workers | ideal | streamed | cut beforehand | parcels of 1,000 | of 4,000, 2 a CPU |")
+    print(
+        "| workers | ideal | streamed | split beforehand | batches of 1,000 | of 4,000, 2 per CPU |"
+    )
     print("|---|---|---|---|---|---|")
     for workers in (2, 8, 32, 128):
         ideal = max(cpu / workers, wait / (workers * IN_FLIGHT))
         cells = [
             streamed(sites, workers),
             divided(sites, workers),
-            in_parcels(sites, workers, 1000, 1),
-            in_parcels(sites, workers, 4000, 2),
+            in_batches(sites, workers, 1000, 1),
+            in_batches(sites, workers, 4000, 2),
         ]
         print(f"| {workers} | {_clock(ideal)} | " + " | ".join(map(_clock, cells)) + " |")
     _print_order(sites)
@@ -138,7 +140,7 @@ def _print_in_flight(sites: list[Site]) -> None:
 
 
 def _print_politeness(sites: list[Site]) -> None:
-    print("\n| sites that follow each other at one address, 32 workers | streamed |\n|---|---|")
+    print("\n| sites at one address, one after another, 32 workers | streamed |\n|---|---|")
     for count in (0, 100, 1000, 10_000):
         print(f"| {count:,} | {_clock(streamed(chained(sites, count), 32))} |")
 

@@ -69,5 +69,5 @@ def test_the_figures_of_the_simulation_are_those_that_it_prints(monkeypatch):
     rows = [line for line in printed.getvalue().splitlines() if re.match(r"\| [\w,]", line)]
     assert len(rows) > 15
     for row in rows:
-        if " at one address, 32 workers" not in row:
+        if "one after another, 32 workers" not in row:
             assert row in SCALE

@@ -88,7 +88,8 @@ def crawl_fleet(
             remove_older_rows(dataset)
             number = dataset.begin_run()
         known = dataset.sites()
-        wanted = [site for site in listed if _is_wanted(known.get(site), how)]
+        outcome = "failed" if how.retry_failed else None
+        wanted = [site for site in listed if known.get(site) == outcome]
         progress = FleetProgress(len(wanted), len(known))
         on_progress(progress)
         started = datetime.now(UTC)
@@ -106,10 +107,6 @@ def crawl_fleet(
         }
         dataset.write_summary(summary)
     return summary
-
-
-def _is_wanted(outcome: str | None, how: FleetRun) -> bool:
-    return outcome == "failed" if how.retry_failed else outcome is None
 
 
 def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:

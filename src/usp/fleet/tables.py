@@ -44,7 +44,7 @@ _SITES = {
 
 
 def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Give the columns of the pages, without the site, in the order of the table."""
+    """Return the columns of the pages, without the site, in the order of the table."""
     names = chosen(columns)
     if columns is not None:
         return names
@@ -53,7 +53,7 @@ def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
 
 
 def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
-    """Give the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages."""
+    """Return the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages."""
     pa = pyarrow()
     if table == "pages":
         site = pa.field("site", pa.dictionary(pa.int32(), pa.string()))
@@ -70,7 +70,7 @@ def _fields(table: str) -> list[tuple[str, Any]]:
 
 
 def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Give rows as a record batch; what no text may have (half a surrogate pair) becomes ``?``."""
+    """Return rows as a record batch; half a surrogate pair in a text becomes ``?``."""
     schema = schema_of(table)
     listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
     return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
@@ -83,7 +83,7 @@ def _clean(value: Any) -> Any:
 
 
 def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
-    """Put the site before the columns of a batch of pages."""
+    """Return a batch of pages with the site as its first column."""
     pa = pyarrow()
     zeros = pa.repeat(pa.scalar(0, pa.int32()), len(batch))
     mark = pa.DictionaryArray.from_arrays(zeros, pa.array([_clean(site)], pa.string()))
@@ -95,7 +95,7 @@ def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
 
 
 def wide_schema(columns: Sequence[str] | None = None) -> Any:
-    """Give the schema of the wide table: nothing in it is dictionary-encoded, for Spark's sake."""
+    """Return the schema of the wide table: without dictionaries, which Spark does not read."""
     pa = pyarrow()
     structs = [(table, pa.struct(_plain_fields(table, columns))) for table in TABLES]
     return pa.schema([("site", pa.string()), ("table", pa.string()), *structs])
@@ -114,7 +114,7 @@ def _plain(kind: Any) -> Any:
 
 
 def wrap(table: str, batch: Any, columns: Sequence[str] | None = None) -> Any:
-    """Give a batch of one table as a batch of the wide one."""
+    """Return a batch of one table as a batch of the wide one."""
     pa = pyarrow()
     schema = wide_schema(columns)
     size = len(batch)
@@ -135,7 +135,7 @@ def _decoded(array: Any) -> Any:
 
 
 def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:
-    """Give the rows of one table that stand in wide batches, as batches of that table."""
+    """Yield the rows of one table in wide batches, as batches of that table."""
     pa, compute = pyarrow(), pyarrow(".compute")
     for batch in batches:
         rows = batch.filter(compute.equal(batch.column("table"), table))

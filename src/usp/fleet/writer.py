@@ -55,20 +55,20 @@ class GroupWriter:
         self._begin()
 
     def _begin(self) -> None:
-        name = commit_name(self._run, self._name, self._number)
-        self._group = _Group(self._dataset, name, self._columns)
+        self._commit_name = commit_name(self._run, self._name, self._number)
+        self._files = _new_files(self._dataset, self._commit_name, self._columns)
         self._rows: list[dict[str, Any]] = []
         self._since: float | None = None
 
     def add(self, table: str, batch: Any) -> list[dict[str, Any]]:
         """Take a batch of a table; those of one site come together, its row of ``sites`` last."""
-        self._group.add(table, batch)
+        self._files[table].add(batch)
         if table != "sites":
             return []
         self._rows += batch.to_pylist()
         if self._since is None:
             self._since = time.monotonic()
-        full = len(self._rows) >= GROUP_SITES or self._group.rows("pages") >= GROUP_ROWS
+        full = len(self._rows) >= GROUP_SITES or self._files["pages"].rows >= GROUP_ROWS
         return self.commit() if full else self.tick()
 
     def tick(self) -> list[dict[str, Any]]:
@@ -87,55 +87,42 @@ class GroupWriter:
         except DatasetError:
             self.discard()
             raise
-        self._group.commit({row["site"]: row["outcome"] for row in rows})
+        sites = {row["site"]: row["outcome"] for row in rows}
+        _commit(self._dataset, self._commit_name, self._files, sites)
         self._number += 1
         self._begin()
         return rows
 
     def discard(self) -> None:
         """Remove what is not committed."""
-        self._group.discard()
-
-
-class _Group:
-    """The files of one commit, one for each table that has rows."""
-
-    def __init__(self, dataset: Dataset, name: str, columns: Sequence[str] | None) -> None:
-        self._dataset = dataset
-        self._name = name
-        words = [n for n in page_columns(columns) if COLUMNS[n] in _REPEATING]
-        repeating = {
-            "pages": ["site", *words],
-            "sitemaps": ["site", "type", "status", "depth", "failure"],
-            "sites": ["outcome", "reason"],
-        }
-        self._files = {
-            table: _TableFile(
-                dataset.staged(table, name), schema_of(table, columns), repeating[table]
-            )
-            for table in TABLES
-        }
-
-    def add(self, table: str, batch: Any) -> None:
-        self._files[table].add(batch)
-
-    def rows(self, table: str) -> int:
-        return self._files[table].rows
-
-    def schema(self, table: str) -> Any:
-        return self._files[table].schema
-
-    def commit(self, sites: dict[str, str], supersedes: tuple[str, ...] = ()) -> None:
-        written = tuple(
-            f"{table}/part-{self._name}.parquet"
-            for table, file in self._files.items()
-            if file.close()
-        )
-        self._dataset.commit(Commit(self._name, written, sites, supersedes))
-
-    def discard(self) -> None:
         for file in self._files.values():
             file.discard()
+
+
+def _new_files(dataset: Dataset, name: str, columns: Sequence[str] | None) -> dict[str, _TableFile]:
+    """Return the files of a new group, one for each table."""
+    words = [n for n in page_columns(columns) if COLUMNS[n] in _REPEATING]
+    repeating = {
+        "pages": ["site", *words],
+        "sitemaps": ["site", "type", "status", "depth", "failure"],
+        "sites": ["outcome", "reason"],
+    }
+    return {
+        table: _TableFile(dataset.staged(table, name), schema_of(table, columns), repeating[table])
+        for table in TABLES
+    }
+
+
+def _commit(
+    dataset: Dataset,
+    name: str,
+    files: dict[str, _TableFile],
+    sites: dict[str, str],
+    supersedes: tuple[str, ...] = (),
+) -> None:
+    """Commit a group: the files of the tables that have rows."""
+    written = tuple(f"{table}/part-{name}.parquet" for table in TABLES if files[table].close())
+    dataset.commit(Commit(name, written, sites, supersedes))
 
 
 class _TableFile:
@@ -214,15 +201,15 @@ def _rewrite(dataset: Dataset, commit: Commit, kept: dict[str, str]) -> None:
     # Its run's number stays in front: a later commit of these sites would still be later.
     name = commit_name(int(commit.name.partition("-")[0]), f"tidy{secrets.token_hex(4)}", 0)
     wanted = pa.array(list(kept), pa.string())
-    group = _Group(dataset, name, _columns_of(dataset, commit))
+    files = _new_files(dataset, name, _columns_of(dataset, commit))
     for path in commit.files:
         table = path.partition("/")[0]
         for batch in parquet.ParquetFile(dataset.root / path).iter_batches():
             sites = batch.column("site").cast(pa.string())
             rows = batch.filter(compute.is_in(sites, value_set=wanted))
             if len(rows):
-                group.add(table, _with_all_columns(rows, group.schema(table)))
-    group.commit(kept, (commit.name,))
+                files[table].add(_with_all_columns(rows, files[table].schema))
+    _commit(dataset, name, files, kept, (commit.name,))
 
 
 def _with_all_columns(batch: Any, schema: Any) -> Any:

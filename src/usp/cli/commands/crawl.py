@@ -1,4 +1,4 @@
-"""``usp crawl``: reads the sitemaps of many sites into a dataset of Parquet files."""
+"""``usp crawl``: the sitemaps of many sites, as a dataset of Parquet files."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ _USUAL = FleetOptions()
     required=True,
     type=click.Path(path_type=Path),
     metavar="DATASET",
-    help="Folder of the dataset; an existing one is completed.",
+    help="Folder of the dataset; an existing dataset is completed.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="local",
     show_default=True,
-    help="Run on processes of this machine, or on Ray.",
+    help="Run in processes of this machine, or on Ray.",
 )
 @click.option(
     "--address",
     metavar="ADDRESS",
-    help="Address of a Ray cluster; without it, one is started here.",
+    help="Address of a Ray cluster; without it, one is started on this machine.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Number of processes; one per CPU by default.",
+    help="Number of worker processes; one per CPU by default.",
 )
 @click.option(
     "--in-flight",
@@ -77,7 +77,7 @@ _USUAL = FleetOptions()
     type=click.IntRange(min=1, max=64),
     default=_USUAL.per_host,
     show_default=True,
-    help="Requests that a worker sends to one host at a time, for all sites together.",
+    help="Requests that a worker sends to one host at a time, for all its sites together.",
 )
 @click.option(
     "--same-address",
@@ -89,14 +89,14 @@ _USUAL = FleetOptions()
     type=click.IntRange(min=1),
     default=_USUAL.together,
     show_default=True,
-    help="Sites of one host (or address) that are crawled at a time.",
+    help="Sites on one host (or address) that are crawled at a time.",
 )
 @click.option(
     "--site-seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=SITE_SECONDS,
     show_default=True,
-    help="Seconds that the sitemaps of one site may take.",
+    help="Seconds to spend on the sitemaps of one site.",
 )
 @click.option(
     "--max",
@@ -105,12 +105,12 @@ _USUAL = FleetOptions()
     metavar="NAME=VALUE",
     help=f"Set a limit for every site, as in 'usp ls'. Names: {_LIMITS}.",
 )
-@click.option("--no-pages", is_flag=True, help="Count pages, but write no table of them.")
+@click.option("--no-pages", is_flag=True, help="Only count pages; do not write their table.")
 @click.option(
-    "--columns", metavar="A,B,C", help=f"Only these columns of pages: {', '.join(COLUMNS)}."
+    "--columns", metavar="A,B,C", help=f"Write only these columns of pages: {', '.join(COLUMNS)}."
 )
-@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes long.")
-@click.option("--retry-failed", is_flag=True, help="Crawl the sites that failed once more.")
+@click.option("--problems", is_flag=True, help="Count the problems of every sitemap (slow).")
+@click.option("--retry-failed", is_flag=True, help="Crawl only the sites that failed, again.")
 @click.option(
     "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
 )
@@ -135,10 +135,10 @@ _USUAL = FleetOptions()
 def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 
-    SITES lists them: one a line, or as CSV or Parquet with a column site, url, host or domain; - is
-    the standard input. Run the same command again to complete a dataset: sites that are in it are
-    left alone, whatever ended the run before. A site that fails is a row with a reason. The exit
-    status is 0 if every site is in the dataset, and 1 if none of them could be read.
+    SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
+    host or domain; - is standard input. Run the same command again to complete a dataset: sites that
+    are in it are skipped, however the last run ended. A site that fails is a row with a reason. The
+    exit status is 0 if every site is in the dataset, and 1 if none of them could be read.
 
     \b
     Examples:
@@ -195,7 +195,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 
 
 def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
-    """Give the limits of a site: those of a fleet, but for what is given."""
+    """Return the limits of a site: those of a fleet, with the given ones changed."""
     read = read_limits(given)
     names = {pair.partition("=")[0].strip().replace("-", "_") for pair in given}
     changed = {"seconds": seconds} | {name: getattr(read, name) for name in names}
@@ -204,7 +204,7 @@ def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
-    """Show how far the run is: in a live line on a terminal, else in a line now and then."""
+    """Yield what shows the progress: a live line on a terminal, a line now and then elsewhere."""
     if quiet:
         yield lambda _: None
         return

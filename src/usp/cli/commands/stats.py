@@ -1,4 +1,4 @@
-"""``usp stats``: tells what a dataset of ``usp crawl`` holds."""
+"""``usp stats``: what is in a dataset of ``usp crawl``."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _LAST_YEARS = 15
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="text: tables (the default). json: everything, for programs.",
+    help="text: tables, the default; json: everything, for programs.",
 )
 @json_option
 def command(dataset: Path, most: int, output: str) -> None:
-    """Tell what a dataset holds: totals, outcomes, the largest sites, formats, failures, dates.
+    """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
 
-    DATASET is the folder that 'usp crawl' has written, also while it still writes. Needs DuckDB:
+    DATASET is the folder that 'usp crawl' writes to; the crawl may still be running. Needs DuckDB:
     pip install 'usp[fleet]'.
 
     \b
