@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from usp._http.identity import DEFAULT_CONCURRENCY
+from usp._http.identity import DEFAULT_CONCURRENCY, Timeout
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.web_client.zones import Zones
@@ -37,19 +37,20 @@ class FleetOptions(CrawlOptions):
 
     The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
     the default limits are :data:`FLEET_LIMITS`.
+
     ``in_flight`` is how many sites one worker has under way, ``per_host`` how many requests it has
     under way to one host, whichever sites they are for, and ``together`` how many sites that share a
     host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
     them; ``columns`` are the wanted ones of :data:`usp.export.COLUMNS`. ``problems`` reads every field
     of every page to count what is wrong with it, which takes several times as long. ``verify`` says
     whether certificates are checked, or by which file or folder of authorities; ``wait`` seconds are
-    kept between two requests of a worker to one host. ``logins`` are
-    those of the sites whose addresses had one; nothing that is written has them.
+    kept between two requests of a worker to one host. ``logins`` are those of the sites whose
+    addresses had one; nothing that is written has them.
     """
 
     zones: Zones = field(default_factory=_public_only)
     user_agent: str | None = None
-    timeout: tuple[float, float] = (9.05, 30.0)
+    timeout: Timeout = (9.05, 30.0)
     verify: bool | str = True
     in_flight: int = 256
     per_host: int = DEFAULT_CONCURRENCY

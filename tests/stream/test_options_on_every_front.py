@@ -1,0 +1,147 @@
+"""An option does the same wherever it is given: tree, stream, asyncio, ``SitemapFetcher``."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from memory_web import AsyncClient, Client, Web
+
+import usp
+from usp import aio
+from usp._crawl.crawl import Crawl
+from usp.fetch_parse import SitemapFetcher
+from website import index, robots, urlset
+
+SITE = {
+    "/robots.txt": robots("/i.xml"),
+    "/i.xml": index("/a.xml", "/b.xml", "/gone.xml"),
+    "/a.xml": urlset("/a1", "/a2"),
+    "/b.xml": urlset("/b"),
+    "/sitemap.xml": urlset("/known"),
+    "/extra.xml": urlset("/extra"),
+}
+WEBSITE, SITEMAP = "http://h/", "http://h/i.xml"
+
+
+def in_loop(web: Web, call):
+    async def collect():
+        result = call(AsyncClient(web))
+        if hasattr(result, "__aiter__"):
+            return [page async for page in result]
+        return list((await result).all_pages())
+
+    return asyncio.run(collect())
+
+
+OF_A_WEBSITE = {
+    "tree": lambda web, **how: usp.sitemap_tree_for_homepage(
+        WEBSITE, Client(web), **how
+    ).all_pages(),
+    "stream": lambda web, **how: usp.pages(WEBSITE, Client(web), **how),
+    "aio tree": lambda web, **how: in_loop(
+        web, lambda client: aio.sitemap_tree_for_homepage(WEBSITE, client, **how)
+    ),
+    "aio stream": lambda web, **how: in_loop(web, lambda client: aio.pages(WEBSITE, client, **how)),
+}
+OF_A_SITEMAP = {
+    "tree": lambda web, **how: usp.sitemap_tree_for_sitemap(
+        SITEMAP, Client(web), **how
+    ).all_pages(),
+    "stream": lambda web, **how: usp.pages_of_sitemap(SITEMAP, Client(web), **how),
+    "aio tree": lambda web, **how: in_loop(
+        web, lambda client: aio.sitemap_tree_for_sitemap(SITEMAP, client, **how)
+    ),
+    "aio stream": lambda web, **how: in_loop(
+        web, lambda client: aio.pages_of_sitemap(SITEMAP, client, **how)
+    ),
+    "fetcher": lambda web, **how: (
+        SitemapFetcher(SITEMAP, 0, Client(web), **how).sitemap().all_pages()
+    ),
+}
+
+
+def names(pages) -> list[str]:
+    return [page.url.removeprefix(WEBSITE) for page in pages]
+
+
+def given(how: dict, *, together: bool) -> dict:
+    return {"options": usp.CrawlOptions(**how)} if together else how
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("front", OF_A_WEBSITE)
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({}, ["a1", "a2", "b", "known"]),
+        ({"use_known_paths": False}, ["a1", "a2", "b"]),
+        ({"use_robots": False}, ["known"]),
+        ({"extra_known_paths": iter(["extra.xml"])}, ["a1", "a2", "b", "known", "extra"]),
+        ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b", "known"]),
+        ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2", "known"]),
+        ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2", "known"]),
+        ({"limits": usp.Limits(pages=1)}, ["a1"]),
+    ],
+)
+def test_options_of_a_website(front, how, expected, together):
+    if "extra_known_paths" in how:
+        how = {"extra_known_paths": iter(["extra.xml"])}
+    assert names(OF_A_WEBSITE[front](Web(SITE), **given(how, together=together))) == expected
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("front", OF_A_SITEMAP)
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({}, ["a1", "a2", "b"]),
+        ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b"]),
+        ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2"]),
+        ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2"]),
+        ({"limits": usp.Limits(depth=0)}, []),
+    ],
+)
+def test_options_of_a_sitemap(front, how, expected, together):
+    assert names(OF_A_SITEMAP[front](Web(SITE), **given(how, together=together))) == expected
+
+
+@pytest.mark.parametrize("fronts", [OF_A_WEBSITE, OF_A_SITEMAP])
+def test_what_is_missing_and_what_happens_is_told_on_every_front(fronts):
+    told = {}
+    for front, call in fronts.items():
+        failures, events = [], []
+        list(call(Web(SITE), on_failure=failures.append, on_event=events.append))
+        told[front] = [failure.url for failure in failures], {type(event) for event in events}
+    missing, kinds = told.pop("tree")
+    assert missing == ["http://h/gone.xml"]
+    assert len(kinds) == 6
+    assert all(other == (missing, kinds) for other in told.values())
+
+
+@pytest.mark.parametrize("fronts", [OF_A_WEBSITE, OF_A_SITEMAP])
+def test_the_crawl_is_given_every_option_as_it_is(fronts, monkeypatch):
+    seen = []
+
+    def crawl(options, **others):
+        seen.append(options)
+        return Crawl(options, **others)
+
+    monkeypatch.setattr("usp._crawl.run.Crawl", crawl)
+    how = {
+        "recurse_callback": lambda *_: True,
+        "recurse_list_callback": lambda urls, *_: urls,
+        "recurse_entry_callback": lambda _: True,
+        "limits": usp.Limits(pages=9),
+        "crawl_delay": True,
+        "wait": 0.001,
+        "keep_partial": True,
+        "on_event": lambda _: None,
+        "on_failure": lambda _: None,
+    }
+    if fronts is OF_A_WEBSITE:
+        how |= {"use_robots": False, "use_known_paths": False, "extra_known_paths": ("x",)}
+        how |= {"normalize_homepage_url": False, "use_html_links": True}
+    for call in fronts.values():
+        list(call(Web(SITE), **how))
+    assert seen == [usp.CrawlOptions(**how)] * len(fronts)
