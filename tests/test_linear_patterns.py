@@ -24,7 +24,6 @@ from usp._formats.urlset import PagesXMLSitemapParser
 from usp._formats.xml import fast
 from usp.cli import errors, hints
 from usp.report import text as report_text
-from usp.selection import patterns as selection_patterns
 
 ROOT = Path(usp.__file__).parent
 
@@ -84,12 +83,12 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.cli.hints._finding": lambda: {
         f"_finding[{at}]": pattern for at, (pattern, _) in enumerate(hints._ADVICE)
     },
-    "usp.selection.patterns._compiled": lambda: {  # those that begin with re: are the caller's own
-        f"_compiled[{glob}]": selection_patterns._compiled("include", glob)
+    "usp.selection.conditions._compiled": lambda: {  # those that begin with re: are the caller's own
+        f"_compiled[{glob}]": selection_conditions._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     },
-    "usp.selection.patterns.of_host": lambda: {
-        "of_host": selection_patterns.of_host("https://www.example.org/")
+    "usp.selection.conditions.of_host": lambda: {
+        "of_host": selection_conditions.of_host("https://www.example.org/")
     },
 }
 

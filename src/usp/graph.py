@@ -12,9 +12,9 @@ import subprocess
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from usp._base.display import counted, grouped
+from usp._base.urls import url_parts
 from usp.exceptions import SitemapException
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
 
@@ -169,10 +169,7 @@ def _kind(node: AbstractSitemap) -> str:
 
 def _label(node: AbstractSitemap, *, top: bool) -> str:
     """Return the path of a sitemap, of the website its host."""
-    try:
-        parts = urlsplit(node.url)
-    except ValueError:
-        return _short(node.url)
+    parts = url_parts(node.url)
     if isinstance(node, IndexWebsiteSitemap):
         return _short(parts.netloc or node.url)
     path = parts.path.lstrip("/") + (f"?{parts.query}" if parts.query else "")

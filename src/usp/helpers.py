@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from usp._base.dates import read_date
 from usp._base.logs import get_logger
+from usp._base.urls import is_http_url
 from usp._compat.names import elsewhere
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
 from usp.web_client.abstract_client import (
@@ -67,17 +68,6 @@ RecurseEntryCallbackType: TypeAlias = "Callable[[ChildSitemap], bool]"
 """``(child) -> follow it?``, with everything that the index says about the child"""
 
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
-_HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
-
-
-def is_http_url(url: str | None) -> bool:
-    """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one."""
-    if url is None or not _HTTP_URL.fullmatch(url):
-        return False
-    try:
-        return bool(urlsplit(url).hostname)
-    except ValueError:
-        return False
 
 
 def html_unescape_strip(string: str | None) -> str | None:

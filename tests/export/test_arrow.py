@@ -26,10 +26,9 @@ from export_trees import (
 from hypothesis import HealthCheck, given, settings
 
 from profiles import examples
+from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp.export import MissingExtraError, write
 from usp.export.arrow import c_stream, reader, record_batches, to_arrow
-from usp.export.dates import iso_text, precision_of_text
-from usp.export.rows import lastmod
 from usp.export.schema import COLUMNS, arrow_schema
 from usp.helpers import parse_iso8601_date
 from usp.objects.page import SitemapPage
@@ -45,7 +44,7 @@ def plain_rows(table: pa.Table) -> list[dict]:
 
     def plain(value):
         if isinstance(value, datetime):
-            return iso_text(value)
+            return utc_text(value)
         if isinstance(value, dict):
             return {key: plain(inner) for key, inner in value.items()}
         if isinstance(value, list):
@@ -93,7 +92,7 @@ def test_many_dates_are_read_as_one_is(copies, odd):
     assert table["lastmod"].to_pylist() == [
         None
         if (read := parse_iso8601_date(date)) is None
-        else datetime.fromisoformat(iso_text(read))
+        else datetime.fromisoformat(utc_text(read))
         for date in dates
         if date
     ]
@@ -114,7 +113,7 @@ def test_precision_is_that_of_the_text():
         "Fri, 31 May 2024 10:20:30 GMT": "second", "31 May 2024": "day", "May 2024": "month",
         "2024-05-31T10:20:30+14:59": "second", "2024-W05": "day",
     }  # fmt: skip
-    assert all(lastmod(text) for text, word in found.items() if word)
+    assert all(known_utc_text(text) for text, word in found.items() if word)
 
 
 def test_naive_dates_are_taken_as_utc():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from formats_support import read
 
+from usp._base import dates
 from usp._formats import url_batches
 
 LONG = "2024-05-01" + "x" * 200
@@ -17,7 +18,7 @@ LONG = "2024-05-01" + "x" * 200
 def test_a_long_text_of_a_field_is_not_remembered(field, extra):
     entry = f"<url><loc>http://a/%s</loc><{field}>{LONG}%s</{field}>{extra}</url>"
     document = "<urlset>" + "".join(entry % (n, n) for n in range(50)) + "</urlset>"
-    caches = (url_batches._date, url_batches._priority, url_batches._frequency)
+    caches = (dates.known_date, url_batches._priority, url_batches._frequency)
     before = [cache.cache_info().currsize for cache in caches]
     pages = read([document.encode()], fast=True).pages
     assert len(pages) == 50

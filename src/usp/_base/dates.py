@@ -1,4 +1,4 @@
-"""Dates as sitemaps and feeds write them.
+"""Dates: read as sitemaps and feeds write them, compared in UTC, and written again.
 
 Nothing is filled in from today: what does not name its year is not a date. Neither is a date in the
 years 0 and 1, which is what programs write who have none (``0001-01-01T00:00:00Z`` is Go's, and
@@ -8,9 +8,31 @@ years 0 and 1, which is what programs write who have none (``0001-01-01T00:00:00
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 import dateutil.parser
+
+__all__ = [
+    "MAX_REMEMBERED",
+    "PRECISIONS",
+    "as_written",
+    "in_utc",
+    "known_date",
+    "known_utc_text",
+    "precision_of",
+    "precision_of_text",
+    "read_date",
+    "utc_text",
+]
+
+MAX_REMEMBERED = 100
+"""Characters of a text that may be given to a function that remembers it."""
+
+_remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
+
+PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
+"""What a date may be given to, from the coarsest on."""
 
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
@@ -102,6 +124,15 @@ def read_date(text: str) -> datetime | None:
     return None if date is None or date.year <= 1 else date
 
 
+@_remembered
+def known_date(text: str) -> datetime | None:
+    """Return what :func:`read_date` returns, and remember it; an empty text is not a date.
+
+    For columns of dates; longer texts than :data:`MAX_REMEMBERED` are for :func:`read_date`.
+    """
+    return read_date(text) if text else None
+
+
 def _plain_offset(match: re.Match[str]) -> str:
     sign, hours, minutes = match.groups("00")
     return f"{sign}{hours:0>2}{minutes}"
@@ -186,3 +217,83 @@ def _zone(name: str | None, offset: int | None) -> tzinfo | None:
         return timezone(timedelta(seconds=offset))
     hours = _ZONES.get((name or "").upper())
     return None if hours is None else timezone(timedelta(hours=hours))
+
+
+# What is done with dates ---------------------------------------------------------------------------
+
+_ZONE = re.compile(r"(?<!\s)\s*+(?:[Zz]|UTC|GMT|(?<=\d)[+-]\d{1,2}:?\d{2})\Z")
+_CLOCK = re.compile(r"\d:\d{1,2}(:\d{1,2}([.,]\d)?)?")
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d{4}[-/.]\d{1,2}|[A-Za-z]{3,9}\.?,?\s+\d{4}")
+_BASIC_TIME = re.compile(r"\d{8}[Tt\s]?\d{4}(\d{2})?")
+
+
+@_remembered
+def known_utc_text(text: str) -> str | None:
+    """Return the date that a text means, written in UTC, and remember it; None if it is not a date."""
+    date = known_date(text)
+    return None if date is None else utc_text(date)
+
+
+@_remembered
+def precision_of_text(text: str) -> str | None:
+    """Return how exactly a date is written, one of :data:`PRECISIONS`; None if it is not a date."""
+    if known_date(text) is None:
+        return None
+    text = text.strip()
+    if _YEAR.fullmatch(text):
+        return "year"
+    if _MONTH.fullmatch(text):
+        return "month"
+    text = _ZONE.sub("", text)
+    found = _CLOCK.search(text)
+    if found:
+        seconds, fraction = found.groups()
+        return "fraction" if fraction else "second" if seconds else "minute"
+    basic = _BASIC_TIME.fullmatch(text)
+    if basic:
+        return "second" if basic[1] else "minute"
+    return "day"
+
+
+def precision_of(date: datetime | None) -> str | None:
+    """Return how exactly a date was given whose text is not known any more.
+
+    A fraction shows. Midnight without an offset is a day: that is how a day, a month and a year are
+    read. Anything else has a time, which sitemaps give in seconds.
+    """
+    if date is None:
+        return None
+    if date.microsecond:
+        return "fraction"
+    return "day" if date.tzinfo is None and date.time() == time() else "second"
+
+
+def in_utc(date: datetime) -> datetime:
+    """Return a date in UTC; one without an offset is taken as UTC.
+
+    So is one that UTC has no year for.
+    """
+    if date.utcoffset() is None:
+        return date.replace(tzinfo=UTC)
+    try:
+        return date.astimezone(UTC)
+    except OverflowError:
+        return date.replace(tzinfo=UTC)
+
+
+def utc_text(date: datetime) -> str:
+    """Return a date written in UTC: ``2024-05-31T12:00:00Z``."""
+    return in_utc(date).replace(tzinfo=None).isoformat() + "Z"
+
+
+@_remembered
+def as_written(date: datetime) -> str:
+    """Return a date as a sitemap writes it: a day, or a time with its offset if it has one."""
+    offset = date.utcoffset()
+    if offset is None:
+        day = date.time() == time()
+        return date.date().isoformat() if day else date.replace(tzinfo=None).isoformat()
+    if offset.total_seconds() % 60:  # which XML has no way to write
+        date = date.astimezone(UTC)
+    return date.isoformat().replace("+00:00", "Z")

@@ -12,7 +12,7 @@ import functools
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
 import idna
 from urllib3.util import parse_url
@@ -41,6 +41,7 @@ _ADDRESS_PARTS = 4
 _SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
 _LOGIN = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
 
 
@@ -292,3 +293,31 @@ def _has_plain_login(text: str) -> bool:
     except BadUrl:
         return False
     return not _NOT_IN_AUTHORITY.search(userinfo)
+
+
+# Addresses as they are written: for what is shown, counted or compared, and not asked for -----------
+
+
+def url_parts(url: str) -> SplitResult:
+    """Return the parts of an address as they are written; a path alone if it cannot be split."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", url, "", "")
+
+
+def is_http_url(url: str | None) -> bool:
+    """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one."""
+    return url is not None and bool(_HTTP_URL.fullmatch(url)) and bool(url_parts(url).hostname)
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and host of an address as they are written; empty if it has no host."""
+    parts = url_parts(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+def host_in(url: str) -> str:
+    """Return what stands before the path, in lower case; quick, for many addresses."""
+    parts = url.split("/", 3)
+    return parts[2].lower() if len(parts) > 2 else ""  # noqa: PLR2004 - scheme, nothing, host

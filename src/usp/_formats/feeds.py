@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.parser import PageEntry, absolute_url
 from usp._formats.xml.entries import ElementNames, Field, RawEntry
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.references import attributes as read_attributes
-from usp.helpers import is_http_url
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin
 
-from usp.helpers import is_http_url
+from usp._base.urls import is_http_url
 from usp.limits import DEFAULT
 from usp.objects.problem import Problems
 

@@ -6,10 +6,10 @@ import re
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from usp._base.urls import is_http_url
 from usp._formats.lines import MAX_LINE, Lines
 from usp._formats.parser import AbstractSitemapParser, PageBatch, PageEntry
 from usp._formats.xml.fast import plain
-from usp.helpers import is_http_url
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.sitemap import PagesTextSitemap
 

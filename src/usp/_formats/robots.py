@@ -7,9 +7,9 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from usp._base.urls import is_http_url
 from usp._formats.lines import Lines
 from usp._formats.parser import AbstractSitemapParser, ChildEntry, absolute_url, begins_with_host
-from usp.helpers import is_http_url
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
 if TYPE_CHECKING:

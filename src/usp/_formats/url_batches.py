@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.dates import known_date
 from usp._formats import values
 from usp._formats.extensions import FIELDS, READERS
 from usp._formats.parser import PageBatch, PageEntry
@@ -17,7 +18,6 @@ from usp._formats.xml.meaning import Sort
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.parser import MAX_FIELDS
 from usp._formats.xml.references import decode_text
-from usp.helpers import parse_iso8601_date
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     DeferredPage,
@@ -264,7 +264,7 @@ def read_rows(block: str, shape: Shape, count: int) -> list[_Row]:
     return list(
         zip(
             _column(columns.get("priority"), _priority, count, SITEMAP_PAGE_DEFAULT_PRIORITY),
-            _column(columns.get("lastmod"), _date, count, None),
+            _column(columns.get("lastmod"), known_date, count, None),
             _column(columns.get("changefreq"), _frequency, count, None),
             strict=True,
         )
@@ -275,7 +275,7 @@ def _own_row(texts: dict[str, str]) -> _Row:
     """Read the fields of one entry through the caches."""
     return (
         _priority(texts.get("priority", "")),
-        _date(texts.get("lastmod", "")),
+        known_date(texts.get("lastmod", "")),
         _frequency(texts.get("changefreq", "")),
     )
 
@@ -289,11 +289,6 @@ def _column(
 @lru_cache(maxsize=1024)
 def _priority(text: str) -> Decimal:
     return read_own({"priority": text} if text else {})[0]
-
-
-@lru_cache(maxsize=1024)
-def _date(text: str) -> datetime | None:
-    return parse_iso8601_date(text) if text else None
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from usp.helpers import html_unescape_strip, parse_iso8601_date
+from usp._base.dates import read_date
+from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def text(raw: str | None) -> str | None:
 def date(raw: str | None) -> datetime | None:
     """Read a date."""
     cleaned = text(raw)
-    return parse_iso8601_date(cleaned) if cleaned else None
+    return read_date(cleaned) if cleaned else None
 
 
 def number(raw: str | None) -> Decimal | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import rich_click as click
 
-from usp._base.urls import BadUrl, read_url, shown, with_login, without_login
+from usp._base.urls import BadUrl, read_url, shown, url_parts, with_login, without_login
 
 if TYPE_CHECKING:
     from usp._base.urls import Login
@@ -44,7 +44,7 @@ class Address:
     @property
     def has_path(self) -> bool:
         """Whether the URL is of something on a website, and not of the website itself."""
-        parts = urlsplit(self.url)
+        parts = url_parts(self.url)
         return bool(parts.path.strip("/") or parts.query)
 
     @property
@@ -52,7 +52,7 @@ class Address:
         """Whether only its content tells that a URL is a sitemap's, as with ``/feed/``."""
         if self.is_local or self.is_sitemap:
             return False
-        return self.has_path and not urlsplit(self.url).path.endswith(_PAGES)
+        return self.has_path and not url_parts(self.url).path.endswith(_PAGES)
 
 
 def address(text: str) -> Address:
@@ -74,7 +74,7 @@ def address(text: str) -> Address:
             f"{shown(text)!r} is not the URL of a website or a sitemap, and no file or folder; "
             "write for example https://example.org"
         ) from None
-    parts = urlsplit(without_login(given))
+    parts = url_parts(without_login(given))
     if not parts.path and not parts.query:
         parts = parts._replace(path="/")
     url = parts.geturl()
@@ -100,7 +100,7 @@ def looks_like_sitemap(url: str) -> bool:
     of its query. A path that ends in a slash is a folder, and what ends in ``.html`` is a page: both
     stand for their website, as any other URL does.
     """
-    parts = urlsplit(url)
+    parts = url_parts(url)
     name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")
     if name.endswith(_PAGES):
         return False

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import rich_click as click
 
@@ -155,10 +154,9 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
 
 
 def _names_host(reason: str, url: str) -> bool:
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return False
+    from usp._base.urls import url_parts  # noqa: PLC0415 - loads more than help needs
+
+    host = url_parts(url).hostname
     return bool(host) and bool(_naming(str(host)).search(reason))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from usp._base.display import clock, counted, size
+from usp._base.urls import url_parts
 from usp.cli.live import can_show, live_line
 from usp.cli.output.text import printable
 from usp.events import (
@@ -44,7 +44,7 @@ class Progress:
         if isinstance(event, SitemapFound):
             self._known += 1
         elif isinstance(event, SitemapStarted):
-            self._busy[event.url] = _host(event.url)
+            self._busy[event.url] = url_parts(event.url).netloc
         elif isinstance(event, SitemapReceived):
             self._bytes += event.received
         elif isinstance(event, SitemapFinished):
@@ -101,10 +101,3 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         return
     with live_line(counts.line):
         yield counts
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).netloc
-    except ValueError:
-        return ""

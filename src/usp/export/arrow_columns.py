@@ -6,9 +6,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from usp._base.dates import PRECISIONS
 from usp.export.arrow_dates import read_dates
 from usp.export.arrow_values import array_of, by_distinct, texts_array
-from usp.export.dates import PRECISIONS
 from usp.export.rows import change_frequency, page_value, priority
 from usp.export.schema import COLUMNS, Kind, arrow_schema, arrow_type, pyarrow
 from usp.objects.page import SitemapPageChangeFrequency

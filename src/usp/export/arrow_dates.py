@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from usp.export.dates import PRECISIONS, precision_of_text
+from usp._base.dates import PRECISIONS, in_utc, known_date, precision_of_text
 from usp.export.schema import Kind, arrow_type, pyarrow
-from usp.selection.dates import in_utc, read_date
 
 # What Arrow reads as our own parser does. Of other years one of them may know less than the other.
 _USUAL = (
@@ -33,7 +32,7 @@ def read_dates(texts: Any) -> tuple[Any, Any]:
 
 def _read_one_by_one(texts: list[str]) -> tuple[Any, Any]:
     pa = pyarrow()
-    dates = [read_date(text) for text in texts]
+    dates = [known_date(text) for text in texts]
     moments = [None if date is None else in_utc(date) for date in dates]
     precisions = [precision_of_text(text) for text in texts]
     numbers = [None if word is None else PRECISIONS.index(word) for word in precisions]

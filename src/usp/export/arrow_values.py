@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from usp._base.dates import in_utc
 from usp.export.schema import TEXTS, Kind, Many, Record, arrow_type, pyarrow
-from usp.selection.dates import in_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,11 +7,10 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from usp._base.dates import known_utc_text, precision_of, precision_of_text, utc_text
 from usp._formats.url_batches import read_own
-from usp.export.dates import iso_text, precision_of, precision_of_text
 from usp.export.schema import COLUMNS, Kind, Many, Record
 from usp.objects.extensions import EXTENSIONS
-from usp.selection.dates import read_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,15 +37,8 @@ def priority(text: str) -> float:
     return float(read_own({"priority": text} if text else {})[0])
 
 
-@lru_cache(maxsize=8192)
-def lastmod(text: str) -> str | None:
-    """Read a date as the parsers do, and write it in UTC."""
-    date = read_date(text)
-    return None if date is None else iso_text(date)
-
-
 _READ: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "lastmod": ("lastmod", lastmod),
+    "lastmod": ("lastmod", known_utc_text),
     "lastmod_precision": ("lastmod", precision_of_text),
     "changefreq": ("changefreq", change_frequency),
     "priority": ("priority", priority),
@@ -85,7 +77,7 @@ def plain(value: Any, kind: AnyKind) -> Any:
     if isinstance(kind, Record):
         return {name: plain(get(value), inner) for name, (get, inner) in kind.fields.items()}
     if kind is Kind.TIME:
-        return iso_text(value)
+        return utc_text(value)
     if kind is Kind.NUMBER:
         number = float(value)
         return number if abs(number) < _INFINITE else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time
+from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
+from usp._base.dates import as_written
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
@@ -43,7 +43,7 @@ def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
     yield f"<loc>{loc}</loc>"
     fields = page.fields()
     if fields.last_modified is not None and "lastmod" in names:
-        yield f"<lastmod>{date_text(fields.last_modified)}</lastmod>"
+        yield f"<lastmod>{as_written(fields.last_modified)}</lastmod>"
     if fields.change_frequency is not None and "changefreq" in names:
         yield f"<changefreq>{fields.change_frequency.value}</changefreq>"
     if fields.priority != SITEMAP_PAGE_DEFAULT_PRIORITY and "priority" in names:
@@ -52,18 +52,6 @@ def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
         value = getattr(fields, extension.field)
         if value and (extension.column is None or extension.column in names):
             yield extension_text(extension, value)
-
-
-@lru_cache(maxsize=8192)
-def date_text(date: datetime) -> str:
-    """Write a date as it was given: a day, or a time with its offset if it has one."""
-    offset = date.utcoffset()
-    if offset is None:
-        day = date.time() == time()
-        return date.date().isoformat() if day else date.replace(tzinfo=None).isoformat()
-    if offset.total_seconds() % 60:  # which XML has no way to write
-        date = date.astimezone(UTC)
-    return date.isoformat().replace("+00:00", "Z")
 
 
 def _twice(text: str) -> str:
@@ -79,7 +67,7 @@ def _text(value: object) -> str:
     if isinstance(value, str | int):
         return str(value)
     assert isinstance(value, datetime)
-    return date_text(value)
+    return as_written(value)
 
 
 def _number(value: Decimal) -> str:

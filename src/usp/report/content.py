@@ -7,6 +7,7 @@ from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
+from usp._base.urls import host_in
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     PageList,
@@ -105,7 +106,7 @@ class Content:
         for url in urls:
             path = url.partition("#")[0].partition("?")[0]
             parts = path.split("/", _SLASHES)
-            hosts[_host(path)] += 1
+            hosts[host_in(path)] += 1
             folders = parts[3:5] if len(parts) > _SLASHES else parts[3:-1]
             sections["/".join(["", *folders, ""])] += 1
 
@@ -187,7 +188,7 @@ class Content:
             return
         self.with_images += len(lists)
         self.images += sum(map(len, lists))
-        self.image_hosts.add([_host(image.loc) for image in chain.from_iterable(lists)])
+        self.image_hosts.add([host_in(image.loc) for image in chain.from_iterable(lists)])
 
     def _add_alternates(self, lists: list[list[tuple[str, str]]]) -> None:
         if not lists:
@@ -206,7 +207,7 @@ class Content:
             video.player_loc or video.content_loc or video.thumbnail_loc or ""
             for video in chain.from_iterable(lists)
         )
-        self.video_hosts.add([_host(place) for place in places])
+        self.video_hosts.add([host_in(place) for place in places])
 
 
 def _common_start(first: str, last: str) -> str:
@@ -220,11 +221,6 @@ def _common_start(first: str, last: str) -> str:
 def _is_odd(url: str) -> bool:
     folder = url.rpartition("/")[0]
     return folder.count("/") < 2 or "?" in folder or "#" in folder  # noqa: PLR2004 - http://
-
-
-def _host(url: str) -> str:
-    parts = url.split("/", 3)
-    return parts[2].lower() if len(parts) > 2 else ""  # noqa: PLR2004 - scheme, nothing, host
 
 
 def _tenth(priority: Decimal) -> int:

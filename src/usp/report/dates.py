@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from usp.helpers import parse_iso8601_date
+from usp._base.dates import known_date
 from usp.report.tally import Tally
 
 if TYPE_CHECKING:
@@ -72,14 +71,13 @@ class Dates:
             return True
         if not all(map(_PLAIN_CLOCK.fullmatch, new)):
             return False
-        if not all(parse_iso8601_date(f"2000-01-01{clock}") for clock in new):
+        if not all(known_date(f"2000-01-01{clock}") for clock in new):
             return False
         if len(self._clocks) < _MAX_CLOCKS:
             self._clocks |= new
         return True
 
 
-@lru_cache(maxsize=16_384)
 def _read_day(text: str) -> str | None:
-    date = parse_iso8601_date(text) if text else None
+    date = known_date(text)
     return date.date().isoformat() if date else None

@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
+
+from usp._base.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,16 +44,8 @@ def _escape(char: str) -> str:
 
 def shared_origin(urls: Iterable[str]) -> str:
     """Return the scheme and host that most URLs have, of equals the first; empty if none has any."""
-    origins = Counter(filter(None, map(_origin, urls)))
+    origins = Counter(filter(None, map(origin_of, urls)))
     return max(origins, key=origins.__getitem__, default="")
-
-
-def _origin(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def without_origin(text: str, start: str) -> str:

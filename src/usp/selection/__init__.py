@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from usp.objects.sitemap import AbstractSitemap
-from usp.selection.dates import bounds
-from usp.selection.patterns import Patterns, checked
+from usp.selection.conditions import Patterns, bounds, checked
 from usp.selection.run import SelectionRun
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp.objects.page import SitemapPage
-    from usp.selection.dates import Moment
+    from usp.selection.conditions import Moment
 
 __all__ = ["Selection", "SelectionRun"]
 
@@ -80,7 +79,7 @@ class Selection:
     def of(
         self, pages: AbstractSitemap | Iterable[SitemapPage], site: str | None = None
     ) -> Iterator[SitemapPage]:
-        """Give the wanted pages of a tree, or of any pages, one by one as they are asked for.
+        """Yield the wanted pages of a tree, or of any pages, as they are asked for.
 
         ``site`` is the address of the website, for ``same_host``; a tree knows its own. Patterns for
         sitemaps need a tree or a stream: other pages do not know theirs.
@@ -91,7 +90,7 @@ class Selection:
         return self.run(site).pages(pages)
 
     def run(self, site: str | None = None) -> SelectionRun:
-        """Begin to choose: what is chosen together counts together, for ``unique`` and ``limit``."""
+        """Return a run: what is chosen in one counts together, for ``unique`` and ``limit``."""
         return SelectionRun(
             patterns=self._pages,
             sitemaps=self._sitemaps,

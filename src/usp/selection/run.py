@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
+from usp._base.dates import in_utc, known_date
 from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
-from usp.selection.dates import date_of, in_utc, read_date
-from usp.selection.patterns import of_host
+from usp.selection.conditions import of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection.patterns import Patterns
+    from usp.selection.conditions import Patterns
 
 
 class SelectionRun:
@@ -125,7 +125,7 @@ class SelectionRun:
                 block = PageList(pages)
                 dates = list(map(date_of, pages))
             elif "lastmod" in texts:  # a block that has columns has no news
-                dates = list(map(read_date, texts["lastmod"]))
+                dates = list(map(known_date, texts["lastmod"]))
             else:
                 dates = [None] * len(urls)
             wanted = map(self._wants_date, dates)
@@ -198,6 +198,16 @@ class _Picked:
         if texts is None:
             return None
         return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+
+def date_of(page: SitemapPage) -> datetime | None:
+    """Return when a page changed, or else when it was published.
+
+    News and feeds say when a story was published, and mostly nothing else.
+    """
+    if page.last_modified is not None or page.news_story is None:
+        return page.last_modified
+    return page.news_story.publish_date
 
 
 def _sitemap_of(page: SitemapPage) -> str:
