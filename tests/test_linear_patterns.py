@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import usp
+import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from usp._formats import document, index, url_batches
 from usp._formats.urlset import PagesXMLSitemapParser
@@ -83,13 +84,11 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.cli.hints._finding": lambda: {
         f"_finding[{at}]": pattern for at, (pattern, _) in enumerate(hints._ADVICE)
     },
-    "usp.selection.conditions._compiled": lambda: {  # those that begin with re: are the caller's own
-        f"_compiled[{glob}]": selection_conditions._compiled("include", glob)
+    "usp.selection._compiled": lambda: {  # those that begin with re: are the caller's own
+        f"_compiled[{glob}]": usp.selection._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     },
-    "usp.selection.conditions.of_host": lambda: {
-        "of_host": selection_conditions.of_host("https://www.example.org/")
-    },
+    "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},
 }
 
 USED = {  # where a call is not written as ``NAME.call(…)``

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from usp._base.dates import in_utc, known_date
 from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
-from usp.selection.conditions import of_host
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection.conditions import Patterns
+    from usp.selection import Patterns
 
 
 class SelectionRun:
@@ -31,7 +31,7 @@ class SelectionRun:
         keep_undated: bool,
         unique: bool,
         limit: int | None,
-        host_of: str | None,
+        host: re.Pattern[str] | None,
         on_undated: Callable[[int], object] | None = None,
     ) -> None:
         self._patterns = patterns
@@ -40,7 +40,7 @@ class SelectionRun:
         self._keep_undated = keep_undated
         self._seen: set[str] | None = set() if unique else None
         self._left = limit
-        self._host = None if host_of is None else of_host(host_of)
+        self._host = host
         self._by_url = bool(patterns) or self._host is not None
         self._on_undated = on_undated
         self._in_period = period != (None, None)

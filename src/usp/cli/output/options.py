@@ -16,8 +16,7 @@ from usp.cli.target import Target, is_from_file
 from usp.export import COLUMNS, FORMATS, format_of
 from usp.export.schema import MissingExtraError, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
-from usp.selection import Selection
-from usp.selection.conditions import bounds
+from usp.selection import Selection, bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
