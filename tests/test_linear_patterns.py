@@ -181,9 +181,9 @@ def cases() -> list[Case]:
 
 def test_the_patterns_are_found():
     names = {case.name for case in cases()}
-    assert {"usp.helpers._HTTP_URL", "usp._formats.decode._CHARSET"} <= names
+    assert {"usp._base.urls._HTTP_URL", "usp._formats.decode._CHARSET"} <= names
     assert len(names) >= 60
-    assert next(c for c in cases() if c.name == "usp.helpers._HTTP_URL").calls == ("fullmatch",)
+    assert next(c for c in cases() if c.name == "usp._base.urls._HTTP_URL").calls == ("fullmatch",)
 
 
 def test_every_pattern_that_is_made_when_needed_is_tried_too():
