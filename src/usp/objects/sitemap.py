@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
-    from usp.selection import Selection
-    from usp.selection import Moment
+    from usp.selection import Moment, Selection
 else:
     __getattr__ = elsewhere(__name__)
 
