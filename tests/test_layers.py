@@ -137,30 +137,137 @@ def test_every_deferred_import_is_on_the_list_and_every_one_on_the_list_exists()
     assert found == set(DEFERRED)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_parsing_and_deciding_know_no_sockets_files_or_clocks(path):
-    """Formats and objects do no I/O at all; of the crawl only its drivers do."""
-    module = name_of(path)
-    pure = module.startswith(("_formats", "objects")) or module in {
-        "_crawl.crawl", "_crawl.queue", "_crawl.choice", "_crawl.build", "_crawl.values",
-        "_crawl.retry", "_crawl.places", "_crawl.look", "_crawl.website", "_crawl.pages",
-    }  # fmt: skip
-    if not pure:
-        return
-    forbidden = {"socket", "time", "tempfile", "requests", "urllib3", "asyncio", "os"}
-    if module.startswith("_crawl"):
-        forbidden.add("threading")  # a parser may have to lock a table that threads share
-    loaded = {
-        alias.name.split(".")[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    } | {
-        (node.module or "").split(".")[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom)
+PURE = ("_formats", "objects", "_crawl")
+"""Packages that parse and decide: no sockets, files, clocks or threads, whatever they import."""
+
+NOT_PURE = {  # of these packages, and why
+    "_crawl.fetch": "receives a document by the clock and stores it",
+    "_crawl.clients": "asks the clients of users, and sees what this machine is short of",
+    "_crawl.driving": "looks at the clock for both drivers",
+    "_crawl.thread_driver": "waits and fetches",
+    "_crawl.asyncio_driver": "waits and fetches",
+    "_crawl.run": "drives a crawl from start to end",
+}
+OUTSIDE = frozenset(
+    {"aiohttp", "asyncio", "os", "pathlib", "requests", "socket", "subprocess", "tempfile"}
+    | {"threading", "time", "urllib3", "usp._store"}
+)
+HARMLESS = {  # what a module takes of the outside all the same
+    ("_compat.other_distribution", "os"): "looks once for another distribution of the same name",
+    ("_base.urls", "urllib3"): "parse_url: reads a text as requests does",
+    ("_formats.url_batches", "threading"): "a lock around a table that threads share",
+}
+
+
+def is_pure(module: str) -> bool:
+    return module not in NOT_PURE and module.startswith(PURE)
+
+
+def loaded(module: str) -> set[str]:
+    """Return what a module of ours loads when it is imported, by the names of modules."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if is_type_checking(child):
+                found.update(*map(names_in, getattr(child, "orelse", [])))
+            elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                found.update(names_in(child))
+                visit(child)
+
+    visit(ast.parse(BY_NAME[module].read_text(encoding="utf-8")))
+    return found
+
+
+def names_in(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        full = [f"{node.module}.{alias.name}" for alias in node.names]
+        return [name if is_module(name) else str(node.module) for name in full]
+    return []
+
+
+BY_NAME = {name_of(path): path for path in MODULES}
+
+
+def outside(module: str) -> dict[str, str]:
+    """Return what a module touches of the outside, by itself or by what it imports: by whom."""
+    touched: dict[str, str] = {}
+    waiting, seen = [module], {module}
+    while waiting:
+        here = waiting.pop()
+        for name in loaded(here):
+            ours = name.removeprefix("usp.")
+            top = "usp._store" if ours.startswith("_store") else name.split(".")[0]
+            if top in OUTSIDE and (here, top) not in HARMLESS:
+                touched[top] = here
+            elif name.startswith("usp.") and ours not in seen:
+                seen.add(ours)
+                waiting.append(ours)
+    return touched
+
+
+@pytest.mark.parametrize("module", sorted(filter(is_pure, BY_NAME)))
+def test_parsing_and_deciding_know_no_sockets_files_or_clocks(module):
+    """Neither do the modules that they import, however far away."""
+    assert not outside(module)
+
+
+def test_the_exceptions_from_purity_are_needed():
+    assert all(outside(module) for module in NOT_PURE)
+    assert all(outside in loaded_tops(module) for module, outside in HARMLESS)
+
+
+def loaded_tops(module: str) -> set[str]:
+    return {name.split(".")[0] for name in loaded(module)}
+
+
+FOREIGN_NAMES = {  # names of other libraries that only look private
+    "_replace": "of named tuples",
+    "_exit": "of os",
+    "_Decompress": "the type of zlib's objects",
+}
+
+
+def private_names(path: Path) -> Iterator[tuple[ast.Attribute, bool]]:
+    """Yield each private attribute of something else than self, and whether it is of this module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    own |= {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node)
     }
-    assert not loaded & forbidden
+    own |= {
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    for node in nodes:
+        if not isinstance(node, ast.Attribute) or is_own(node):
+            continue
+        if node.attr.startswith("_") and not node.attr.startswith("__"):
+            yield node, node.attr in own
+
+
+def is_own(node: ast.Attribute) -> bool:
+    """Return whether an attribute is one of self, cls or super()."""
+    of = node.value
+    if isinstance(of, ast.Call):
+        of = of.func
+    return isinstance(of, ast.Name) and of.id in {"self", "cls", "super"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_private_attributes_are_touched_in_their_own_module_only(path):
+    strange = [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node, is_of_this_module in private_names(path)
+        if not is_of_this_module and node.attr not in FOREIGN_NAMES
+    ]
+    assert not strange
 
 
 def test_the_library_does_not_load_the_command_lines_dependencies():

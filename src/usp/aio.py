@@ -7,6 +7,7 @@ closing the generator, cancels what is under way.
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ async def _pages(
 ) -> AsyncGenerator[SitemapPage, None]:
     async with _crawl(start_url, web_client, options) as (crawl, driver):
         top = search(crawl)
-        stream, stepper = PageStream(crawl, top.holds), Stepper()
+        stream, stepper = PageStream(crawl, top.holds, time.monotonic), Stepper()
         while True:
             try:
                 steps = stream.steps()

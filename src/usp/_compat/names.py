@@ -96,6 +96,11 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "abstract_client": "usp.web_client.abstract_client",
         "requests_client": "usp.web_client.requests_client",
     },
+    "usp.web_client.abstract_client": {
+        "RequestWaiter": "usp._http.identity:RequestWaiter",
+        "random": "random",
+        "time": "time",
+    },
     "usp.web_client.requests_client": {
         "AbstractWebClientSuccessResponse": (
             "usp.web_client.abstract_client:AbstractWebClientSuccessResponse"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from usp._crawl.pages import PageReader, StoredPages, UniquePages
 from usp._crawl.values import PATIENCE
-from usp.objects.page import PageList
+from usp.objects.page import PageList, of_sitemap
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class PageStream:
         self,
         crawl: Crawl,
         holds: Callable[[Place], bool],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         self._crawl = crawl
         self._holds = holds
@@ -181,9 +180,7 @@ def _has_pages(received: Received) -> bool:
 def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
     """Yield the pages of blocks, each with the address of the sitemap it is from."""
     for sitemap_url, block in blocks:
-        for page in block.pages():
-            page._sitemap_url = sitemap_url  # noqa: SLF001 - pages of a stream know where they are from
-            yield page
+        yield from of_sitemap(sitemap_url, block.pages())
 
 
 class _Growing:

@@ -1,9 +1,11 @@
-"""What a client says about itself, to whom, and whom it trusts: the same for every client of ours."""
+"""What a client says about itself, to whom, whom it trusts and how long it waits: what ours share."""
 
 from __future__ import annotations
 
 import dataclasses
+import random
 import ssl
+import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -106,3 +108,25 @@ def trusting(place: str) -> ssl.SSLContext:
     if Path(place).is_dir():
         return ssl.create_default_context(capath=place)
     return ssl.create_default_context(cafile=place)
+
+
+class RequestWaiter:
+    """Keeps a pause between requests; a public name of ``usp.web_client.abstract_client``."""
+
+    def __init__(self, wait: float | None = None, random_wait: bool = True) -> None:
+        self._wait = wait or 0.0
+        self._random_wait = random_wait
+        self._is_first = True
+
+    def wait(self) -> None:
+        """Sleep before every request but the first: ``wait`` seconds, give or take a half."""
+        pause = self.pause()
+        if pause > 0:
+            time.sleep(pause)
+
+    def pause(self) -> float:
+        """Return the seconds to sleep before the next request, for who sleeps otherwise."""
+        is_first, self._is_first = self._is_first, False
+        if is_first or self._wait <= 0:
+            return 0.0
+        return self._wait * (random.uniform(0.5, 1.5) if self._random_wait else 1.0)  # noqa: S311

@@ -14,7 +14,7 @@ from usp._compat.names import elsewhere
 from usp.objects.pickles import old_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp.objects.video import SitemapVideo
@@ -345,6 +345,13 @@ class SitemapPage:
 
 
 _PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story", "images")
+
+
+def of_sitemap(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
+    """Yield the pages of a stream, which know the sitemap that they came from."""
+    for page in pages:
+        page._sitemap_url = sitemap_url  # noqa: SLF001 - of this module
+        yield page
 
 
 class PageBlock(Protocol):

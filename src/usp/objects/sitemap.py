@@ -489,6 +489,11 @@ class AbstractPagesSitemap(AbstractSitemap):
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 
     @property
+    def has_page_list(self) -> bool:
+        """Whether the pages were given as a list, so that counting them reads no document."""
+        return isinstance(self._pages, list)
+
+    @property
     def problems(self) -> list[Problem]:
         """What was wrong with the document; asking reads it once."""
         return self.problems_until(lambda: None)

@@ -116,5 +116,4 @@ class _Writer:
             yield size(node.size)
 
     def _may_count(self, node: AbstractPagesSitemap) -> bool:
-        known = isinstance(node._pages, list)  # noqa: SLF001 - counting a list reads nothing
-        return known or (self._count and node.size is not None)
+        return node.has_page_list or (self._count and node.size is not None)

@@ -9,17 +9,19 @@ one thing at a time, in the thread that called the library, unless it raises
 from __future__ import annotations
 
 import abc
-import random
-import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
+from usp._compat.names import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from usp._http.identity import RequestWaiter as RequestWaiter  # noqa: PLC0414 - has a clock
     from usp.limits import Limits
+else:
+    __getattr__ = elsewhere(__name__)
 
 __all__ = [
     "RETRYABLE_HTTP_STATUS_CODES",
@@ -264,25 +266,3 @@ class LocalWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     def url(self) -> str:
         """Give the URL the document was given."""
         return self._url
-
-
-class RequestWaiter:
-    """Keeps a pause between requests."""
-
-    def __init__(self, wait: float | None = None, random_wait: bool = True) -> None:
-        self._wait = wait or 0.0
-        self._random_wait = random_wait
-        self._is_first = True
-
-    def wait(self) -> None:
-        """Sleep before every request but the first: ``wait`` seconds, give or take a half."""
-        pause = self.pause()
-        if pause > 0:
-            time.sleep(pause)
-
-    def pause(self) -> float:
-        """Return the seconds to sleep before the next request, for who sleeps otherwise."""
-        is_first, self._is_first = self._is_first, False
-        if is_first or self._wait <= 0:
-            return 0.0
-        return self._wait * (random.uniform(0.5, 1.5) if self._random_wait else 1.0)  # noqa: S311

@@ -18,6 +18,7 @@ from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
+    RequestWaiter,
     Timeout,
     proxies_of,
 )
@@ -25,7 +26,6 @@ from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,
     AbstractWebClientResponse,
-    RequestWaiter,
     WebClientErrorResponse,
 )
 from usp.web_client.zones import Refused, Zones

@@ -22,6 +22,7 @@ from usp._http.identity import (
     DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
+    RequestWaiter,
     Timeout,
     proxies_of,
 )
@@ -39,7 +40,6 @@ from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
     AbstractWebClientSuccessResponse,
-    RequestWaiter,
     WebClientErrorResponse,
 )
 from usp.web_client.zones import Refused, Zones
