@@ -15,6 +15,7 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 import usp.aio
 import usp.stream
 import usp.tree
+from usp._crawl.asyncio_driver import LoopDriver
 from usp._crawl.retry import RetryPolicy
 from usp.web_client.abstract_client import LocalWebClientSuccessResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -212,6 +213,33 @@ def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, fr
 
     run(cancel())
     assert site.hits["/a.xml"] == 1
+
+
+@pytest.mark.parametrize("front", ["tree", "pages"])
+def test_a_cancellation_that_comes_with_news_is_not_lost(monkeypatch, front):
+    """The task is cancelled in the very turn of the loop in which a document has come."""
+    put = LoopDriver._put
+
+    async def cancel():
+        client = AsyncClient(Web(SITE))
+        task = asyncio.create_task(
+            usp.aio.sitemap_tree_for_homepage("http://h/", client)
+            if front == "tree"
+            else rest(usp.aio.pages("http://h/", client))
+        )
+
+        def put_and_cancel(self, order, what):
+            put(self, order, what)
+            if order.url.endswith("/i.xml"):
+                task.cancel()
+
+        monkeypatch.setattr(LoopDriver, "_put", put_and_cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await alone()
+        assert "/b.xml" not in client.web.asked
+
+    run(cancel())
 
 
 def test_a_cancelled_request_lets_go_of_its_answer():

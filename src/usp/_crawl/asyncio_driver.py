@@ -77,8 +77,10 @@ class LoopDriver:
             return
         pause = driving.pause(room=self._busy < self._most)
         if wait:
+            # Not wait_for: in Python 3.11 that loses a cancellation that comes with the news.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._news.wait()
         else:
             await asyncio.sleep(0)
         self._news.clear()
