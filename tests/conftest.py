@@ -40,9 +40,9 @@ SHARED = {"chromium": "browser", "fleet": "fleet", "local_dataset": "fleet", "sl
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let tests that share something expensive run on one worker."""
     for item in items:
-        for fixture in getattr(item, "fixturenames", ()):
-            if fixture in SHARED:
-                item.add_marker(pytest.mark.xdist_group(SHARED[fixture]))
+        # One mark each: two of them would make a group of their own.
+        for group in {SHARED[name] for name in getattr(item, "fixturenames", ()) if name in SHARED}:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(autouse=True)

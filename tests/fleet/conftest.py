@@ -20,7 +20,7 @@ def fleet() -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def slow_fleet() -> Iterator[Served]:
     """Some of them with a pause before every answer: there is time to kill somebody."""
-    yield from serving(SLOW, 0.1)
+    yield from serving(SLOW, 0.25)
 
 
 @pytest.fixture(scope="session", autouse=True)

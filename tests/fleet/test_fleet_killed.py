@@ -48,7 +48,7 @@ def is_alive(pid: int, line: str) -> bool:
     return known is not None and known[1] == line
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=180.0):
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, "nothing happened"
@@ -132,7 +132,7 @@ def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fle
             with contextlib.suppress(OSError):  # the end of a terminal
                 while screen.read(1000):
                     pass
-            driver.wait(timeout=60)
+            driver.wait(timeout=180)
         finally:
             driver.kill()
     assert driver.returncode in {1, 130}
