@@ -30,6 +30,8 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "limits",
         "events",
         "options",
+        "objects.failure_codes",
+        "objects.problem_codes",
         "web_client.abstract_client",
         "",
     ],

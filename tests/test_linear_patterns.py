@@ -23,7 +23,7 @@ from adversary import GROWTH, cook, growth, recipes
 from usp._formats import document, index, url_batches
 from usp._formats.urlset import PagesXMLSitemapParser
 from usp._formats.xml import fast
-from usp.cli import errors, hints
+from usp.cli import errors
 from usp.report import text as report_text
 
 ROOT = Path(usp.__file__).parent
@@ -80,9 +80,6 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
     "usp.report.text._addresses_at": lambda: {
         "_addresses_at": report_text._addresses_at("https://www.example.org/")
-    },
-    "usp.cli.hints._finding": lambda: {
-        f"_finding[{at}]": pattern for at, (pattern, _) in enumerate(hints._ADVICE)
     },
     "usp.selection._compiled": lambda: {  # those that begin with re: are the caller's own
         f"_compiled[{glob}]": usp.selection._compiled("include", glob)

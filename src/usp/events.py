@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from usp.objects.failure_codes import FailureCode
+
 if TYPE_CHECKING:
     from usp.objects.sitemap import PageSource
 
@@ -58,11 +60,12 @@ class SitemapFinished:
 
 @dataclass(frozen=True, slots=True)
 class SitemapFailed:
-    """A document will not be had, or is no sitemap."""
+    """A document could not be fetched, or is not a sitemap."""
 
     url: str
     reason: str
     attempts: int
+    code: FailureCode = FailureCode.OTHER_FAILURE
 
 
 @dataclass(frozen=True, slots=True)

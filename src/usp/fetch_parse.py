@@ -159,7 +159,7 @@ class SitemapFetcher:
         self._url = without_login(str(url))  # None is refused as any other that is not HTTP
         refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
         if refusal:
-            raise SitemapException(refusal)
+            raise SitemapException(str(refusal))
         self._level = recursion_level
         self._client = web_client
         self._parents = parents

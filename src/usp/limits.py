@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from usp._base.advice import raise_limit
+from usp._base.advice import Topic
+from usp._base.reason import Reason, advised
+from usp.objects.failure_codes import FailureCode
 
 __all__ = [
     "Limits",
@@ -83,11 +85,12 @@ class Limits:
         """
         return None if self.url_length is None else _URLS * self.url_length
 
-    def reached(self, name: str) -> str:
-        """Say that a limit is reached, and how it is raised."""
+    def reached(self, name: str) -> Reason:
+        """Return the reason that a limit is reached, which says how to raise it."""
         value = getattr(self, name)
         number = f"{value:,}" if isinstance(value, int) else f"{value or 0:g}"
-        return f"the limit {name}={number} is reached ({raise_limit(name)})"
+        text = f"the limit {name}={number} is reached"
+        return advised(FailureCode.of_limit(name), text, Topic.RAISE_LIMIT, name)
 
 
 class LimitReached(Exception):  # noqa: N818 - says what happened

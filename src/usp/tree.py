@@ -123,7 +123,7 @@ def website_search(
     """Return what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
     refusal = refuse_address(str(homepage_url))
     if refusal:
-        raise SitemapException(refusal)
+        raise SitemapException(str(refusal))
     options = options or CrawlOptions()
     start = without_login(homepage_url.strip())
     return partial(
@@ -145,7 +145,7 @@ def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSit
     """
     refusal = refuse(url, 0, frozenset())
     if refusal:
-        raise SitemapException(refusal)
+        raise SitemapException(str(refusal))
     return partial(OneSitemap, url=without_login(url), guess=guess)
 
 

@@ -7,15 +7,17 @@ import socket
 from pathlib import Path
 
 import pytest
+import rich_click as click
 from cli_documents import urlset
 
 import usp
-from usp._base.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
+from usp._base.advice import Advice, Topic
+from usp._base.reason import Reason
+from usp.cli import hints
 from usp.cli.commands import COMMANDS
-from usp.cli.hints import in_cli_words
-from usp.objects.problem import Failure
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import InvalidSitemap
-from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
 from usp.web_client.requests_client import RequestsWebClient
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -92,16 +94,11 @@ def test_what_is_not_drawn_is_told(run, site):
 
 def test_the_reason_of_a_failure_without_its_address():
     url = "http://h/a b.xml"
-    for reason, brief in (
-        (f"Unable to fetch sitemap from {url}: 404 Not Found", "404 Not Found"),
-        (f"No parsers support sitemap from {url}: it is an image", "it is an image"),
-        (
-            f"Unable to add sub-sitemap from URL {url}: URL {url} is not a HTTP(s) URL.",
-            "it is not a HTTP(s) URL.",
-        ),
-        ("something else", "something else"),
-    ):
-        assert Failure(url, reason).brief == brief
+    why = Reason(FailureCode.NOT_FOUND, "404 Not Found").at(f"Unable to fetch sitemap from {url}")
+    failure = Failure.of(url, why)
+    assert failure.reason == f"Unable to fetch sitemap from {url}: 404 Not Found"
+    assert failure.brief == "404 Not Found"
+    assert Failure(url, "something else").brief == "something else"
 
 
 # Problems -----------------------------------------------------------------------------------------
@@ -176,44 +173,56 @@ def options_of(command: str) -> set[str]:
     return {option for parameter in COMMANDS[command].params for option in parameter.opts}
 
 
+ADVICE = [
+    *(Advice(Topic.RAISE_LIMIT, name) for name in ("pages", "seconds", "document_bytes")),
+    *(Advice(Topic.ALLOW_NETWORK, entry) for entry in ("10.0.0.1", "fe80::1", "intranet.example")),
+    Advice(Topic.BE_GENTLE),
+    Advice(Topic.TRUST),
+]
+
+
+def said(command: str, advice: Advice) -> str:
+    """Return what a command says of a failure with an advice."""
+    failure = Failure("http://h/", "it failed", brief=f"it failed ({advice})", advice=advice)
+    with click.Context(COMMANDS[command]):
+        return hints.told(failure)
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-@pytest.mark.parametrize(
-    "advice",
-    [
-        *(raise_limit(name) for name in ("pages", "seconds", "document_bytes")),
-        *(allow_network(entry) for entry in ("10.0.0.1", "fe80::1", "intranet.example")),
-        BLOCKED,
-        UNTRUSTED,
-    ],
-)
+@pytest.mark.parametrize("advice", ADVICE)
 def test_hints_name_only_options_that_the_command_has(command, advice):
-    known = options_of(command)
-    said = in_cli_words(f"it failed ({advice})", known)
-    assert set(OPTION.findall(said)) <= known
-    assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", said)
-    assert said.startswith("it failed")
+    text = said(command, advice)
+    assert set(OPTION.findall(text)) <= options_of(command)
+    assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
+    assert text.startswith("it failed")
 
 
 def test_hints_name_the_options_there_are():
-    known = options_of("ls")
-    assert in_cli_words(raise_limit("pages"), known) == "raise it with --max pages=…"
-    assert (
-        in_cli_words(raise_limit("seconds"), options_of("crawl")) == "raise it with --site-seconds"
-    )
-    assert in_cli_words(allow_network("::1"), known) == "--allow-network ::1 permits it"
-    assert "--user-agent" in in_cli_words(BLOCKED, known)
-    assert "--per-host" in in_cli_words(BLOCKED, options_of("crawl"))
+    pages, seconds = Advice(Topic.RAISE_LIMIT, "pages"), Advice(Topic.RAISE_LIMIT, "seconds")
+    assert said("ls", pages) == "it failed (raise it with --max pages=…)"
+    assert said("crawl", seconds) == "it failed (raise it with --site-seconds)"
+    network = Advice(Topic.ALLOW_NETWORK, "::1")
+    assert said("ls", network) == "it failed (--allow-network ::1 permits it)"
+    assert "--user-agent" in said("ls", Advice(Topic.BE_GENTLE))
+    assert "--per-host" in said("crawl", Advice(Topic.BE_GENTLE))
+
+
+def test_a_hint_is_found_by_its_value_and_not_by_its_words():
+    words = f"it failed ({Advice(Topic.RAISE_LIMIT, 'pages')})"
+    assert hints.told(Failure("http://h/", words)) == words
 
 
 def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypatch):
-    reason = f"Unable to fetch sitemap from http://h/s.xml: 403 Forbidden ({BLOCKED})"
-    monkeypatch.setattr(
-        "usp.cli.crawling.Crawling.tree", lambda *_, **__: InvalidSitemap("http://h/s.xml", reason)
-    )
+    error = WebClientErrorResponse("403 Forbidden", retryable=False)
+    error.blocked = True
+    why = failure_reason(error).at("Unable to fetch sitemap from http://h/s.xml")
+    failure = Failure.of("http://h/s.xml", why)
+    node = InvalidSitemap("http://h/s.xml", str(why), failure=failure)
+    monkeypatch.setattr("usp.cli.crawling.Crawling.tree", lambda *_, **__: node)
     for command in ("tree", "graph", "report"):
         err = run(command, "http://h/s.xml").err
         assert err.startswith(
-            "usp: http://h/s.xml: 403 Forbidden (the server turns robots away: try "
+            "usp: http://h/s.xml: 403 Forbidden: the server turns robots away (try "
         )
         assert set(OPTION.findall(err)) <= options_of(command)
 

@@ -15,7 +15,7 @@ from cli_documents import index, urlset
 
 from usp.cli.commands import COMMANDS
 
-NAMES = ["url", "parent", "type", "status", "bytes", "pages", "failure"]
+NAMES = ["url", "parent", "type", "status", "bytes", "pages", "failure", "code"]
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def site(serve):
 def expected(site):
     top, gone = f"{site}/i.xml", "404 Not Found"
     return [
-        [f"{site}/robots.txt", None, "robots", 200, None, None],
-        [top, f"{site}/robots.txt", "index", 200, None, None],
-        [f"{site}/a.xml", top, "urlset", 200, 2, None],
-        [f"{site}/gone.xml", top, "invalid", 404, None, gone],
-        [f"{site}/feed.rss", top, "rss", 200, 1, None],
-        [f"{site}/l.txt", top, "text", 200, 3, None],
+        [f"{site}/robots.txt", None, "robots", 200, None, None, None],
+        [top, f"{site}/robots.txt", "index", 200, None, None, None],
+        [f"{site}/a.xml", top, "urlset", 200, 2, None, None],
+        [f"{site}/gone.xml", top, "invalid", 404, None, gone, "not-found"],
+        [f"{site}/feed.rss", top, "rss", 200, 1, None, None],
+        [f"{site}/l.txt", top, "text", 200, 3, None, None],
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from usp._base.reason import Reason
 from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
 from usp._crawl.places import Place
@@ -13,6 +14,7 @@ from usp._crawl.values import Failed, Fetch, Look, Received
 from usp._formats.parser import ChildEntry
 from usp._store import Exchange, Store
 from usp.events import Event
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -57,7 +59,7 @@ def pages(text: str = "http://h/page", final: str | None = None) -> Callable:
 
 def junk(refusal: str = "it is an HTML page") -> Callable:
     """Answer with something that is no sitemap."""
-    return lambda order: received(order.url, Look(None, refusal))
+    return lambda order: received(order.url, Look(None, Reason(FailureCode.HTML_PAGE, refusal)))
 
 
 def error(

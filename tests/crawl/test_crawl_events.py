@@ -15,6 +15,7 @@ from usp.events import (
     SitemapReceived,
     SitemapStarted,
 )
+from usp.objects.problem import FailureCode
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, robots, urlset
 from website import index as xml_index
@@ -58,9 +59,9 @@ def test_what_fails_is_told_once_with_the_number_of_tries():
     busy = error("503 Busy", retryable=True)
     events = play(crawl, World({"x": busy, "y": junk("it is a cat"), "z": error("410 Gone")}))
     assert {event for event in events if isinstance(event, SitemapFailed)} == {
-        SitemapFailed(url("x"), "503 Busy", 5),
-        SitemapFailed(url("y"), "it is a cat", 1),
-        SitemapFailed(url("z"), "410 Gone", 1),
+        SitemapFailed(url("x"), "503 Busy", 5, FailureCode.SERVER_ERROR),
+        SitemapFailed(url("y"), "it is a cat", 1, FailureCode.HTML_PAGE),
+        SitemapFailed(url("z"), "410 Gone", 1, FailureCode.NOT_FOUND),
     }
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from usp import aio, stream
+from usp._base.reason import Reason
 from usp._crawl import asyncio_driver as steps_module
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END, fetch_document
@@ -24,6 +25,7 @@ from usp._store import Store
 from usp.fleet.options import FleetOptions
 from usp.fleet.site import SiteCrawl
 from usp.limits import Limits
+from usp.objects.problem import FailureCode
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from website import index, robots, urlset
 
@@ -73,6 +75,9 @@ def reading(monkeypatch) -> Reading:
     return Reading(monkeypatch, 0.0)
 
 
+ENOUGH = Reason(FailureCode.INTERRUPTED, "enough")
+
+
 def tells_the_time(failures) -> bool:
     return any("the limit seconds=" in failure.reason for failure in failures)
 
@@ -85,11 +90,11 @@ def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
     web = Web({"/i.xml": Doc(body.body, pieces=1)})
     result = fetch_document(
         Fetch(f"{H}/i.xml"), Client(web), Store(),
-        lambda: "enough" if reading.steps >= 5 else None,
+        lambda: ENOUGH if reading.steps >= 5 else None,
     )  # fmt: skip
     assert isinstance(result, Received)
     assert [child.loc for child in result.look.children] == [f"{H}/a.xml"]  # what came is kept
-    assert result.look.unfinished == "enough"
+    assert result.look.unfinished == ENOUGH
     assert reading.steps == 5
 
 
@@ -314,5 +319,5 @@ def test_steps_give_what_feed_gives():
     urls = [url for _, block in node.page_steps() if block for url in block.urls]
     assert urls == [page.url for page in node.all_pages()]
     assert node.problems_until(lambda: None) == node.problems
-    given_up = node.problems_until(lambda: "enough")
+    given_up = node.problems_until(lambda: ENOUGH)
     assert given_up[-1].message == "the rest was not read: enough"

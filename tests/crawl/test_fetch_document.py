@@ -6,10 +6,12 @@ import gzip
 
 import pytest
 
+from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
-from usp._crawl.values import Failed, Fetch, Received
+from usp._crawl.values import GIVEN_UP, Failed, Fetch, Received
 from usp._formats.document import Role
 from usp._store import Store
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap, IndexXMLSitemap, PagesXMLSitemap
 from usp.web_client.abstract_client import (
     AbstractWebClient,
@@ -135,7 +137,9 @@ def test_what_came_before_a_clients_mistake_is_kept():
     result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Half(url, "")), Store())
     assert isinstance(result, Received)
     assert result.document.size == 800
-    assert result.document.exchange.broken == "RuntimeError: no more"
+    assert result.document.exchange.broken == Reason(
+        FailureCode.CLIENT_ERROR, "RuntimeError: no more"
+    )
 
 
 def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
@@ -174,7 +178,7 @@ def test_the_connection_is_let_go_whatever_happens():
 
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):
     site = serve({"/a.xml": Answer("<urlset>", endless=b"<url><loc>http://h/p</loc></url>" * 100)})
-    asked = iter([None, None, "the crawl was given up"])
+    asked = iter([None, None, GIVEN_UP])
     result = fetch_document(Fetch(site.url("/a.xml")), client, Store(), lambda: next(asked))
     assert isinstance(result, Received)
-    assert result.document.exchange.broken == "the crawl was given up"
+    assert result.document.exchange.broken == GIVEN_UP

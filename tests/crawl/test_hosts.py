@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 from player import World, error, index, pages, play, received, url
 
+from usp._base.reason import Reason
 from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
 from usp._crawl.retry import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
 from usp._crawl.values import Failed, Look
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 
@@ -116,12 +118,12 @@ def test_a_success_begins_the_count_and_the_clock_anew():
 def test_a_host_where_nobody_is_is_given_up_at_once_and_a_silent_one_after_two_requests():
     hosts = Hosts()
     hosts.judge("dead", failed("refused", retryable=False, unreachable=True), 0.0)
-    assert hosts.given_up("dead") == "refused"
+    assert hosts.given_up("dead").text == "refused"
     assert MAX_SILENT == 2
     hosts.judge("mute", failed("timed out", silent=True), 0.0)
     assert hosts.given_up("mute") is None
     hosts.judge("mute", failed("timed out", silent=True), 0.0)
-    assert "timed out" in hosts.given_up("mute")
+    assert "timed out" in hosts.given_up("mute").text
 
 
 @pytest.mark.parametrize("answer", [FINE, failed("404 Not Found", retryable=False), failed()])
@@ -263,12 +265,15 @@ def test_what_is_under_way_at_a_host_that_is_given_up_still_counts():
     assert node_for(second).page_count() == 1
 
 
+RESET = Reason(FailureCode.BODY_CUT_OFF, "reset")
+
+
 def test_what_came_in_part_before_its_host_was_given_up_is_kept():
     """A transfer broke off; before it can be tried again, nobody is there any more."""
     crawl = Crawl(per_host=2, chance=lambda: 0.5)
     part, other = crawl.want(url("a")), crawl.want(url("b"))
     one, two = crawl.next_fetches(2, 0.0)
-    look = Look(PagesTextSitemap, broken="reset", unfinished="reset")
+    look = Look(PagesTextSitemap, broken=RESET, unfinished=RESET)
     crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
     for second in range(11):
         crawl._hosts.judge("http://h", error("500 Oh", retryable=True)(two), second * 3.0)

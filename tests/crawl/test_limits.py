@@ -59,8 +59,8 @@ def test_every_limit_can_be_lifted_set_and_told(name):
     for value in (0, 1, 12_345):
         limits = Limits(**{name: value})
         assert getattr(limits, name) == value
-        assert f"{name}={value:,}" in limits.reached(name)
-        assert names_the_limit(limits.reached(name), name)
+        assert f"{name}={value:,}" in limits.reached(name).text
+        assert names_the_limit(str(limits.reached(name)), name)
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(DEFAULT, name, 1)
 

@@ -39,6 +39,10 @@ class Reading:
         return [f"{problem.line or '-'}: {problem.message}" for problem in self.problems]
 
     @property
+    def codes(self):
+        return [f"{problem.line or '-'}: {problem.code}" for problem in self.problems]
+
+    @property
     def lost(self):
         return sum(problem.lost for problem in self.problems)
 
@@ -75,15 +79,15 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
             pages += entry.pages()
             continue
 
-        def note(message, excerpt, line=entry.line):
-            of_fields.add(message, line, excerpt)
+        def note(code, excerpt, line=entry.line):
+            of_fields.add(code, line, excerpt)
 
         page = entry.page(note)
         assert page is not None, "an entry that was given is a page"
         pages.append(page)
     return Reading(
         kind,
-        refusal,
+        refusal and str(refusal),
         encoding,
         tuple(entry for entry in entries if isinstance(entry, ChildEntry)),
         tuple(pages),

@@ -6,9 +6,12 @@ import pytest
 from formats_support import chunks, read
 
 from usp._formats.document import Role
-from usp._formats.html import CHALLENGE, html_refusal, is_challenge
+from usp._formats.html import CHALLENGE as REASON
+from usp._formats.html import HTML, html_refusal, is_challenge
 from usp.tree import sitemap_from_bytes, sitemap_from_str, sitemap_tree_for_homepage
 from website import robots
+
+CHALLENGE = str(REASON)
 
 
 def page(title: str = "", body: str = "", head: str = "") -> str:
@@ -74,8 +77,8 @@ def test_how_a_guard_is_cut_does_not_matter(name, size):
 def test_the_message_says_what_to_try():
     for advice in ("user_agent", "fewer requests", "pause"):
         assert advice in CHALLENGE
-    assert html_refusal(GUARDS["cloudflare"]) == CHALLENGE
-    assert html_refusal(ORDINARY["not found"]) == "it is an HTML page"
+    assert html_refusal(GUARDS["cloudflare"]) is REASON
+    assert html_refusal(ORDINARY["not found"]) is HTML
     assert not is_challenge("")
 
 

@@ -48,7 +48,7 @@ def test_a_case_gives_what_is_expected(case):
     assert (reading.kind, reading.refusal) == (expected["kind"], None)
     assert [brief_page(page) for page in reading.pages] == expected.get("pages", [])
     assert [brief_child(child) for child in reading.children] == expected.get("children", [])
-    assert reading.messages == expected["problems"]
+    assert reading.codes == expected["problems"]
     assert reading.lost == expected["lost"]
     assert reading.encoding == expected.get("encoding", reading.encoding)
 

@@ -127,7 +127,8 @@ def test_a_document_that_is_given_up_is_incomplete():
     parser = DocumentParser(f"{E}/s.xml")
     parser.feed(b"<urlset>" + b"< " * 300)
     parser.close()
-    assert parser.problems.unfinished == GIVEN_UP
+    assert parser.problems.unfinished.text == GIVEN_UP
+    assert parser.problems.unfinished.code == "too-damaged"
 
 
 @pytest.mark.usefixtures("small_budget")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usp._formats.decode import Decoder
+from usp.objects.problem import ProblemCode
 
 
 def decode(data, content_type=None, size=None):
@@ -54,7 +55,7 @@ def test_the_order_of_trust():
     declared = b"<?xml version='1.0' encoding='windows-1251'?>" + data
     assert decode(declared, "text/xml; charset=windows-1252")[1] == "cp1252"
     assert decode(declared)[1] == "cp1251"
-    assert decode(data) == ("\ufffd", "utf-8", ["some bytes are not valid UTF-8 and were replaced"])
+    assert decode(data) == ("\ufffd", "utf-8", [ProblemCode.BAD_BYTES.message])
 
 
 def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
@@ -68,7 +69,7 @@ def test_a_character_cut_off_at_the_end_is_replaced_and_named():
     assert decode("é".encode()[:1]) == (
         "\ufffd",
         "utf-8",
-        ["some bytes are not valid UTF-8 and were replaced"],
+        [ProblemCode.BAD_BYTES.message],
     )
     assert decode("<aé".encode("utf-16-le")[:-1])[0] == "<a\ufffd"
 

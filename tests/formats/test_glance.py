@@ -63,7 +63,7 @@ def test_after_a_refusal_nothing_more_is_read():
     parser = DocumentParser("https://www.example.org/")
     page = b"<html><body>" + b"x" * 1000
     assert list(parser.feed(page)) == []
-    assert "HTML" in parser.refusal
+    assert "HTML" in parser.refusal.text
     assert list(parser.feed(b"</body></html>" + urlset("https://www.example.org/1").encode())) == []
     assert list(parser.close()) == []
-    assert "HTML" in parser.refusal
+    assert "HTML" in parser.refusal.text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from usp._formats.lines import Lines
 from usp._formats.xml.namespaces import Scope, Space, space_of
 from usp._formats.xml.references import attributes, decode_cdata, decode_text
-from usp.objects.problem import MAX_PROBLEMS, Problem, Problems
+from usp.objects.problem import MAX_PROBLEMS, Problem, ProblemCode, Problems
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_text_is_decoded_and_damage_is_noted(raw, text, notes):
 
 def test_cdata_is_taken_as_it_stands_but_for_line_ends_and_forbidden_characters():
     assert noted(decode_cdata, "&amp;\r\n<b>\r") == ("&amp;\n<b>\n", [])
-    assert noted(decode_cdata, "a\x0bb") == ("ab", ["a control character was left out"])
+    assert noted(decode_cdata, "a\x0bb") == ("ab", [ProblemCode.CONTROL_CHARACTER])
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,12 @@ def test_lines_are_numbered_from_one_and_come_without_their_ends(lines, end):
 def test_problems_are_kept_up_to_a_number_and_then_counted():
     problems = Problems()
     for n in range(MAX_PROBLEMS + 5):
-        problems.add("bad", n, "x" * 500, lost=1)
+        problems.add(ProblemCode.NO_LOC, n, "x" * 500, lost=1)
     *kept, last = problems.listed()
     assert len(kept) == MAX_PROBLEMS
     assert all(len(problem.excerpt) < 150 for problem in kept)
-    assert last == Problem("bad", lost=5, times=5)
+    code = ProblemCode.NO_LOC
+    assert last == Problem(code.message, lost=5, times=5, code=code)
     assert sum(problem.lost for problem in problems.listed()) == MAX_PROBLEMS + 5
 
 

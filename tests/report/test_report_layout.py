@@ -27,7 +27,7 @@ DESKTOP = {"width": 1280, "height": 900}
 
 def gone(url: str) -> InvalidSitemap:
     reason = f"Unable to fetch sitemap from {url}: 404 Not Found"
-    return InvalidSitemap(url, reason, failure=Failure(url, reason, 1, 404))
+    return InvalidSitemap(url, reason, failure=Failure(url, reason, 1, 404, brief="404 Not Found"))
 
 
 def broken_website():
@@ -111,7 +111,7 @@ def test_transfers_that_broke_off_at_different_places_are_of_one_kind(serve):
     answers["/sitemap.xml"] = index(*(f"{{base}}{path}" for path in paths))
     tree = sitemap_tree_for_homepage(f"{serve(answers).base}/")
     kinds = summarise(tree).problems.kinds
-    assert (kinds["the transfer broke off"].count, kinds["the transfer broke off"].sitemaps) == (
+    assert (kinds["body-cut-off"].count, kinds["body-cut-off"].sitemaps) == (
         4,
         4,
     )

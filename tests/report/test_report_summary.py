@@ -180,7 +180,7 @@ def test_kinds_of_problems_beyond_a_number_are_put_together(monkeypatch):
         sitemap("a.xml", f"<loc>{SITE}/a</loc><priority>x</priority><lastmod>y</lastmod>")
     )
     assert sum(kind.count for kind in found.problems.kinds.values()) == found.problems.count == 2
-    assert "other problems" in found.problems.kinds
+    assert "other-problem" in found.problems.kinds
 
 
 def test_a_sitemap_may_be_the_root():

@@ -34,7 +34,7 @@ def test_a_head_that_drips_is_given_up_in_time(kind):
     with speaking(lambda connection: drip(connection, head)) as url:
         result = asked(kind, url)
     assert isinstance(result, WebClientErrorResponse)
-    assert result.message() == SECOND.reached("document_seconds")
+    assert result.message() == str(SECOND.reached("document_seconds"))
     assert (result.retryable(), result.unreachable, result.silent) == (False, False, True)
 
 
@@ -49,7 +49,7 @@ def test_a_body_that_drips_is_broken_in_time(kind):
     with speaking(talk) as url:
         result = asked(kind, url)
     assert isinstance(result, BrokenBody)
-    assert str(result) == SECOND.reached("document_seconds")
+    assert str(result) == str(SECOND.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,14 +61,14 @@ def test_a_body_that_stops_is_broken_in_time(kind):
     with speaking(talk) as url:
         result = asked(kind, url)
     assert isinstance(result, BrokenBody)
-    assert str(result) == SECOND.reached("document_seconds")
+    assert str(result) == str(SECOND.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_slow_redirects_share_the_time_of_one_document(kind, serve):
     site = serve({"/": Answer(redirect="/", delay=0.3)})
     result = asked(kind, site.url("/"))
-    assert result.message() == SECOND.reached("document_seconds")
+    assert result.message() == str(SECOND.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", OURS)

@@ -35,7 +35,7 @@ def test_as_many_redirects_are_followed_as_the_limit_says(kind, limit, serve):
     site = serve(chain(limit + 1))
     (result,) = fetch(kind, site.url("/"), start=site.base, limits=limits)
     assert isinstance(result, WebClientErrorResponse)
-    assert result.message() == limits.reached("redirects")
+    assert result.message() == str(limits.reached("redirects"))
     assert "--max redirects=" in result.message()
     assert not result.retryable()
     assert not result.unreachable

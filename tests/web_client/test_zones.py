@@ -148,8 +148,8 @@ def test_from_a_public_start_only_public_addresses_are_reached(address):
 def test_the_message_says_why_and_what_permits_it():
     gate = begun("8.8.8.8")
     assert refused(gate, "10.0.0.5", "10.0.0.5") == (
-        "refused to connect to 10.0.0.5 (a private address): the crawl began at a public address;"
-        ' Zones(allow=("10.0.0.5",)) or --allow-network 10.0.0.5 permits it'
+        "refused to connect to 10.0.0.5 (a private address): the crawl began at a public address"
+        ' (Zones(allow=("10.0.0.5",)) or --allow-network 10.0.0.5 permits it)'
     )
     assert "wiki.example at 10.0.0.5 (a private" in refused(gate, "wiki.example", "10.0.0.5")
 

@@ -1,25 +1,33 @@
-"""What to do about a failure, as a reason says it: in the words of a program.
+"""What to do about a failure, in the words of a program.
 
-The command line says the same in words of its own (``usp.cli.hints``), and finds these by what the
-functions here return. So whoever changes the words changes both.
+The command line says the same with options of its own (``usp.cli.hints``).
 """
 
 from __future__ import annotations
 
-
-def raise_limit(name: str) -> str:
-    """Return how a limit is raised."""
-    return f"raise it with Limits({name}=…), on the command line with --max {name}=…"
+from dataclasses import dataclass
+from enum import Enum
 
 
-def allow_network(entry: str) -> str:
-    """Return how a private address is allowed."""
-    return f'Zones(allow=("{entry}",)) or --allow-network {entry} permits it'
+class Topic(Enum):
+    """What an advice is about; the value is its words, which may name something."""
+
+    RAISE_LIMIT = "raise it with Limits({0}=…), on the command line with --max {0}=…"
+    ALLOW_NETWORK = 'Zones(allow=("{0}",)) or --allow-network {0} permits it'
+    BE_GENTLE = "try another user_agent, fewer requests at a time, or a pause between them"
+    TRUST = "pass the issuer's certificates as verify='ca.pem', or skip the check by verify=False"
 
 
-BLOCKED = (
-    "the server turns robots away: try another user_agent, fewer requests at a time, or a pause"
-    " between them"
-)
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do; ``name`` is the limit to raise, or the network to allow."""
 
-UNTRUSTED = "pass the issuer's certificates as verify='ca.pem', or skip the check by verify=False"
+    topic: Topic
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.topic.value.format(self.name)
+
+    def reworded(self, text: str, words: str) -> str:
+        """Return a text that gives this advice in parentheses with other words, or without them."""
+        return text.replace(f" ({self})", f" ({words})" if words else "")

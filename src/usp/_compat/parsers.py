@@ -29,6 +29,7 @@ from usp._crawl.run import crawl_with, parse_document
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
@@ -109,7 +110,9 @@ class XMLSitemapParser(AbstractSitemapParser):
         """Return the node of the document; an ``InvalidSitemap`` if it is not XML of these kinds."""
         node = self._node()
         if isinstance(node, PagesTextSitemap | IndexRobotsTxtSitemap):
-            return InvalidSitemap(self._url, f"No parsers support sitemap from {self._url}")
+            reason = f"No parsers support sitemap from {self._url}"
+            failure = Failure(self._url, reason, code=FailureCode.NOT_A_SITEMAP)
+            return InvalidSitemap(self._url, reason, failure=failure)
         return node
 
 

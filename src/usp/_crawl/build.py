@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp._crawl.pages import StoredPages
 from usp._crawl.values import Received
 from usp._formats.values import date
 from usp.limits import DEFAULT
-from usp.objects.problem import Failure, Problem
+from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from usp._crawl.places import Place
     from usp.limits import Limits
+
+
+_NOT_ASKED = Reason(FailureCode.NOT_FETCHED, "it was not fetched")
 
 
 def node_for(top: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
@@ -43,7 +47,7 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
     if received is None:
         return InvalidSitemap(
             place.node_url,
-            place.reason or "it was not fetched",
+            str(place.reason or _NOT_ASKED),
             last_modified=date(place.lastmod),
             problems=place.problems,
             failure=failure_of(place),
@@ -63,9 +67,7 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
 
 
 def failure_of(place: Place) -> Failure | None:
-    """Return what of a place is missing in the tree, if something is."""
-    if place.recurs:
-        return None
+    """Return what of a place is missing in the tree, if something is; of a loop, why it ends there."""
     doc = place.doc
     result = doc.result if doc else None
     reason = place.reason or place.left_out
@@ -77,7 +79,7 @@ def failure_of(place: Place) -> Failure | None:
         status = status_of(result.error)
     if reason is None:
         return None
-    return Failure(place.node_url, reason, doc.attempt if doc else 0, status)
+    return Failure.of(place.node_url, reason, doc.attempt if doc else 0, status)
 
 
 def document_node(
@@ -102,7 +104,7 @@ def document_node(
     assert look.kind is not None
     if issubclass(look.kind, AbstractPagesSitemap):
         # Reading the pages finds the rest; only the transfer is not seen then.
-        known = [p for p in look.problems if p.message.startswith("the transfer")]
+        known = [] if look.transfer is None else [look.transfer]
         return look.kind(
             url,
             StoredPages(received.document, base, limits, most),
@@ -117,7 +119,8 @@ def document_node(
         source = StoredPages(received.document, base, limits, most)
         stray = PagesXMLSitemap(url, source, status=status)
         children.insert(min(look.pages_at, len(children)), stray)
-        listed.append(Problem("pages stand in an index of sitemaps"))
+        code = ProblemCode.PAGES_IN_INDEX
+        listed.append(Problem(code.message, code=code))
     return look.kind(
         url,
         children,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
+from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, shown
 from usp._formats.parser import ChildEntry
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap
+from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,18 +50,23 @@ def _follows(child: ChildEntry, level: int, parents: frozenset[str], options: Cr
 # Addresses ------------------------------------------------------------------------------------------
 
 
-def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT) -> str | None:
+def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT) -> Reason | None:
     """Return why a sitemap is not even requested, if it is not; ``above`` have no fragments."""
     refusal = refuse_address(url)
     if refusal:
         return refusal
     if limits.too_long(url):
-        return f"URL {shown(url)} is too long: {limits.reached('url_length')}."
+        reached = limits.reached("url_length")
+        full = f"URL {shown(url)} is too long: {reached}."
+        return replace(reached, text=f"it is too long: {reached}", full=full)
     if recurs(url, above):
-        return f"Recursion detected in URL {url} with parent URLs {listed(above)}."
+        full = f"Recursion detected in URL {url} with parent URLs {listed(above)}."
+        code = FailureCode.RECURSION
+        return Reason(code, code.message, full=full)
     if limits.depth is not None and level > limits.depth:
         reached = limits.reached("depth")
-        return f"Recursion level exceeded {limits.depth} for URL {url}: {reached}."
+        text = f"Recursion level exceeded {limits.depth}"
+        return replace(reached, text=f"{text}: {reached}", full=f"{text} for URL {url}: {reached}.")
     return None
 
 
@@ -72,14 +80,13 @@ def without_fragments(urls: Iterable[str]) -> frozenset[str]:
     return frozenset(urldefrag(url)[0] for url in urls)
 
 
-def refuse_address(url: str) -> str | None:
+def refuse_address(url: str) -> Reason | None:
     """Return why a URL cannot be asked for, if it cannot."""
     try:
         read_url(url)
     except BadUrl as error:
-        return (
-            f"URL {shown(url)} is not a HTTP(s) URL{f': it {error.why}' if error.is_http else ''}."
-        )
+        text = f"is not a HTTP(s) URL{f': it {error.why}' if error.is_http else ''}"
+        return Reason(FailureCode.BAD_URL, f"it {text}", full=f"URL {shown(url)} {text}.")
     return None
 
 

@@ -7,15 +7,19 @@ has come later is asked of classes that really have it: a mock has every name, a
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._crawl.values import ClientMistake, Failed
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractWebClient,
     AbstractWebClientSuccessResponse,
     WebClientErrorResponse,
+    failure_reason,
 )
 
 if TYPE_CHECKING:
@@ -100,10 +104,16 @@ def mistake(error: BaseException, client: object = None, order: Fetch | None = N
     message = f"{type(error).__name__}: {error}"
     if order is not None:
         message = order.without_secrets(message)
-    foreign = client is not None and not getattr(client, "is_ours", False)
-    if foreign and shortage is None and isinstance(error, Exception):
+    code = blamed(client)
+    if code is FailureCode.CLIENT_ERROR and shortage is None and isinstance(error, Exception):
         return Failed(ClientMistake(error, message, secret=order is not None and bool(order.login)))
-    return Failed(WebClientErrorResponse(message, retryable=False, shortage=shortage))
+    return Failed(WebClientErrorResponse(Reason(code, message), retryable=False, shortage=shortage))
+
+
+def blamed(client: object) -> FailureCode:
+    """Return whose mistake an exception is: a client's that is not ours, or ours."""
+    foreign = client is not None and not getattr(client, "is_ours", False)
+    return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
 
 
 def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
@@ -112,7 +122,9 @@ def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
     safe = order.without_secrets(message)
     if safe == message:
         return error
-    copy = WebClientErrorResponse(safe, error.retryable())
+    reason = failure_reason(error)
+    hidden = replace(reason, text=order.without_secrets(reason.text))
+    copy = WebClientErrorResponse(hidden, error.retryable())
     vars(copy).update(
         {name: value for name, value in vars(error).items() if not name.startswith("_")}
     )

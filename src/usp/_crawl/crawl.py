@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp._base.safe_text import excerpt
+from usp._base.reason import Reason
 from usp._base.urls import read_url
 from usp._crawl import journal
 from usp._crawl.choice import (
@@ -36,10 +36,10 @@ from usp._crawl.retry import (
     SHORTAGE_PAUSE,
     SHORTAGE_SECONDS,
     Hosts,
-    explain,
     kind_of,
 )
 from usp._crawl.values import (
+    UNFETCHED,
     Arrival,
     ClientMistake,
     Failed,
@@ -62,9 +62,10 @@ from usp.events import (
     SitemapStarted,
 )
 from usp.exceptions import LocalShortageError
+from usp.objects.failure_codes import FailureCode
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
     from collections import deque
@@ -125,7 +126,7 @@ class Crawl:
         self.settled: deque[Place] | None = None
         self.holds: Callable[[Place], bool] = lambda _: True
         self.declared: Callable[[str], bool] = lambda _: False
-        self.ending: str | None = None
+        self.ending: Reason | None = None
         self.complete = False
 
     # What is wanted -------------------------------------------------------------------------------
@@ -258,8 +259,8 @@ class Crawl:
         if self._ends_at is not None and now >= self._ends_at:
             self.end(self.limits.reached("seconds"))
 
-    def overdue(self, now: float) -> str | None:
-        """Say why what is being fetched should end, if it should; does not change anything."""
+    def overdue(self, now: float) -> Reason | None:
+        """Return why what is being fetched should end, if it should; does not change anything."""
         if self.ending is None and self.is_late(now):
             return self.limits.reached("seconds")
         return self.ending
@@ -268,7 +269,7 @@ class Crawl:
         """Return whether the time that the crawl may take is over."""
         return self._ends_at is not None and now >= self._ends_at
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: Reason) -> None:
         """Ask for nothing more; what is being fetched is still taken."""
         if self.ending is None:
             self.ending = reason
@@ -372,7 +373,10 @@ class Crawl:
             delay = result.look.crawl_delay if isinstance(result, Received) else None
             self._queue.restrain(doc.host, 1 if delay else self._per_host, delay)
         if isinstance(result, Failed):
-            self._events.append(SitemapFailed(doc.url, result.error.message(), doc.attempt))
+            why = failure_reason(result.error)
+            self._events.append(
+                SitemapFailed(doc.url, result.error.message(), doc.attempt, why.code)
+            )
         else:
             self._tell(doc, result)
             if not self._has_callbacks:
@@ -397,8 +401,9 @@ class Crawl:
         )
         journal.received(exchange, look, quiet=doc.quiet)
         if look.kind is None:
-            reason = look.refusal or "it is no sitemap"
-            self._events.append(SitemapFailed(doc.url, reason, doc.attempt))
+            assert look.refusal is not None
+            code = look.refusal.code
+            self._events.append(SitemapFailed(doc.url, str(look.refusal), doc.attempt, code))
             return
         self._events.append(SitemapFinished(doc.url, look.kind.__name__))
         if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:
@@ -471,12 +476,11 @@ class Crawl:
             self.settled.append(place)
 
     def _settle_place(self, place: Place) -> None:
-        reason = place.reason or self._reason(place)
-        place.reason = reason and excerpt(reason)
+        place.reason = place.reason or self._reason(place)
         is_top = self.top_of(place) is place and not place.is_homepage
         if is_top and not self.holds(place):  # asked about every one of them, in order
             if place.reason is not None:
-                journal.left_out(place.node_url, place.reason, quiet=place.probe)
+                journal.left_out(place.node_url, str(place.reason), quiet=place.probe)
             return
         received = place.received
         if received is not None and place.doc is not None:
@@ -485,27 +489,30 @@ class Crawl:
                 self._add_children(place, received)
 
     @staticmethod
-    def _reason(place: Place) -> str | None:
+    def _reason(place: Place) -> Reason | None:
         """Return why a place has no sitemap, if it has none."""
         result, final_url = place.doc.result if place.doc else None, place.final_url
         if result is None:
             return None
         if isinstance(result, Failed):
             if isinstance(result.error, NotFetched):
-                return "Un-fetched child sitemap"
+                return UNFETCHED
             if isinstance(result.error, ClientMistake) and place.is_alone:
                 raise result.error.exception  # the caller must not take it for an empty website
-            return f"Unable to fetch sitemap from {place.url}: {explain(result.error)}"
+            return failure_reason(result.error).at(f"Unable to fetch sitemap from {place.url}")
         look = result.look
         if final_url != place.url and final_url in place.parents:
             place.astray = place.recurs = True
-            return (
+            code = FailureCode.REDIRECT_RECURSION
+            full = (
                 f"Recursion detected when {place.url} redirected to {final_url} "
                 f"with parent URLs {listed(place.parents)}."
             )
+            return Reason(code, code.message, full=full)
         if look.kind is None:
             place.problems.extend(look.problems)
-            return f"No parsers support sitemap from {final_url}: {look.refusal}"
+            assert look.refusal is not None
+            return look.refusal.at(f"No parsers support sitemap from {final_url}")
         return None
 
     def _count_pages(self, place: Place, look: Look) -> None:
@@ -523,8 +530,8 @@ class Crawl:
         self.end(reason)
 
     @staticmethod
-    def _leave_out(place: Place, count: int, what: str, reason: str) -> None:
-        place.left_out = f"{count:,} of its {what} left out: {reason}"
+    def _leave_out(place: Place, count: int, what: str, reason: Reason) -> None:
+        place.left_out = reason.after(f"{count:,} of its {what} left out")
         place.problems.append(left_out_problem(LeftOut(count, reason), what))
 
     def _add_children(self, place: Place, result: Received) -> None:
@@ -554,7 +561,7 @@ class Crawl:
         refusal = refuse(url, level, above, self.limits)
         if refusal:
             place.recurs = recurs(url, above)
-            place.reason = excerpt(f"Unable to add sub-sitemap from URL {url}: {refusal}")
+            place.reason = refusal.at(f"Unable to add sub-sitemap from URL {url}")
         elif not parent.is_homepage or not self.declared(url):
             place.doc = self._document(
                 url, Role.SITEMAP, position, level, parent_url=parent.final_url
@@ -571,7 +578,7 @@ def _broken_off(result: Received) -> WebClientErrorResponse | None:
     broken = result.look.broken
     if broken is None:
         return None
-    return WebClientErrorResponse(f"the transfer broke off: {broken}", retryable=True)
+    return WebClientErrorResponse(broken.after("the transfer broke off"), retryable=True)
 
 
 def _longer(one: Received | None, other: Received) -> Received:

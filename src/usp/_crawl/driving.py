@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base import shortage
 from usp._crawl.clients import concurrency_of
-from usp._crawl.values import PATIENCE, Arrival, Failed, Fetch, Received
+from usp._crawl.values import GIVEN_UP, PATIENCE, Arrival, Failed, Fetch, Received
 
 if TYPE_CHECKING:
+    from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
     from usp.events import Listener
 
@@ -78,9 +79,9 @@ class Driving:
         """Seconds to wait for what is still being received when nobody is interested any more."""
         return PATIENCE
 
-    def given_up(self) -> str | None:
+    def given_up(self) -> Reason | None:
         """Return why a fetch should end, if it should; may be asked from any thread."""
-        return "the crawl was given up" if self.stopped else self._crawl.overdue(time.monotonic())
+        return GIVEN_UP if self.stopped else self._crawl.overdue(time.monotonic())
 
     def pause(self, *, room: bool) -> float | None:
         """Return the seconds to wait for news at most, None for as long as it takes."""

@@ -13,16 +13,18 @@ from enum import Enum
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.clients import mistake, newer, sorted_out, told
+from usp._crawl.clients import blamed, mistake, newer, sorted_out, told
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.values import Arrival, Failed, Received, not_fetched, not_wanted
 from usp._store import Exchange, SpoolFull
 from usp.limits import DEFAULT
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -39,7 +41,8 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClient
 
-_SEEN_BY_CLIENTS = ("document_seconds", "seconds")  # limits that a body may end at before we see it
+# Limits that a body may end at before we see it.
+_SEEN_BY_CLIENTS = frozenset({FailureCode.LIMIT_DOCUMENT_SECONDS, FailureCode.LIMIT_SECONDS})
 _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 
 
@@ -81,13 +84,14 @@ class Reception:
         self._window_size = 0
         self._order = order
         self._limits = limits
-        self._ended: str | None = None
+        self._ended: Reason | None = None
         content_type = excerpt(_text(response.header("Content-Type")) or "") or None
         content_encoding = excerpt(_text(response.header("Content-Encoding")) or "") or None
         final_url = _text(response.url()) or order.url
         if limits.too_long(final_url):
             final_url = order.url
-            self._ended = f"it redirects to a URL that is too long: {limits.reached('url_length')}"
+            reached = limits.reached("url_length")
+            self._ended = reached.after("it redirects to a URL that is too long")
         self._exchange = Exchange(
             url=order.url,
             final_url=without_login(final_url),
@@ -170,18 +174,17 @@ class Reception:
     def _reach(self, limit: str) -> None:
         self._ended = self._ended or self._limits.reached(limit)
 
-    def end(self, broken: str | None = None) -> Received | Failed:
+    def end(self, broken: Reason | None = None) -> Received | Failed:
         """Return what came; ``broken`` is why the body ended too early, if it did."""
-        if broken is not None and broken in map(self._limits.reached, _SEEN_BY_CLIENTS):
+        if broken is not None and broken.code in _SEEN_BY_CLIENTS:
             self._ended = self._ended or broken
-        broken = broken and excerpt(broken)
         look = self._look.close(broken, self._ended)
         if self._ended is not None and look.kind is None:
             self._writer.discard()
             self._end_arrival()
             return Failed(not_wanted(self._ended))
         if look.broken is not None and not self._writer.size:
-            return Failed(WebClientErrorResponse(f"no data came: {broken}", retryable=True))
+            return Failed(WebClientErrorResponse(look.broken.after("no data came"), retryable=True))
         exchange = replace(
             self._exchange,
             seconds=time.monotonic() - self._started,
@@ -197,7 +200,7 @@ class Reception:
         self._end_arrival()
         return Received(document, look)
 
-    def give_up(self, reason: str) -> Received | Failed:
+    def give_up(self, reason: Reason) -> Received | Failed:
         """Return what came before the crawl was ended."""
         self._ended = self._ended or reason
         return self.end()
@@ -205,7 +208,8 @@ class Reception:
     def fail(self, error: BaseException, client: object = None) -> Received | Failed:
         """Return what came before a mistake, a ``client``'s or ours; a stream may have read it."""
         if self._writer.size and shortage_of(error) is None:
-            return self.end(self._order.without_secrets(f"{type(error).__name__}: {error}"))
+            text = self._order.without_secrets(f"{type(error).__name__}: {error}")
+            return self.end(Reason(blamed(client), text))
         self._writer.discard()
         self._end_arrival()
         return mistake(error, client, self._order)
@@ -220,7 +224,7 @@ def fetching(
     order: Fetch,
     client: object,
     store: Store,
-    given_up: Callable[[], str | None],
+    given_up: Callable[[], Reason | None],
     limits: Limits = DEFAULT,
     kind: type = AbstractWebClientSuccessResponse,
 ) -> Generator[Need | Arrival | Received | Failed, Any, None]:
@@ -246,7 +250,7 @@ def fetching(
 
 
 def _receive(
-    reception: Reception, given_up: Callable[[], str | None], client: object
+    reception: Reception, given_up: Callable[[], Reason | None], client: object
 ) -> Generator[Need | Arrival, Any, Received | Failed]:
     try:
         while reception.wants_more:
@@ -256,7 +260,7 @@ def _receive(
                     break
                 chunk = _checked(piece)
             except BrokenBody as error:
-                return reception.end(str(error))
+                return reception.end(error.reason)
             except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
                 return reception.fail(error, client)
             if reason := (yield from _read(reception, chunk, given_up)):
@@ -270,8 +274,8 @@ def _receive(
 
 
 def _read(
-    reception: Reception, chunk: bytes, given_up: Callable[[], str | None]
-) -> Generator[Need | Arrival, Any, str | None]:
+    reception: Reception, chunk: bytes, given_up: Callable[[], Reason | None]
+) -> Generator[Need | Arrival, Any, Reason | None]:
     """Read a chunk, step by step; return why the fetch should end, if it should."""
     if reason := given_up():
         return reason
@@ -297,7 +301,7 @@ def fetch_document(
     order: Fetch,
     client: AbstractWebClient,
     store: Store,
-    given_up: Callable[[], str | None] = lambda: None,
+    given_up: Callable[[], Reason | None] = lambda: None,
     announce: Callable[[Arrival], object] = lambda _: None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:

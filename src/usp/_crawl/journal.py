@@ -89,7 +89,7 @@ def received(exchange: Exchange, look: Look, *, quiet: bool = False) -> None:
         )
     if look.broken is None:  # else it has been told as a failed request
         for problem in look.problems:
-            if problem.message == look.unfinished:
+            if look.unfinished is not None and problem.code is look.unfinished.code:
                 documents.error("Parsing sitemap from URL %s failed: %s", url, problem)
             else:
                 documents.warning("Parsing sitemap from URL %s: %s", url, problem)

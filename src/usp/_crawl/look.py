@@ -15,6 +15,7 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from usp._base.reason import Reason
     from usp._formats.document import DocumentParser
     from usp._formats.parser import Entry
     from usp._store import Document
@@ -113,25 +114,29 @@ class FirstLook:
         """Whether nothing but pages stands in the document, as far as a glance can tell."""
         return not self.parser.may_have_children
 
-    def close(self, broken: str | None = None, ended: str | None = None) -> Look:
+    def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Look:
         """Return what the document is; ``broken`` or ``ended`` by us is why it may be incomplete."""
         self._sort(self.parser.close(ended or broken))
         parser = self.parser.parser
         problems = self.parser.problems.listed()
+        transfer = None
         if ended is not None:
-            problems.insert(0, Problem(f"the transfer was ended: {ended}"))
+            transfer = Problem(f"the transfer was ended: {ended}", code=ended.code)
         elif broken is not None:
-            problems.insert(0, Problem("the transfer broke off", excerpt=broken))
+            transfer = Problem("the transfer broke off", excerpt=broken.text, code=broken.code)
+        if transfer is not None:
+            problems.insert(0, transfer)
         left_out = None
         if self._left_out:
             left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
         return Look(
             kind=parser.sitemap_class if parser and not self.parser.refusal else None,
-            refusal=self.parser.refusal and excerpt(self.parser.refusal),
+            refusal=self.parser.refusal,
             children=tuple(self._children.values()),
             left_out=left_out,
             pages_at=None if self.has_pages else self._pages_at,
             problems=tuple(problems),
+            transfer=transfer,
             broken=broken if ended is None else None,
             unfinished=ended or broken or self.parser.problems.unfinished,
             crawl_delay=getattr(parser, "crawl_delay", None),
@@ -145,8 +150,8 @@ def read_whole(
     document: Document,
     base: str | None,
     limits: Limits,
-    broken: str | None = None,
-    ended: str | None = None,
+    broken: Reason | None = None,
+    ended: Reason | None = None,
 ) -> Look:
     """Read a stored document of which a glance was not enough: sitemaps may stand among its pages."""
     exchange = document.exchange

@@ -15,11 +15,12 @@ from usp.objects.page import PageList
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from usp._base.reason import Reason
     from usp._formats.parser import Entry
     from usp._store import Document, Exchange
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import Problem, Problems
+    from usp.objects.problem import Problem, ProblemCode, Problems
 
 
 def parser_for(
@@ -102,7 +103,7 @@ class PageReader:
         """Yield the pages that are complete so far; None for a step that completes none."""
         return _steps(self._parser.steps(chunk), self._given)
 
-    def close(self, unfinished: str | None = None) -> Iterator[PageBlock]:
+    def close(self, unfinished: Reason | None = None) -> Iterator[PageBlock]:
         """Yield the rest; ``unfinished`` is why there is no more, if there was."""
         return _blocks(self._parser.close(unfinished), self._given)
 
@@ -194,7 +195,7 @@ class StoredPages:
         """Count the pages without keeping them."""
         return sum(len(block.urls) for block in self.blocks())
 
-    def problems(self, given_up: Callable[[], str | None] = lambda: None) -> list[Problem]:
+    def problems(self, given_up: Callable[[], Reason | None] = lambda: None) -> list[Problem]:
         """Read the document, field by field, and return what was wrong with it.
 
         ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
@@ -218,7 +219,7 @@ class StoredPages:
         )
 
     def _entries_until(
-        self, given_up: Callable[[], str | None], parser: DocumentParser
+        self, given_up: Callable[[], Reason | None], parser: DocumentParser
     ) -> Iterator[Entry]:
         reason = None
         for chunk in self._document.chunks():
@@ -226,7 +227,7 @@ class StoredPages:
                 yield from entries
                 reason = given_up()
                 if reason:
-                    parser.problems.end(f"the rest was not read: {reason}")
+                    parser.problems.end(reason.after("the rest was not read"))
                     return
         yield from parser.close(self._document.exchange.broken)
 
@@ -238,8 +239,8 @@ class StoredPages:
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
     """Note a URL that is too long, and so is neither a page nor a child sitemap."""
-    problems.add(f"a URL is too long: {limits.reached('url_length')}", line, url, lost=1)
+    problems.note(limits.reached("url_length").after("a URL is too long"), line, url)
 
 
-def _note(problems: Problems, line: int | None, message: str, excerpt: str) -> None:
-    problems.add(message, line, excerpt or None)
+def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
+    problems.add(code, line, excerpt or None)

@@ -10,6 +10,7 @@ from usp._crawl.values import Received
 from usp._formats.document import Role
 
 if TYPE_CHECKING:
+    from usp._base.reason import Reason
     from usp._crawl.retry import Kind
     from usp._crawl.values import Arrival, Failed
     from usp.objects.problem import Problem
@@ -47,7 +48,7 @@ class Place:
     declared_by: frozenset[str] = frozenset()  # what the caller says stands above the top
     doc: Doc | None = None
     probe: bool = False  # a known path
-    reason: str | None = None
+    reason: Reason | None = None
     recurs: bool = False  # leads to one of its own parents, which is in the tree
     astray: bool = False  # redirected to one of its own parents
     settled: bool = False
@@ -55,7 +56,7 @@ class Place:
     told: bool = False  # to the stream
     streamed: bool = False  # read while it came in
     most: int | None = None  # how many pages of it are in the tree, None for all
-    left_out: str | None = None  # why something below it is not in the tree
+    left_out: Reason | None = None  # why something below it is not in the tree
     problems: list[Problem] = field(default_factory=list)
     children: list[Place] = field(default_factory=list)
 

@@ -14,6 +14,7 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
     from usp._crawl.places import Place
     from usp._crawl.values import Arrival, Received
@@ -117,12 +118,13 @@ class PageStream:
         if not self._unread:
             return
         growing = [self._growing.place] if self._growing else []
-        reason = f"not all of its pages were read: {self._crawl.limits.reached('seconds')}"
+        reached = self._crawl.limits.reached("seconds")
+        reason = reached.after("not all of its pages were read")
         for place in (*([self._current] if self._current else []), *growing, *self._settled):
             if place.received is not None and _has_pages(place.received):
                 place.left_out = place.left_out or reason
 
-    def interrupted(self, reason: str) -> None:
+    def interrupted(self, reason: Reason) -> None:
         """Go on with the next document if one was being read when the stream was interrupted.
 
         The tree will say of that one that some of its pages are missing.
@@ -133,7 +135,7 @@ class PageStream:
         place = self._growing.place if self._growing else self._current
         self._growing = self._current = None
         if place is not None:
-            place.left_out = place.left_out or f"not all of its pages were read: {reason}"
+            place.left_out = place.left_out or reason.after("not all of its pages were read")
 
     def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
         while True:

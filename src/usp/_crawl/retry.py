@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from usp._base.advice import BLOCKED
+from usp._base.reason import Reason
 from usp._crawl.values import Failed, Received
-from usp.web_client.abstract_client import WebClientErrorResponse, status_of
+from usp.objects.failure_codes import FailureCode
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
 
 _BUSY = frozenset({429, 503})
 
@@ -73,11 +74,6 @@ SHORTAGE_SECONDS = 30.0
 """How long a crawl waits for what this machine is short of, and after how long it tries again."""
 
 
-def explain(error: WebClientErrorResponse) -> str:
-    """Return what went wrong, and what to try if the server turns robots away."""
-    return f"{error.message()} ({BLOCKED})" if error.blocked else error.message()
-
-
 # Hosts ----------------------------------------------------------------------------------------------
 
 MAX_SILENT = 2
@@ -100,7 +96,7 @@ class _Host:
     answers: bool = False
     failures: int = 0
     failing_since: float = 0.0
-    given_up: str | None = None
+    given_up: Reason | None = None
 
 
 class Hosts:
@@ -109,7 +105,7 @@ class Hosts:
     def __init__(self) -> None:
         self._hosts: dict[str, _Host] = {}
 
-    def given_up(self, host: str) -> str | None:
+    def given_up(self, host: str) -> Reason | None:
         """Return why a host is given up, if it is."""
         known = self._hosts.get(host)
         return known.given_up if known else None
@@ -135,11 +131,11 @@ class Hosts:
         status = status_of(error)
         known.answers = known.answers or status is not None
         if error.unreachable and not known.answers:
-            known.given_up = known.given_up or error.message()
+            known.given_up = known.given_up or failure_reason(error)
         elif error.silent and not known.answers:
             known.silent += 1
             if known.silent >= MAX_SILENT:
-                known.given_up = error.message()
+                known.given_up = failure_reason(error)
         elif status in _CLIENT_ERRORS and status != _TOO_MANY_REQUESTS:
             known.failures = 0  # that was about a document, and nothing about its host
         elif status is not None or error.retryable() or error.unreachable:
@@ -151,4 +147,5 @@ class Hosts:
             known.failing_since = now
         known.failures += 1
         if known.failures >= MAX_FAILURES and now - known.failing_since >= MAX_FAILING:
-            known.given_up = f"this host keeps failing (the last time: {error.message()})"
+            text = f"this host keeps failing (the last time: {error.message()})"
+            known.given_up = Reason(FailureCode.HOST_FAILING, text)

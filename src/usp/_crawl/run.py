@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp._base.urls import read_url, without_login
 from usp._crawl import journal
 from usp._crawl.build import document_node
@@ -14,12 +15,12 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.thread_driver import ThreadDriver
-from usp._crawl.values import Received, left_out_problem
+from usp._crawl.values import UNFETCHED, Received, left_out_problem
 from usp._formats.document import Role
 from usp._formats.values import date
 from usp._store import Exchange, Store
 from usp.limits import DEFAULT, LimitReached
-from usp.objects.problem import Failure
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
@@ -47,7 +48,7 @@ LOCAL_URL = "http://usp-local-dummy.local/"
 """The address of a document that has none."""
 
 
-INTERRUPTED = "the crawl was interrupted"
+INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 """Why a crawl ends on Ctrl-C if what was found is to be kept."""
 
 
@@ -151,10 +152,17 @@ def parse_document(
         look = read_whole(document, url, limits)
     journal.received(exchange, look)
     if look.kind is None:
-        reason = f"No parsers support sitemap from {node_url}: {ended or look.refusal}"
-        return InvalidSitemap(node_url, reason, problems=look.problems)
+        why = ended or look.refusal
+        assert why is not None
+        failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
+        return InvalidSitemap(node_url, failure.reason, problems=look.problems, failure=failure)
     children: list[AbstractSitemap] = [
-        InvalidSitemap(child.loc, "Un-fetched child sitemap", last_modified=date(child.lastmod))
+        InvalidSitemap(
+            child.loc,
+            str(UNFETCHED),
+            last_modified=date(child.lastmod),
+            failure=Failure.of(child.loc, UNFETCHED),
+        )
         for child in look.children
     ]
     missing = look.unfinished
@@ -164,14 +172,14 @@ def parse_document(
     problems = []
     if look.left_out is not None:
         problems.append(left_out_problem(look.left_out, "sitemaps"))
-        missing = missing or problems[0].message
+        missing = missing or look.left_out.reason.after("some of its sitemaps were left out")
     return document_node(
         Received(document, look),
         children,
         url=node_url,
         base=url,
         problems=problems,
-        failure=Failure(node_url, missing) if missing else None,
+        failure=Failure.of(node_url, missing) if missing else None,
         limits=limits,
         most=most,
     )

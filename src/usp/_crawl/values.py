@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp._base.urls import with_login
 from usp._formats.document import Role
+from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Problem
 from usp.web_client.abstract_client import WebClientErrorResponse
 
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from usp._formats.parser import ChildEntry
     from usp._store import Document, Exchange, Writer
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
+
+UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
+"""Why a sitemap is missing that nobody asked for, in the words that programs know."""
+
+GIVEN_UP = Reason(FailureCode.INTERRUPTED, "the crawl was given up")
+"""Why the rest is missing of what was being received when the crawl was stopped."""
 
 
 PATIENCE = 1.0
@@ -80,10 +88,11 @@ class ClientMistake(WebClientErrorResponse):
 
 def not_fetched() -> Failed:
     """Return the result of a client that fetches nothing."""
-    return Failed(NotFetched("nothing may be fetched", retryable=False))
+    reason = Reason(FailureCode.NOT_FETCHED, "nothing may be fetched")
+    return Failed(NotFetched(reason, retryable=False))
 
 
-def not_wanted(reason: str) -> NotAsked:
+def not_wanted(reason: Reason) -> NotAsked:
     """Return the error of a document that was not asked for, or not to its end."""
     return NotAsked(reason, retryable=False)
 
@@ -117,12 +126,14 @@ class LeftOut:
     """Children or pages of a document that were not kept: how many, and why."""
 
     count: int
-    reason: str
+    reason: Reason
 
 
 def left_out_problem(left_out: LeftOut, what: str) -> Problem:
     """Return the problem of a document of which something is not in the tree."""
-    return Problem(f"some of its {what} were left out: {left_out.reason}", lost=left_out.count)
+    reason = left_out.reason
+    message = f"some of its {what} were left out: {reason}"
+    return Problem(message, lost=left_out.count, code=reason.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,25 +142,27 @@ class Look:
 
     ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
     ``children`` are what an index declares, each URL once; ``pages_at`` is where among them the first
-    stray page stands. ``broken`` says why the transfer ended too early, if it did, and ``unfinished``
-    why the rest of the document was not read, whatever the reason. ``pages`` counts its pages, if
-    somebody wanted to know.
+    stray page stands. ``broken`` says why the transfer ended too early, if it did, ``transfer`` is the
+    problem of it, which reading the document again would not show, and ``unfinished`` says why the rest
+    of the document was not read, whatever the reason. ``pages`` counts its pages, if somebody wanted
+    to know.
     """
 
     kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
-    refusal: str | None = None
+    refusal: Reason | None = None
     children: tuple[ChildEntry, ...] = ()
     left_out: LeftOut | None = None
     pages_at: int | None = None
     problems: tuple[Problem, ...] = ()
-    broken: str | None = None
-    unfinished: str | None = None
+    transfer: Problem | None = None
+    broken: Reason | None = None
+    unfinished: Reason | None = None
     crawl_delay: float | None = None
     pages: int | None = None
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
     start: bytes = b""  # the first bytes, as they came
 
-    def without_children(self, reason: str) -> Look:
+    def without_children(self, reason: Reason) -> Look:
         """Return the same without the children, which are counted as left out."""
         more = self.left_out.count if self.left_out else 0
         return replace(self, children=(), left_out=LeftOut(len(self.children) + more, reason))

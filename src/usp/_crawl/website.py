@@ -12,10 +12,9 @@ from urllib.parse import urldefrag
 from usp._crawl.build import failure_of, node_for
 from usp._crawl.values import Failed, HostGivenUp, NotAsked
 from usp._formats.document import Role
-from usp._formats.html import CHALLENGE
-from usp.objects.problem import Failure
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap
-from usp.web_client.abstract_client import status_of
+from usp.web_client.abstract_client import failure_reason, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -163,13 +162,14 @@ class Website:
             if not isinstance(result, Failed):
                 # The page of a guard says nothing about what is behind it.
                 look = result.look
-                if look.refusal == CHALLENGE or (place.is_homepage and look.unfinished):
+                guarded = look.refusal and look.refusal.code is FailureCode.BOT_CHALLENGE
+                if guarded or (place.is_homepage and look.unfinished):
                     yield failure_of(place), False
             elif place in self._known and isinstance(result.error, NotAsked):
                 if not isinstance(result.error, HostGivenUp) and not unasked:
                     unasked = True
-                    reason = f"known paths were not looked at: {result.error.message()}"
-                    yield Failure(self.url, reason), False
+                    reason = failure_reason(result.error).after("known paths were not looked at")
+                    yield Failure.of(self.url, reason), False
             elif not _is_absent(place, result.error):
                 yield failure_of(place), result.error.unreachable
 

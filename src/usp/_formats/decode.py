@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from usp._formats.unpack import Unpacker
 from usp.limits import DEFAULT
-from usp.objects.problem import Problems
+from usp.objects.problem import ProblemCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -206,7 +206,7 @@ class _Text:
             self._turn(self._fallback)
         else:
             self._damaged = True
-            self._problems.add("some bytes are not valid UTF-8 and were replaced")
+            self._problems.add(ProblemCode.BAD_BYTES, excerpt="utf-8")
         return text + self.decode(data[at:], final=final)
 
     def _note(self, text: str) -> str:
@@ -214,7 +214,7 @@ class _Text:
             return text
         if not self._damaged:
             self._damaged = True
-            self._problems.add(f"some bytes are not valid {self.encoding} and were replaced")
+            self._problems.add(ProblemCode.BAD_BYTES, excerpt=self.encoding)
         return text.replace(_STAND_IN, "\ufffd")
 
 

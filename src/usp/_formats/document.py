@@ -11,15 +11,16 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason, limit_advice
 from usp._formats.decode import Decoder
 from usp._formats.homepage import HomepageLinksParser
 from usp._formats.html import CHALLENGE, html_refusal, is_challenge
-from usp._formats.parser import MAX_PIECE, pieces
+from usp._formats.parser import MAX_PIECE, TRUNCATED, pieces
 from usp._formats.plain_text import PlainTextSitemapParser, has_url
 from usp._formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp._formats.root import XMLSitemapParser
 from usp.limits import DEFAULT
-from usp.objects.problem import Problems
+from usp.objects.problem import FailureCode, Problems
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
 )
 
-
+_BLANK = Reason(FailureCode.NOT_A_SITEMAP, "it begins with more than a million blanks")
+_NEITHER = Reason(FailureCode.NOT_A_SITEMAP, "it is neither XML nor a list of URLs")
+_EMPTY = Reason(FailureCode.EMPTY_DOCUMENT, "it is empty")
 _PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
@@ -101,7 +104,7 @@ class DocumentParser:
         self.url = url
         self.problems = Problems()
         self.parser: AbstractSitemapParser | None = None
-        self.refusal: str | None = None
+        self.refusal: Reason | None = None
         self._role = role
         self._url_length = limits.url_length
         self._decoder = Decoder(
@@ -143,7 +146,7 @@ class DocumentParser:
         if not self.refusal:
             yield from self._read_pieces(self._decoder.texts(data), piece)
 
-    def close(self, unfinished: str | None = None) -> Iterable[Entry]:
+    def close(self, unfinished: Reason | None = None) -> Iterable[Entry]:
         """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
@@ -217,7 +220,7 @@ class DocumentParser:
             # A long comment, or blanks, may hide where the end is: reading the pages will tell.
             seen = "</" in self._tail or not self._has_more
             if seen and not _end_of(concrete.root_name).search(self._tail):
-                self.problems.end("the document breaks off before its end")
+                self.problems.end(TRUNCATED)
 
     # What is it? ----------------------------------------------------------------------------------
 
@@ -228,7 +231,7 @@ class DocumentParser:
             return True
         start = head.lstrip(_BLANKS)
         if len(head) - len(start) > _MAX_BLANK:
-            self.refusal = "it begins with more than a million blanks"
+            self.refusal = _BLANK
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
             return self._tell_markup(start, final=final)
@@ -277,12 +280,19 @@ class DocumentParser:
         elif has_url(start):
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
         else:
-            self.refusal = "it is neither XML nor a list of URLs"
+            self.refusal = _NEITHER
 
-    def _why_empty(self) -> str:
+    def _why_empty(self) -> Reason:
         """Return why there is nothing to read: what was sent may be more than what came out of it."""
         problems = self.problems.listed()
-        return f"nothing in it can be read: {problems[0].message}" if problems else "it is empty"
+        if not problems:
+            return _EMPTY
+        code = problems[0].code
+        return Reason(
+            code if isinstance(code, FailureCode) else FailureCode.NOT_A_SITEMAP,
+            f"nothing in it can be read: {problems[0].message}",
+            limit_advice(code),
+        )
 
     def _tell_robots(self, start: str) -> bool:
         """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""

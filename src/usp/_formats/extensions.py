@@ -14,6 +14,7 @@ from usp._formats.parser import resolved
 from usp._formats.xml.entries import ElementNames
 from usp._formats.xml.namespaces import Space
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +141,8 @@ class TableReader:
             if value is None:
                 text = values.text(raw)
                 if text and not spec.required:
-                    note(f"{self._prefix}:{_place(element, spec)} cannot be read", text)
+                    place = f"{self._prefix}:{_place(element, spec)}"
+                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {text}")
                 value = given.get(spec.instead or "", spec.default)
             into = found if inside is None else found.setdefault(inside, {})
             if spec.many != EACH:
@@ -149,15 +151,15 @@ class TableReader:
                 into.setdefault(key, []).append(value)
 
     def _note_stray(self, element: Field, note: Note) -> None:
-        prefix, record = self._prefix, self._table.element
-        note(f"{prefix}:{element.name} stands outside of {prefix}:{record}", element.text)
+        place = f"{self._prefix}:{element.name}"
+        note(ProblemCode.MISPLACED_EXTENSION_FIELD, f"{place}: {element.text}")
 
     def _note_missing(self, spec: FieldSpec, elements: list[Field], note: Note) -> None:
         texts = [values.text(one.text) for one in elements if one.name == spec.tag]
         unread = texts[-1] if texts and spec.attribute is None else None
-        what = (spec.attribute or spec.tag or spec.name).replace("_", " ")
-        readable = " that can be read" if unread else ""
-        note(f"{self._table.noun} has no {what}{readable}", unread or "")
+        place = f"{self._prefix}:{spec.tag or self._table.element}"
+        place += f"[{spec.attribute}]" if spec.attribute else ""
+        note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
 
 _NO_ATTRIBUTES: Mapping[str, str] = {}
@@ -204,7 +206,7 @@ def _read_alternates(
         if language and href:
             found.append((language, resolved(href, base)))
         elif "media" not in link:  # a page for phones has a medium instead of a language
-            note("an alternate has no hreflang or no href", language or href)
+            note(ProblemCode.BAD_ALTERNATE, language or href)
     return found or None
 
 

@@ -12,6 +12,7 @@ from usp._formats.xml.namespaces import Space
 from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.references import attributes as read_attributes
 from usp.objects.page import SitemapNewsStory, SitemapPage
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ class _FeedEntry(RawEntry, PageEntry):
             self._url = absolute_url(link, self.base)
             if self._url is not None:
                 return [self]
-            parser.problems.add("a link is not an HTTP URL", self.line, link, lost=int(not more))
+            parser.problems.add(ProblemCode.BAD_LINK, self.line, link, lost=int(not more))
         if not links:
-            parser.problems.add("an entry has no link", self.line, lost=1)
+            parser.problems.add(ProblemCode.NO_LINK, self.line, lost=1)
         return []
 
     def _stray_links(self, parser: AbstractXMLSitemapParser) -> list[str]:
@@ -97,7 +98,7 @@ class _FeedEntry(RawEntry, PageEntry):
         about = read_attributes(self.written, _ignore).get("rdf:about") if self.written else None
         if about:
             return [about]
-        stray = self.stray_address(parser, "an address stands outside of <link>")
+        stray = self.stray_address(parser)
         return [stray] if stray else []
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
@@ -116,14 +117,14 @@ class _FeedEntry(RawEntry, PageEntry):
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
         if self._unreadable and note:
-            note("the date of an entry cannot be read", self._unreadable)
+            note(ProblemCode.BAD_FEED_DATE, self._unreadable)
         for name in self.dates:
             written = self._fields.get(name)
             date = values.date(written)
             if date is not None:
                 return date
             if written and note:
-                note("the date of an entry cannot be read", written)
+                note(ProblemCode.BAD_FEED_DATE, written)
         return None
 
 

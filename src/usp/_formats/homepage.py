@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from usp._formats.parser import AbstractSitemapParser, ChildEntry, absolute_url
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
-from usp.objects.problem import Problems
+from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class HomepageLinksParser(AbstractSitemapParser):
             return
         url = absolute_url(link.get("href", ""), self.url)
         if url is None:
-            self.problems.add("a link to a sitemap has no HTTP URL", self._scanner.line, attributes)
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
         else:
             self._found.append(ChildEntry(url))
 

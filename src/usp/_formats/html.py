@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from usp._base.advice import Topic
+from usp._base.reason import Reason, advised
+from usp.objects.failure_codes import FailureCode
+
 _LOOK = 16 * 1024  # characters
 _CHALLENGE = re.compile(
     r"""<title>\s*(?:just\ a\ moment|attention\ required|access\ denied|pardon\ our\ interruption
@@ -14,9 +18,10 @@ _CHALLENGE = re.compile(
 )
 
 
-CHALLENGE = (
-    "it is an HTML page that turns robots away: try another user_agent, fewer requests at a time, or a"
-    " pause between them"
+HTML = Reason(FailureCode.HTML_PAGE, "it is an HTML page")
+
+CHALLENGE = advised(
+    FailureCode.BOT_CHALLENGE, "it is an HTML page that turns robots away", Topic.BE_GENTLE
 )
 
 
@@ -25,6 +30,6 @@ def is_challenge(start: str) -> bool:
     return _CHALLENGE.search(start[:_LOOK]) is not None
 
 
-def html_refusal(start: str) -> str:
-    """Say why a document that begins as HTML is no sitemap."""
-    return CHALLENGE if is_challenge(start) else "it is an HTML page"
+def html_refusal(start: str) -> Reason:
+    """Return why a document that begins as HTML is not a sitemap."""
+    return CHALLENGE if is_challenge(start) else HTML

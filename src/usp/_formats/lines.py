@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from usp.objects.problem import ProblemCode
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -55,7 +57,7 @@ class Lines:
             return
         if self._problems.unfinished is not None and self._length <= MAX_LINE:
             line = "".join(self._parts)
-            self._problems.add("the document breaks off in a line", self._number + 1, line, lost=1)
+            self._problems.add(ProblemCode.CUT_LINE, self._number + 1, line, lost=1)
             return
         yield from self._complete()
 
@@ -73,6 +75,6 @@ class Lines:
         self._length = 0
         self._number += 1
         if too_long:
-            self._problems.add("a line is too long and was passed over", self._number)
+            self._problems.add(ProblemCode.LONG_LINE, self._number)
         else:
             yield self._number, line

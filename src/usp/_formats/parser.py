@@ -8,23 +8,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urljoin
 
+from usp._base.reason import Reason
 from usp._base.urls import is_http_url
 from usp.limits import DEFAULT
-from usp.objects.problem import Problems
+from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.objects.page import SitemapPage
+    from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
-    Note = Callable[[str, str], None]
-    """``note(message, excerpt)``: told which field could not be read."""
+    Note = Callable[[ProblemCode, str], None]
+    """``note(code, excerpt)``: told which field could not be read."""
 
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
 _BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
 _BLANK = re.compile(r"\s")
 _SCHEMES = ("http://", "https://")
+
+TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its end")
 
 
 @dataclass(frozen=True, slots=True)

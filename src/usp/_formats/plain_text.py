@@ -11,6 +11,7 @@ from usp._formats.lines import MAX_LINE, Lines
 from usp._formats.parser import AbstractSitemapParser, PageBatch, PageEntry
 from usp._formats.xml.fast import plain
 from usp.objects.page import PageFields, SitemapPage
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
@@ -102,4 +103,4 @@ class PlainTextSitemapParser(AbstractSitemapParser):
             if is_http_url(url):
                 yield _Line(url)
             elif url:
-                self.problems.add("a line is not an HTTP URL", number, url, lost=1)
+                self.problems.add(ProblemCode.BAD_LINE, number, url, lost=1)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from usp._base.urls import is_http_url
 from usp._formats.lines import Lines
 from usp._formats.parser import AbstractSitemapParser, ChildEntry, absolute_url, begins_with_host
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
             for address in self._addresses(value, number):
                 url = absolute_url(address, self.url) if address else None
                 if url is None:
-                    self.problems.add("a Sitemap line has no HTTP URL", number, address, lost=1)
+                    self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, number, address, lost=1)
                 else:
                     yield ChildEntry(url)
 
@@ -112,14 +113,14 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
             again = _NAMED.fullmatch(value)
             return again[2] if again and _kind(again[1]) is _Kind.SITEMAP else value
         if named and kind is _Kind.OTHER_SITEMAP and _is_address(named[2].strip(_AROUND)):
-            self.problems.add("a Sitemap line has an unusual name", number, line)
+            self.problems.add(ProblemCode.SITEMAP_LINE_MISNAMED, number, line)
             return named[2]
         no_colon = _NO_COLON.fullmatch(line)
         if no_colon:
             return no_colon[1]
         within = _WITHIN.search(line)
         if within and named and named.end(1) < within.start():
-            self.problems.add("a Sitemap line does not begin its line", number, line)
+            self.problems.add(ProblemCode.SITEMAP_LINE_INDENTED, number, line)
             return line[within.end() :]
         return self._bare(line, number, awaited=awaited)
 
@@ -129,10 +130,10 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         words = address.split()
         if awaited and (_is_address(address) or begins_with_host(line, self.url)):
             self._awaited = True
-            self.problems.add("the address of a Sitemap line stands on another line", number, line)
+            self.problems.add(ProblemCode.SITEMAP_LINE_WRAPPED, number, line)
             return address
         if all(map(is_http_url, words)) and all(map(_names_sitemap, words)):
-            self.problems.add("the address of a sitemap stands without 'Sitemap:'", number, line)
+            self.problems.add(ProblemCode.SITEMAP_LINE_UNNAMED, number, line)
             return address
         return None
 
@@ -141,26 +142,22 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         value = value.strip(_AROUND)
         embedded = None if _ADDRESS.match(value) else _EMBEDDED.search(value)
         if embedded:
-            self.problems.add(
-                "words around the address of a Sitemap line were ignored", number, value
-            )
+            self.problems.add(ProblemCode.SITEMAP_LINE_WORDS, number, value)
             value = embedded[0]
         parted = [word.strip(_BETWEEN) for word in _GLUED.sub(" ", value).split()]
         words = [word for word in parted if word]
         urls = [word for word in words if is_http_url(word)]
         if len(urls) > 1 and (urls == words or _names_sitemap(urls[0])):
-            self.problems.add("a Sitemap line has several addresses", number, value)
+            self.problems.add(ProblemCode.SITEMAP_LINE_SEVERAL, number, value)
             return urls
         address = value.rstrip(_BETWEEN)
         begins, *cut = _CUT.split(address, maxsplit=1)
         if cut or (len(words) > 1 and _is_address(words[0]) and _names_sitemap(words[0])):
-            self.problems.add(
-                "what follows the address of a Sitemap line was ignored", number, value
-            )
+            self.problems.add(ProblemCode.SITEMAP_LINE_TAIL, number, value)
             address = begins.rstrip(_BETWEEN) if cut else words[0]
         mended = _mended(address)
         if mended != address:
-            self.problems.add("the address of a Sitemap line was repaired", number, value)
+            self.problems.add(ProblemCode.SITEMAP_LINE_REPAIRED, number, value)
         return [mended] if value else []
 
     def _look_for_delay(self, line: str) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
 from usp._formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
+from usp._formats.html import HTML
 from usp._formats.index import IndexXMLSitemapParser
 from usp._formats.parser import AbstractSitemapParser
 from usp._formats.urlset import PagesXMLSitemapParser
 from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
-from usp.objects.problem import Problems
+from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     from usp._formats.xml.parser import AbstractXMLSitemapParser
     from usp._formats.xml.tokens import Token
 
-DOCTYPE = (
+DOCTYPE = Reason(
+    FailureCode.FORBIDDEN_DOCTYPE,
     "Sitemap contained unexpected non-standard XML DOCTYPE. "
-    "Parsing not supported for security reasons."
+    "Parsing not supported for security reasons.",
 )
 """Why a document with declarations of its own is refused, in the words that programs know."""
 
@@ -70,7 +73,7 @@ class XMLSitemapParser(AbstractSitemapParser):
     ) -> None:
         super().__init__(url, problems, fast=fast)
         self.concrete: AbstractXMLSitemapParser | None = None
-        self.refusal: str | None = None
+        self.refusal: Reason | None = None
         self.namespace: tuple[str, str] | None = None
         self._before = Problems()  # what is wrong before the root; of interest if there is one
         self._scanner = Scanner(self, self._before)
@@ -116,13 +119,14 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def _refuse_rootless(self) -> None:
         wrapper = self._wrapper
-        self.refuse(f"its root element is <{wrapper}>" if wrapper else "it has no root element")
+        text = f"its root element is <{wrapper}>" if wrapper else "it has no root element"
+        self.refuse(Reason(FailureCode.NOT_A_SITEMAP, text))
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, reason: Reason) -> None:
         """Decide that the document is no sitemap; the first reason counts."""
         if self.refusal is None:
             self.problems.add_all(self._before.listed())
-        self.refusal = self.refusal or excerpt(reason)
+        self.refusal = self.refusal or reason
 
     # What the scanner tells until the root is known ----------------------------------------------
 
@@ -157,7 +161,7 @@ class XMLSitemapParser(AbstractSitemapParser):
     ) -> AbstractXMLSitemapParser:
         """Hand over to the concrete parser, with all that was noted so far."""
         if self._wrapper is not None and not self._stray:
-            self._before.add("something stands before the document", self._wrapper_line)
+            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, self._wrapper_line)
         self.problems.add_all(self._before.listed())
         self._scanner.problems = self.problems
         self._scanner.before_root = False
@@ -172,7 +176,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         if local in _STRAY or local == "xml":  # an XML declaration may be written as an element
             self._note_stray()
         elif self._wrapper is None and local in _HTML:
-            self.refuse("it is an HTML page")
+            self.refuse(HTML)
         elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
             self._begin_without_root(name, local).start(name, attributes, empty)
         else:
@@ -214,9 +218,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         A document type without any only names a DTD, which is never loaded: it is skipped.
         """
         if kind == "DOCTYPE" and not subset:
-            self._before.add(
-                "a DOCTYPE stands before the document and was ignored", self._scanner.line
-            )
+            self._before.add(ProblemCode.DOCTYPE_IGNORED, self._scanner.line)
         else:
             self.refuse(DOCTYPE)
 
@@ -224,7 +226,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         if not self._stray and self._wrapper is None:
             self._stray = True
             line = self._scanner.line + lines
-            self._before.add("something stands before the document", line)
+            self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, line)
 
-    def _ignore(self, message: str, excerpt: str) -> None:
+    def _ignore(self, code: ProblemCode, excerpt: str) -> None:
         """Leave it to the concrete parser, which reads the same attributes, to tell."""

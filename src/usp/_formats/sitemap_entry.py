@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from usp._formats import values
 from usp._formats.parser import ChildEntry, absolute_url
 from usp._formats.xml.entries import Field, RawEntry, loc_text, note_scheme
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from usp._formats.parser import Entry
@@ -47,13 +48,13 @@ class SitemapEntry(RawEntry):
             loc = self._nested_loc or self.stray_address(parser)
             locs = [loc] if loc else []
         if not locs:
-            parser.problems.add("an entry has no loc", self.line, lost=1)
+            parser.problems.add(ProblemCode.NO_LOC, self.line, lost=1)
         lastmods = self._lastmods
         common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
         for at, loc in enumerate(locs):
             url = absolute_url(loc, self.base)
             if url is None:
-                parser.problems.add("a loc is not an HTTP URL", self.line, loc, lost=1)
+                parser.problems.add(ProblemCode.BAD_LOC, self.line, loc, lost=1)
             else:
                 note_scheme(loc, self, parser)
                 children.append(ChildEntry(url, lastmods.get(at) or common))

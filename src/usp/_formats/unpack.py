@@ -6,9 +6,10 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp.exceptions import GunzipException
 from usp.limits import DEFAULT, Limits
-from usp.objects.problem import Problems
+from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 MAX_LAYERS = 4
 """How many compressions around each other are removed."""
 
-_BROKEN = "the compressed data"
-_BREAKS_OFF = f"{_BROKEN} breaks off"
+_BREAKS_OFF = Reason(FailureCode.GZIP_CUT_OFF, "the compressed data breaks off")
+_DAMAGE = frozenset({FailureCode.GZIP_CUT_OFF, FailureCode.GZIP_BROKEN})
 _MAGIC = b"\x1f\x8b\x08"
 _SLICE = 8 * 1024  # unpacks to 8 MiB at most: what a bomb can make us hold
 _LARGE = 16 * 1024 * 1024  # up to here, anything may unpack to however much
@@ -62,7 +63,8 @@ class Inflater:
                 plain = self._inflate.decompress(piece)
             except zlib.error as error:
                 yield _replay(before, piece)
-                self._problems.end(f"{_BROKEN} is broken ({_reason(error)})")
+                text = f"the compressed data is broken ({_reason(error)})"
+                self._problems.end(Reason(FailureCode.GZIP_BROKEN, text))
                 self._over = True
                 return
             taken -= len(self._inflate.unused_data)
@@ -107,7 +109,7 @@ class Inflater:
         return at
 
     def _junk(self) -> None:
-        self._problems.add("what follows the compressed data was passed over")
+        self._problems.add(ProblemCode.TRAILING_DATA)
         self._over = True
 
 
@@ -127,8 +129,11 @@ def gunzip_complaint(
 ) -> str | None:
     """Return why a document could not be gunzipped, if its address, type or first bytes promise it."""
     if start[:2] == _MAGIC[:2]:
-        reason = next((p.message for p in problems if p.message.startswith(_BROKEN)), None)
-        if reason == _BREAKS_OFF:  # in Python's words, which programs know
+        damage = next((problem for problem in problems if problem.code in _DAMAGE), None)
+        reason = damage and damage.message
+        if (
+            damage and damage.code is FailureCode.GZIP_CUT_OFF
+        ):  # in Python's words, which programs know
             reason = "Compressed file ended before the end-of-stream marker was reached"
     else:
         path = url.partition("?")[0].partition("#")[0].lower()

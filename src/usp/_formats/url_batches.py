@@ -25,6 +25,7 @@ from usp.objects.page import (
     SitemapPage,
     SitemapPageChangeFrequency,
 )
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,16 +53,16 @@ def read_own(
     if "lastmod" in raw:
         last_modified = values.date(raw["lastmod"])
         if last_modified is None:
-            note("lastmod cannot be read", raw["lastmod"])
+            note(ProblemCode.BAD_LASTMOD, raw["lastmod"])
     if "changefreq" in raw:
         change_frequency = values.change_frequency(raw["changefreq"])
         if change_frequency is None:
-            note("changefreq is unknown and was read as 'always'", raw["changefreq"])
+            note(ProblemCode.BAD_CHANGEFREQ, raw["changefreq"])
             change_frequency = SitemapPageChangeFrequency.ALWAYS
     if "priority" in raw:
         given = values.priority(raw["priority"])
         if given is None:
-            note("priority is not a number from 0 to 1", raw["priority"])
+            note(ProblemCode.BAD_PRIORITY, raw["priority"])
         else:
             priority = given
     return priority, last_modified, change_frequency

@@ -15,6 +15,7 @@ from usp._formats.xml.lanes import TwoLaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class _UrlEntry(RawEntry, PageEntry):
         text = loc_text(field, parser) if field.name == "loc" else field.text
         if text and not text.isspace():
             if field.name == "loc" and self._fields.get("loc", text) != text:
-                parser.note("an entry has several locs; the last one counts", self._fields["loc"])
+                parser.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
             self._fields[field.name] = text
 
     def add_nested_loc(self, text: str) -> None:
@@ -58,8 +59,8 @@ class _UrlEntry(RawEntry, PageEntry):
             return [self]
         url = absolute_url(values.text(loc) or "", self.base)
         if url is None:
-            message = "a loc is not an HTTP URL" if loc else "an entry has no loc"
-            parser.problems.add(message, self.line, loc, lost=1)
+            code = ProblemCode.BAD_LOC if loc else ProblemCode.NO_LOC
+            parser.problems.add(code, self.line, loc, lost=1)
             return []
         note_scheme(loc or "", self, parser)
         self._fields["loc"] = url
@@ -90,7 +91,7 @@ class PagesXMLSitemapParser(TwoLaneParser):
     vocabulary = frozenset({Space.SITEMAP})
     entries: ClassVar = {"url": _UrlEntry, "sitemap": SitemapEntry}
     implied_entry = _UrlEntry
-    strays: ClassVar = {"sitemap": "sitemaps stand in a urlset"}
+    strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
     fast_entry = "url"
     counts_lines = False  # pages are iterated over without a word, and problems asked for apart

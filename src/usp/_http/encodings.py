@@ -12,6 +12,8 @@ import importlib
 import string
 from typing import TYPE_CHECKING, Any, Protocol
 
+from usp._base.reason import Reason
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class BodyDecoder:
             yield from self._short(self._head)
             return
         if self._decompressor is not None and not self._decompressor.is_complete():
-            raise BrokenBody("the compressed data breaks off")
+            raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
 
     def _begin(self) -> bytes:
         """Look at the first bytes; what they are not compressed as, they are not."""
@@ -97,7 +99,8 @@ class BodyDecoder:
         try:
             yield from self._decompressor.pieces(data)
         except Exception as error:
-            raise BrokenBody("the compressed data is damaged") from error
+            reason = Reason(FailureCode.BAD_CONTENT_ENCODING, "the compressed data is damaged")
+            raise BrokenBody(reason) from error
 
 
 def _is_plain(name: str, head: bytes) -> bool:

@@ -12,12 +12,15 @@ import re
 import socket
 import ssl
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 from urllib.request import getproxies
 
-from usp._base.advice import UNTRUSTED
+from usp._base.advice import Topic
+from usp._base.reason import Reason, advised
 from usp._base.shortage import causes
+from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,50 +35,76 @@ _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxy
 _LARGE_HEAD = re.compile(
     "bytes of headers|got more than [0-9]+ headers|Too many headers|interim answers"
 )
-LARGE_HEAD = "the headers of the answer are too many or too large"
-_CUT_OFF = "the connection was closed before the end of the body"
+LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, "the headers of the answer are too many or too large")
+_CUT_OFF = FailureCode.BODY_CUT_OFF.message
 _NOT_A_URL = "it is not a valid URL"
 
 # By the names of classes, of which one suffices; the first that fits. The libraries of other clients
 # need not be installed.
-_IN_BODY: tuple[tuple[frozenset[str], str], ...] = (
+_Table = tuple[tuple[frozenset[str], FailureCode, str], ...]
+_IN_BODY: _Table = (
     (
         frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
+        FailureCode.BODY_TIMEOUT,
         "no more data from {host}{within_read}",
     ),
-    (frozenset({"InvalidChunkLength"}), "a chunk of the body is malformed"),
-    (frozenset({"DecodeError"}), "the body is not compressed as its Content-Encoding says"),
-    (frozenset({"ProtocolError", "IncompleteRead", "ClientPayloadError"}), _CUT_OFF),
-    (frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionError"}), _CUT_OFF),
+    (
+        frozenset({"InvalidChunkLength"}),
+        FailureCode.BAD_CHUNK,
+        FailureCode.BAD_CHUNK.message,
+    ),
+    (
+        frozenset({"DecodeError"}),
+        FailureCode.BAD_CONTENT_ENCODING,
+        FailureCode.BAD_CONTENT_ENCODING.message,
+    ),
+    (
+        frozenset({"ProtocolError", "IncompleteRead", "ClientPayloadError"})
+        | {"RemoteDisconnected", "ServerDisconnectedError", "ConnectionError"},
+        FailureCode.BODY_CUT_OFF,
+        _CUT_OFF,
+    ),
 )
-_BEFORE: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset({"NameResolutionError", "ClientConnectorDNSError"}), "no such host: {host}"),
+_BEFORE: _Table = (
+    (
+        frozenset({"NameResolutionError", "ClientConnectorDNSError"}),
+        FailureCode.NO_SUCH_HOST,
+        "no such host: {host}",
+    ),
     (
         frozenset({"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError"}),
+        FailureCode.CONNECT_TIMEOUT,
         "no connection to {target}{within_connect}",
     ),
     (
         frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
+        FailureCode.READ_TIMEOUT,
         "no answer from {host}{within_read}",
     ),
-    (frozenset({"IncompleteRead", "ClientPayloadError"}), _CUT_OFF),
-    (frozenset({"LineTooLong"}), "a line of the header is too long"),
+    (frozenset({"IncompleteRead", "ClientPayloadError"}), FailureCode.BODY_CUT_OFF, _CUT_OFF),
+    (frozenset({"LineTooLong"}), FailureCode.BAD_HEADERS, "a line of the header is too long"),
     (
         frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionResetError"})
         | {"BrokenPipeError", "ConnectionAbortedError"},
+        FailureCode.CONNECTION_CLOSED,
         "{host} closed the connection without an answer",
     ),
     (
         frozenset({"BadStatusLine", "UnknownProtocol", "BadHttpMessage", "InvalidHeader"}),
+        FailureCode.NOT_HTTP,
         "{target} does not speak HTTP",
     ),
-    (frozenset({"LocationValueError", "InvalidURL", "UnicodeError"}), _NOT_A_URL),
+    (
+        frozenset({"LocationValueError", "InvalidURL", "UnicodeError"}),
+        FailureCode.BAD_URL,
+        _NOT_A_URL,
+    ),
 )
 
 
 def reason_of(
     error: BaseException, url: str, timeout: object = None, *, in_body: bool = False
-) -> str:
+) -> Reason:
     """Return why asking for a URL failed, or reading its body.
 
     ``timeout`` is how long was waited: one number, or one to connect and one to read.
@@ -84,9 +113,18 @@ def reason_of(
     names = {name for one in found for name in _names_of(one)}
     target = _Target(url, timeout, in_body=in_body)
     proxied = target.goes_through(found)
-    words = None if _has_spoken(error) else _words(found, names, target)
-    words = words or _own_words(found)
-    return f"the proxy cannot be used: {words}" if proxied or names & _PROXY else words
+    reason = None if _has_spoken(error) else _words(found, names, target)
+    reason = reason or Reason(FailureCode.CLIENT_ERROR, _own_words(found))
+    if proxied or names & _PROXY:
+        code = FailureCode.PROXY_ERROR
+        return replace(reason, code=code, text=f"{code.message}: {reason.text}")
+    return reason
+
+
+def too_large(limit: int | None) -> Reason:
+    """Return that a body has more bytes than its client was told to receive."""
+    text = f"more than {limit} bytes; the rest was not received"
+    return Reason(FailureCode.LIMIT_DOCUMENT_BYTES, text)
 
 
 def _has_spoken(error: BaseException) -> bool:
@@ -142,61 +180,66 @@ class _Target:
         return f"{self.netloc}:{self.port}"
 
 
-def _words(found: list[BaseException], names: set[str], target: _Target) -> str | None:
+def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return what happened, if it is one of the things that happen."""
     for told in (_of_lookup, _of_tls, _of_connection, _of_head):
         for one in found:
             if said := told(one, target):
                 return said
-    for fitting, text in _IN_BODY if target.in_body else _BEFORE:
+    for fitting, code, text in _IN_BODY if target.in_body else _BEFORE:
         if names & fitting:
-            return text.format(
+            words = text.format(
                 host=target.netloc,
                 target=target,
                 within_connect=_within(target.connect),
                 within_read=_within(target.read),
             )
+            return Reason(code, words)
     return None
 
 
-def _of_lookup(error: BaseException, target: _Target) -> str | None:
+def _of_lookup(error: BaseException, target: _Target) -> Reason | None:
     if not isinstance(error, socket.gaierror):
         return None
     again = error.errno == getattr(socket, "EAI_AGAIN", None)
     more = " (the name could not be looked up; is the network up?)" if again else ""
-    return f"no such host: {target.host}{more}"
+    return Reason(FailureCode.NO_SUCH_HOST, f"no such host: {target.host}{more}")
 
 
-def _of_tls(error: BaseException, target: _Target) -> str | None:
+def _of_tls(error: BaseException, target: _Target) -> Reason | None:
     """Return what TLS complains of; what wraps such an error does not say what it is."""
     why = getattr(error, "verify_message", None)
     if isinstance(error, ssl.SSLCertVerificationError) and why:
-        return f"the certificate of {target.host} is not trusted: {why} ({UNTRUSTED})"
+        text = f"the certificate of {target.host} is not trusted: {why}"
+        return advised(FailureCode.UNTRUSTED_CERTIFICATE, text, Topic.TRUST)
     code = getattr(error, "reason", None)
     if not isinstance(error, ssl.SSLError) or not isinstance(code, str):
         return None
     if code in _NOT_TLS:
-        return f"{target} does not speak TLS; try {target.without_tls}"
-    return f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
+        text = f"{target} does not speak TLS; try {target.without_tls}"
+    else:
+        text = f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
+    return Reason(FailureCode.TLS_ERROR, text)
 
 
-def _of_head(error: BaseException, target: _Target) -> str | None:
+def _of_head(error: BaseException, target: _Target) -> Reason | None:
     """Return that a head is too large; no library has a class of its own for that."""
     if target.in_body or not _LARGE_HEAD.search(str(error)):
         return None
     return LARGE_HEAD
 
 
-def _of_connection(error: BaseException, target: _Target) -> str | None:
+def _of_connection(error: BaseException, target: _Target) -> Reason | None:
     if isinstance(error, ConnectionRefusedError):
         hint = f"; try {target.without_tls}" if target.scheme == "https" else ""
-        return f"connection refused by {target}{hint}"
+        return Reason(FailureCode.CONNECTION_REFUSED, f"connection refused by {target}{hint}")
     if (
         isinstance(error, OSError)
         and error.errno in _NO_WAY
         and not isinstance(error, ssl.SSLError)
     ):
-        return f"cannot connect to {target}: {os.strerror(error.errno or 0).lower()}"
+        text = f"cannot connect to {target}: {os.strerror(error.errno or 0).lower()}"
+        return Reason(FailureCode.UNREACHABLE, text)
     return None
 
 
@@ -262,6 +305,11 @@ def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
 
 _LOGIN = re.compile(r"//[^/?#\s@]*@")
 _SHORTEST = 4  # characters of a secret that can be told from a word
+
+
+def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
+    """Return a reason without secrets, and without the login of any address in it."""
+    return replace(reason, text=redacted(reason.text, secrets))
 
 
 def redacted(message: str, secrets: Iterable[str] = ()) -> str:

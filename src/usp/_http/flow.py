@@ -15,13 +15,21 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import BadUrl, read_url
 from usp._http.cookies import HopCookies
 from usp._http.encodings import BodyDecoder
-from usp._http.failures import LARGE_HEAD, reason_of, redacted, turns_robots_away
+from usp._http.failures import (
+    LARGE_HEAD,
+    reason_of,
+    too_large,
+    turns_robots_away,
+    without_secrets,
+)
 from usp._http.redirects import REDIRECTS, BadRedirect, follow
 from usp.limits import Limits
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     BrokenBody,
@@ -48,7 +56,7 @@ class Deadline:
     """When an answer must be complete, by ``time.monotonic``, and what is said if it is not."""
 
     at: float
-    reason: str
+    reason: Reason
 
     @property
     def is_over(self) -> bool:
@@ -164,8 +172,10 @@ class Flow:
         outcome: Arrived | WebClientErrorResponse
         try:
             outcome = yield from self._follow(read_url(url), session)
-        except (BadUrl, BadRedirect, Refused) as error:
-            outcome = self._error(str(error), retryable=False)
+        except BadUrl as error:
+            outcome = self._error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
+        except (BadRedirect, Refused) as error:
+            outcome = self._error(error.reason, retryable=False)
         yield outcome
 
     def _follow(
@@ -263,7 +273,7 @@ class Flow:
         """Return what an exception means, and whether it says something about the host asked."""
         if deadline is not None and deadline.is_over:
             return self._error(deadline.reason, retryable=False, silent=is_about_host)
-        reason = redacted(reason_of(error, url, session.timeout), session.secrets())
+        reason = without_secrets(reason_of(error, url, session.timeout), session.secrets())
         shortage = shortage_of(error)
         if shortage is not None:
             return self._error(reason, retryable=True, shortage=shortage)
@@ -331,7 +341,7 @@ class Body:
         if self._room is not None:
             if len(piece) > self._room:
                 yield piece[: self._room]
-                raise BrokenBody(f"more than {self._limit} bytes; the rest was not received")
+                raise BrokenBody(too_large(self._limit))
             self._room -= len(piece)
         yield piece
 

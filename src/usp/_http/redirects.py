@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, shown
 from usp.limits import DEFAULT, Limits
+from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
@@ -20,7 +22,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other names here do
-    """A redirect that leads nowhere."""
+    """A redirect that leads nowhere; ``reason`` says why."""
+
+    def __init__(self, reason: Reason | str) -> None:
+        super().__init__(str(reason))
+        bad = FailureCode.BAD_REDIRECT
+        self.reason = Reason(bad, reason) if isinstance(reason, str) else reason
 
 
 def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> HttpUrl:
@@ -31,7 +38,7 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
     text = location if isinstance(location, str) else _text(location)
     longest = limits.url_length
     if longest is not None and len(text) > longest:
-        raise BadRedirect(f"redirected too far: {limits.reached('url_length')}")
+        raise BadRedirect(limits.reached("url_length").after("redirected too far"))
     # Python leaves tabs and line ends out when it takes a URL apart: others do not.
     if _CONTROL.search(text):
         raise BadRedirect(f"redirected to {shown(text)!r}, which has a control character in it")
@@ -42,7 +49,7 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
     except ValueError:
         raise BadRedirect(f"redirected to {shown(text)!r}, which is not an HTTP URL") from None
     if longest is not None and len(there.text()) > longest:
-        raise BadRedirect(f"redirected too far: {limits.reached('url_length')}")
+        raise BadRedirect(limits.reached("url_length").after("redirected too far"))
     if there.login is None and here.login is not None and here.may_share(there):
         return dataclasses.replace(there, login=here.login)
     return there

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from usp._base.reason import Reason
     from usp._store.store import Store
 
 
@@ -30,7 +31,7 @@ class Exchange:
     content_type: str | None = None
     content_encoding: str | None = None
     charset: str | None = None
-    broken: str | None = None
+    broken: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ import rich_click as click
 
 from usp._base.display import counted
 from usp._base.logs import get_logger
-from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class Teller:
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
         """Tell of an error that ends the command."""
-        message = in_cli_words(message)
         if self.as_json:
             self.write({"error": message, "status": status, "hint": hint or None})
             return
@@ -82,7 +80,8 @@ class Teller:
             told = [
                 {
                     "url": failure.url,
-                    "reason": in_cli_words(failure.brief),
+                    "code": failure.code,
+                    "reason": _told(failure),
                     "attempts": failure.attempts,
                     "status": failure.status,
                 }
@@ -128,6 +127,13 @@ class Teller:
         click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
+def _told(failure: Failure) -> str:
+    """Return why something is missing; those who only ask for help need not load what that takes."""
+    from usp.cli import hints  # noqa: PLC0415 - loads nodes and values
+
+    return hints.told(failure)
+
+
 def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
     """Yield a line for each failure; many of one kind share one.
 
@@ -135,7 +141,7 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
     """
     groups: dict[str, list[str]] = {}
     for failure in failures:
-        groups.setdefault(in_cli_words(failure.brief), []).append(failure.url)
+        groups.setdefault(_told(failure), []).append(failure.url)
     # Where there is no room for all, each reason is told before a second address with the same one.
     alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
     lines: list[tuple[str, int]] = []

@@ -1,20 +1,26 @@
 """What to do about a failure, in the words of the command line: with options that the command has.
 
-Reasons give their advice in the words of a program (:mod:`usp._base.advice`). Here it is found and said
-anew; advice for which a command has no option is left out.
+Reasons give their advice in the words of a program (:mod:`usp._base.advice`). Advice for which a
+command has no option is left out.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp._base.advice import BLOCKED, UNTRUSTED, allow_network, raise_limit
+from usp._base.advice import Topic
+from usp._base.reason import limit_advice
+from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from usp._base.advice import Advice
+    from usp.objects.problem import AnyCode, Failure
+
+_UNFETCHED = "not fetched: sitemaps in files are read without network access"
 
 
 def options_here() -> frozenset[str]:
@@ -25,32 +31,36 @@ def options_here() -> frozenset[str]:
     return frozenset(option for parameter in context.command.params for option in parameter.opts)
 
 
-def in_cli_words(text: str, options: Collection[str] | None = None) -> str:
-    """Return a reason with its advice in the words of the command line.
-
-    ``options`` are those that may be named: of the command that is running, unless told.
-    """
-    known = options_here() if options is None else options
-    for pattern, advise in _ADVICE:
-        text = pattern.sub(lambda found, advise=advise: advise(found, known), text)  # type: ignore[misc]
-    return _EMPTY.sub(
-        "",
-        text.replace(_UNFETCHED, "not fetched: sitemaps in files are read without network access"),
-    )
+def told(failure: Failure) -> str:
+    """Return why something is missing, without its address, with the options that help."""
+    if failure.code is FailureCode.NOT_FETCHED:
+        return _UNFETCHED
+    return reworded(failure.brief, failure.advice)
 
 
-def _limit(found: re.Match[str], options: Collection[str]) -> str:
-    name = found["value"]
+def told_problem(text: str, code: AnyCode) -> str:
+    """Return what is said of a problem, with the options that help."""
+    return reworded(text, limit_advice(code))
+
+
+def reworded(text: str, advice: Advice | None) -> str:
+    """Return a text with its advice in the words of the command that is running."""
+    if advice is None:
+        return text
+    return advice.reworded(text, _WORDS[advice.topic](advice.name, options_here()))
+
+
+def _limit(name: str, options: Collection[str]) -> str:
     if name == "seconds" and "--site-seconds" in options:
         return "raise it with --site-seconds"
     return f"raise it with --max {name}=…" if "--max" in options else ""
 
 
-def _network(found: re.Match[str], options: Collection[str]) -> str:
-    return f"--allow-network {found['value']} permits it" if "--allow-network" in options else ""
+def _network(name: str, options: Collection[str]) -> str:
+    return f"--allow-network {name} permits it" if "--allow-network" in options else ""
 
 
-def _blocked(_: re.Match[str], options: Collection[str]) -> str:
+def _gentle(_: str, options: Collection[str]) -> str:
     tries = [
         said
         for option, said in (
@@ -61,11 +71,10 @@ def _blocked(_: re.Match[str], options: Collection[str]) -> str:
         )
         if option in options
     ]
-    advice = f": try {_either(tries)}" if tries else ""
-    return f"the server turns robots away{advice}"
+    return f"try {_either(tries)}" if tries else ""
 
 
-def _untrusted(_: re.Match[str], options: Collection[str]) -> str:
+def _trust(_: str, options: Collection[str]) -> str:
     ways = [
         said
         for option, said in (
@@ -81,19 +90,9 @@ def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _finding(advice: str) -> re.Pattern[str]:
-    """Return what finds an advice; its value, if it has one, is ``VALUE`` here."""
-    first, *others = re.escape(advice).split("VALUE")
-    if not others:
-        return re.compile(first)
-    return re.compile(first + r"(?P<value>[^\s\"]+?)" + r"(?P=value)".join(others))
-
-
-_ADVICE: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Collection[str]], str]], ...] = (
-    (_finding(raise_limit("VALUE")), _limit),
-    (_finding(allow_network("VALUE")), _network),
-    (_finding(BLOCKED), _blocked),
-    (_finding(UNTRUSTED), _untrusted),
-)
-_UNFETCHED = "Un-fetched child sitemap"
-_EMPTY = re.compile(r" \(\)|;\s*$")
+_WORDS: dict[Topic, Callable[[str, Collection[str]], str]] = {
+    Topic.RAISE_LIMIT: _limit,
+    Topic.ALLOW_NETWORK: _network,
+    Topic.BE_GENTLE: _gentle,
+    Topic.TRUST: _trust,
+}

@@ -10,12 +10,14 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from usp._base.reason import Reason
 from usp._crawl.run import parse_document
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._store import Store
 from usp.cli.endless import piped
 from usp.limits import LimitReached
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractSitemap,
@@ -156,8 +158,15 @@ class _Folder:
             return child
         if file in self._nodes:
             return self._nodes[file]
-        reason = f"Recursion detected in URL {child.url}"  # begun, and not done: it stands above
-        return InvalidSitemap(child.url, reason, last_modified=child.last_modified, missing=False)
+        loop = FailureCode.RECURSION  # begun, and not done: it stands above
+        why = Reason(loop, loop.message, full=f"Recursion detected in URL {child.url}")
+        return InvalidSitemap(
+            child.url,
+            str(why),
+            last_modified=child.last_modified,
+            failure=Failure.of(child.url, why),
+            missing=False,
+        )
 
     def _file_of(self, child: AbstractSitemap) -> Path | None:
         """Give the file that a child is: of several of that name the one whose folders are alike."""

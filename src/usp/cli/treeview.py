@@ -10,10 +10,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from usp._base.display import counted, size
-from usp.cli.hints import in_cli_words
+from usp.cli import hints
 from usp.cli.output.text import printable, shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import by_kind, how_many
+from usp.objects.problem import by_kind, how_many, kind_key
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
@@ -86,7 +86,7 @@ class _View:
         for failure in tree.failures():
             if failure not in shown:  # of something that is nowhere in the tree
                 where = "" if failure.url == tree.url else f"{self._shown(failure.url)}: "
-                view.add(Text(f"failed: {where}{self._short(failure.brief)}", style="red"))
+                view.add(Text(f"failed: {where}{self._short(hints.told(failure))}", style="red"))
         return view
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
@@ -100,14 +100,16 @@ class _View:
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
         """Draw what is told of a sitemap; yield the branches that are still to be drawn."""
         if isinstance(sitemap, InvalidSitemap):
-            word, why = state_of(sitemap)
+            word, _ = state_of(sitemap)
             style = "dim" if word == NOT_FOLLOWED else "red"
-            view.add(Text(f"{word}: {self._short(why or '')}", style=style))
+            view.add(Text(f"{word}: {self._short(hints.told(sitemap.why))}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
             for problem in _problems(sitemap.problems):
                 view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
         elif sitemap.failure is not None:
-            view.add(Text(f"incomplete: {self._short(sitemap.failure.brief)}", style="yellow"))
+            view.add(
+                Text(f"incomplete: {self._short(hints.told(sitemap.failure))}", style="yellow")
+            )
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
             view.add(
@@ -165,22 +167,23 @@ class _View:
 
     def _short(self, text: str) -> str:
         """Leave scheme and host of the website out of a message."""
-        return printable(without_origin(in_cli_words(text), self._homepage))
+        return printable(without_origin(text, self._homepage))
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[str]:
     """Yield a line for each problem; many of one kind share one, at the place of the first."""
-    many = {kind.message: kind for kind in by_kind(problems) if kind.times > _MOST_ALIKE}
+    many = {kind_key(kind): kind for kind in by_kind(problems) if kind.times > _MOST_ALIKE}
     for problem in problems:
-        kind = many.get(problem.message)
+        kind = many.get(kind_key(problem))
         if kind is None:
             cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
-            yield f"{problem}{cost}"
+            yield f"{hints.told_problem(str(problem), problem.code)}{cost}"
         elif kind.first is problem:
             cost = f" ({counted(kind.lost, 'entry')} lost)" if kind.lost else ""
             first = "" if problem.line is None else f", first in line {problem.line}"
             what = "" if problem.excerpt is None else f": {problem.excerpt!r}"
-            yield f"{kind.times:,} times: {kind.message}{first}{what}{cost}"
+            message = hints.told_problem(kind.message, kind.code)
+            yield f"{kind.times:,} times: {message}{first}{what}{cost}"
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:

@@ -50,6 +50,7 @@ SITEMAP_COLUMNS: Mapping[str, str] = {
     "bytes": "int64",
     "pages": "int64",
     "failure": "string",
+    "code": "string",
 }
 """Every column, and what its values are in Arrow."""
 
@@ -82,6 +83,7 @@ def sitemap_row(
 ) -> dict[str, Any]:
     """Return the row of one sitemap, without its parent; pages are read if they are to be counted."""
     has_pages = count and isinstance(node, AbstractPagesSitemap)
+    why = why_missing(node)
     return {
         "url": node.url,
         "parent": None,
@@ -89,13 +91,20 @@ def sitemap_row(
         "status": node.status,
         "bytes": node.size,
         "pages": node.page_count() if has_pages else None,
-        "failure": None if node.failure is None else reason_of(node.failure),
+        "failure": None if why is None else reason_of(why),
+        "code": None if why is None else why.code.value,
     }
 
 
 def _failed(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
     known = {"url": failure.url, "type": "invalid", "status": failure.status}
-    return dict.fromkeys(SITEMAP_COLUMNS) | known | {"failure": reason_of(failure)}
+    told = {"failure": reason_of(failure), "code": failure.code.value}
+    return dict.fromkeys(SITEMAP_COLUMNS) | known | told
+
+
+def why_missing(node: AbstractSitemap) -> Failure | None:
+    """Return why a sitemap is missing or incomplete; also why one that leads back is not followed."""
+    return node.why if isinstance(node, InvalidSitemap) else node.failure
 
 
 def _brief(failure: Failure) -> str:

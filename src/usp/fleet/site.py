@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import with_login
 from usp._crawl.asyncio_driver import Stepper
@@ -16,9 +17,9 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
-from usp.export.sitemaps import TYPES
+from usp.export.sitemaps import TYPES, why_missing
 from usp.fleet.tables import page_columns, pages_of, rows_of
-from usp.objects.problem import how_many
+from usp.objects.problem import Failure, FailureCode, how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -68,7 +69,7 @@ class SiteCrawl:
         self._client = client
         self._notes = Notes(on_bytes)
         self._tree: AbstractSitemap | None = None
-        self._reason: str | None = None
+        self._reason: Reason | None = None
         self._counts: Counter[int] = Counter()
         self._stepper = Stepper()
         self._read_until: float | None = None
@@ -91,9 +92,10 @@ class SiteCrawl:
         except LocalShortageError:
             raise  # no fault of the site: it is crawled again
         except SitemapException as error:
-            self._reason = f"{error} Write for example https://example.org/"
+            text = f"{error} Write for example https://example.org/"
+            self._reason = Reason(FailureCode.BAD_URL, text)
         except Exception as error:  # noqa: BLE001 - one site must not end the others
-            self._reason = f"{type(error).__name__}: {error}"
+            self._reason = Reason(FailureCode.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         self._duration = time.monotonic() - begin
 
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
@@ -110,7 +112,8 @@ class SiteCrawl:
                 code = shortage_of(error)
                 if code is not None:
                     raise LocalShortageError(code) from error
-                self._reason = f"the pages could not be read: {type(error).__name__}: {error}"
+                text = f"the pages could not be read: {type(error).__name__}: {error}"
+                self._reason = Reason(FailureCode.INTERNAL_ERROR, text)
                 total = sum(self._counts.values())
         for at in range(0, len(rows), _MOST_ROWS):
             yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
@@ -131,7 +134,7 @@ class SiteCrawl:
             yield pages_of(self.site, batch, self._options.columns)
             await asyncio.sleep(0)
 
-    def _overdue(self) -> str | None:
+    def _overdue(self) -> Reason | None:
         """Return why reading should end: it may take as long again as the crawl."""
         if self._read_until is None or time.monotonic() < self._read_until:
             return None
@@ -141,7 +144,7 @@ class SiteCrawl:
         for sitemap, block in tree.page_steps():
             reason = self._overdue()
             if reason is not None:
-                self._reason = f"not all pages were read: {reason}"
+                self._reason = reason.after("not all pages were read")
                 return
             if block is None:
                 continue
@@ -159,7 +162,7 @@ class SiteCrawl:
             waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
 
     def _row(self, node: AbstractSitemap, parent: str | None, depth: int) -> dict[str, Any]:
-        own = _own_failure(node)
+        why = why_missing(node)
         has_pages = isinstance(node, AbstractPagesSitemap)
         return {
             "site": self.site,
@@ -172,7 +175,8 @@ class SiteCrawl:
             "pages": self._counts[id(node)] if has_pages else None,
             "problems": self._problems(node),
             "duration": self._notes.seconds.get(node.url),
-            "failure": None if own is None else own.reason,
+            "failure": None if why is None else why.plain,
+            "code": None if why is None else why.code.value,
         }
 
     def _problems(self, node: AbstractSitemap) -> int | None:
@@ -185,10 +189,14 @@ class SiteCrawl:
     def _outcome(self, rows: list[dict[str, Any]], pages: int) -> dict[str, Any]:
         failures = [] if self._tree is None else self._tree.failures()
         found = any(row["pages"] is not None for row in rows)
-        reason = self._reason
-        if reason is None and failures:
+        reason = code = None
+        if self._reason is not None:
+            failure = Failure.of(self.site, self._reason)
+            reason, code = failure.plain, failure.code
+        elif failures:
             more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-            reason = _told(failures[0].url, failures[0].reason) + more
+            reason = f"{failures[0].url}: {failures[0].plain}{more}"
+            code = failures[0].code
         if reason is not None:
             outcome = "partial" if found or pages else "failed"
         else:
@@ -197,6 +205,7 @@ class SiteCrawl:
             "site": self.site,
             "outcome": outcome,
             "reason": reason,
+            "code": None if code is None else code.value,
             "sitemaps": len(rows),
             "pages": pages,
             "bytes": self._notes.bytes,
@@ -204,12 +213,3 @@ class SiteCrawl:
             "duration": self._duration,
             "started": self._started,
         }
-
-
-def _told(url: str, reason: str) -> str:
-    return reason if url in reason else f"{url}: {reason}"
-
-
-def _own_failure(node: AbstractSitemap) -> Any:
-    """Give what is missing of a sitemap itself, and not of those below it."""
-    return node.failure

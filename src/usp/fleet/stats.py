@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.extras import load_extra
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.tables import TABLES
+from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
     import os
@@ -22,14 +23,6 @@ _EXTENSIONS = {
     "mobile": f"{_USERS} mobile",
 }
 _WINDOWS = (7, 30, 365)
-_PLAIN_REASON = r"""
-    create macro plain(reason) as
-    trim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(reason,
-        ' \(and \d+ more\)$', ''),
-        'https?://\S+', '…', 'g'),
-        '(connect to(?: host)?|host|URL) [^ ;]+', '\1 …', 'g'),
-        ' ssl:\w+ \[.*\]', '', 'g'))
-"""
 _NEWEST = """(select max(lastmod) from pages
     where lastmod <= (select max(started) from sites) + interval 1 day)"""
 _DATES = f"""select count(*) pages, count(lastmod) dated,
@@ -40,11 +33,12 @@ _EMPTY = {  # what a table without any file looks like
     "pages": "select null::varchar site, null::varchar url, null::timestamptz lastmod where false",
     "sitemaps": (
         "select null::varchar site, null::varchar url, null::varchar type, null::bigint bytes,"
-        " null::bigint pages, null::varchar failure where false"
+        " null::bigint pages, null::varchar failure, null::varchar code where false"
     ),
     "sites": (
-        "select null::varchar site, null::varchar outcome, null::varchar reason, null::bigint sitemaps,"
-        " null::bigint pages, null::bigint bytes, null::bigint requests, null::double duration,"
+        "select null::varchar site, null::varchar outcome, null::varchar reason,"
+        " null::varchar code, null::bigint sitemaps, null::bigint pages, null::bigint bytes,"
+        " null::bigint requests, null::double duration,"
         " null::timestamptz started where false"
     ),
 }
@@ -75,7 +69,6 @@ def _first_line(error: Exception) -> str:
 def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
     with duckdb.connect() as database:
         database.execute("set timezone = 'UTC'")
-        database.execute(_PLAIN_REASON)
         _open(database, dataset)
         ask = _Asking(database)
         return {
@@ -99,11 +92,7 @@ def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
                 " group by type order by sitemaps desc, type"
             ),
             "extensions": _extensions(ask),
-            "failures": ask.all(
-                "select plain(reason) as reason, count(*) sites from sites"
-                " where reason is not null group by 1 order by sites desc, 1 limit ?",
-                most,
-            ),
+            "failures": _failures(ask, most),
             "freshness": _freshness(ask),
         }
 
@@ -139,8 +128,24 @@ class _Asking:
         return self.all(question, *values)[0]
 
 
-def _columns(ask: _Asking) -> set[str]:
-    return {row["column_name"] for row in ask.all("describe pages")}
+def _columns(ask: _Asking, table: str = "pages") -> set[str]:
+    return {row["column_name"] for row in ask.all(f"describe {table}")}
+
+
+def _failures(ask: _Asking, most: int) -> list[dict[str, Any]]:
+    """Return why something is missing, by code; sites of older datasets have none."""
+    code = "code" if "code" in _columns(ask, "sites") else "null"
+    rows = ask.all(
+        f"select coalesce({code}, ?) as code, count(*) sites from sites"  # noqa: S608 - our own words
+        " where reason is not null group by 1 order by sites desc, 1 limit ?",
+        FailureCode.OTHER_FAILURE.value,
+        most,
+    )
+    messages = {code.value: code.message for code in FailureCode}
+    return [
+        {"code": row["code"], "reason": messages.get(row["code"]), "sites": row["sites"]}
+        for row in rows
+    ]
 
 
 def _extensions(ask: _Asking) -> list[dict[str, Any]]:

@@ -30,10 +30,12 @@ _SITEMAPS = {
     "problems": "int64",
     "duration": "float64",
     "failure": "string",
+    "code": "string",
 }
 _SITES = {
     "outcome": "string",
     "reason": "string",
+    "code": "string",
     "sitemaps": "int64",
     "pages": "int64",
     "bytes": "int64",

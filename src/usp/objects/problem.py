@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.safe_text import excerpt as cut
+from usp.objects.failure_codes import FailureCode
+from usp.objects.problem_codes import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Failure", "Problem", "ProblemKind", "by_kind", "how_many"]
+    from usp._base.advice import Advice
+    from usp._base.reason import Reason
+
+__all__ = [
+    "MAX_PROBLEMS",
+    "Failure",
+    "FailureCode",
+    "Problem",
+    "ProblemCode",
+    "ProblemKind",
+    "Problems",
+    "by_kind",
+    "how_many",
+]
+
+AnyCode: TypeAlias = ProblemCode | FailureCode
 
 MAX_PROBLEMS = 200
-"""How many problems of one document are kept one by one; the rest are counted by kind."""
-
-_MAX_KINDS = 50
-"""Kinds of problems that are counted apart beyond that."""
+"""How many problems of one document are kept one by one; the rest are counted by their codes."""
 
 _MAX_EXCERPT = 120
 
@@ -25,10 +39,11 @@ _MAX_EXCERPT = 120
 class Problem:
     """One thing that was wrong with a document.
 
-    ``message`` names the kind of problem, ``excerpt`` what stood there. ``lost`` says how many entries
-    (pages or child sitemaps) it cost: 0 for damage that was repaired or that cost only a field.
-    ``line`` counts from 1 and is None where a line has no meaning. ``times`` is more than 1 where
-    problems of one kind were too many to be kept one by one.
+    ``code`` names the kind of problem for programs, ``message`` for people; ``excerpt`` is what stood
+    there. ``lost`` says how many entries (pages or child sitemaps) it cost: 0 for damage that was
+    repaired or that cost only a field. ``line`` counts from 1 and is None where a line has no meaning.
+    ``times`` is more than 1 where problems of one kind were too many to be kept one by one. What kept
+    the rest of a document from being read has the code of a failure.
     """
 
     message: str
@@ -36,6 +51,7 @@ class Problem:
     excerpt: str | None = None
     lost: int = 0
     times: int = 1
+    code: AnyCode = ProblemCode.OTHER_PROBLEM
 
     def __post_init__(self) -> None:
         """Keep texts of a bounded length: most of them quote what a website has sent."""
@@ -55,6 +71,7 @@ class Problem:
 class ProblemKind:
     """The problems of one kind: how many, the entries they cost, and the first of them."""
 
+    code: AnyCode
     message: str
     times: int
     lost: int
@@ -62,14 +79,22 @@ class ProblemKind:
 
 
 def by_kind(problems: Iterable[Problem]) -> list[ProblemKind]:
-    """Return problems put together by kind, the most frequent first."""
+    """Return problems put together by their codes, the most frequent first.
+
+    Those that were made by hand, without a code, are put together by their messages.
+    """
     kinds: dict[str, ProblemKind] = {}
     for problem in problems:
-        kind = kinds.get(problem.message) or ProblemKind(problem.message, 0, 0, problem)
-        kinds[problem.message] = replace(
-            kind, times=kind.times + problem.times, lost=kind.lost + problem.lost
-        )
+        key = kind_key(problem)
+        kind = kinds.get(key) or ProblemKind(problem.code, problem.message, 0, 0, problem)
+        kinds[key] = replace(kind, times=kind.times + problem.times, lost=kind.lost + problem.lost)
     return sorted(kinds.values(), key=lambda kind: -kind.times)
+
+
+def kind_key(problem: Problem | ProblemKind) -> str:
+    """Return what the problems of one kind share: their code, or the message of those without one."""
+    by_hand = problem.code is ProblemCode.OTHER_PROBLEM
+    return problem.message if by_hand else problem.code.value
 
 
 def how_many(problems: Iterable[Problem]) -> int:
@@ -81,83 +106,93 @@ def how_many(problems: Iterable[Problem]) -> int:
 class Failure:
     """A sitemap that is not in the tree, or not all of it.
 
-    ``attempts`` is how often it was asked for, ``status`` what its server answered, if it did.
+    ``code`` says why for programs, ``reason`` for people; ``brief`` is the reason without the address,
+    for whoever shows that beside it. ``attempts`` is how often the sitemap was asked for, ``status``
+    what its server answered, if it did. The ``advice`` is a part of both texts.
     """
 
     url: str
     reason: str
     attempts: int = 0
     status: int | None = None
+    code: FailureCode = FailureCode.OTHER_FAILURE
+    brief: str = field(default="", compare=False)
+    advice: Advice | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Keep a reason of a bounded length."""
+        """Keep texts of a bounded length."""
         object.__setattr__(self, "reason", cut(self.reason))
+        object.__setattr__(self, "brief", cut(self.brief or self.reason))
+
+    @classmethod
+    def of(cls, url: str, why: Reason, attempts: int = 0, status: int | None = None) -> Failure:
+        """Return the failure of a sitemap for a reason."""
+        return cls(url, str(why), attempts, status, why.code, why.text, why.advice)
 
     @property
-    def brief(self) -> str:
-        """The reason without the address, for who shows that beside it."""
-        text = self.reason
-        for words in _WITH_URL:
-            text = text.removeprefix(f"{words} {self.url}: ")
-        return text.replace(f"URL {self.url} is", "it is", 1).replace(f" for URL {self.url}", "", 1)
-
-
-_WITH_URL = (
-    "Unable to fetch sitemap from",
-    "No parsers support sitemap from",
-    "Unable to add sub-sitemap from URL",
-)
+    def plain(self) -> str:
+        """The brief reason without its advice, for tables that are read later."""
+        return self.brief if self.advice is None else self.advice.reworded(self.brief, "")
 
 
 class Problems:
     """Collects the problems of one document, in bounded memory.
 
+    The first of each kind is kept in full, and so are others while there are few; the rest are counted.
     ``unfinished`` is why the rest of the document was not read, if there was more of it.
     """
 
-    __slots__ = ("_kept", "_more", "unfinished")
+    __slots__ = ("_codes", "_kept", "_more", "unfinished")
 
     def __init__(self) -> None:
-        self.unfinished: str | None = None
+        self.unfinished: Reason | None = None
         self._kept: list[Problem] = []
-        self._more: dict[str, tuple[int, int]] = {}  # times and entries lost, by message
+        self._codes: set[AnyCode] = set()  # of those that are kept
+        self._more: dict[AnyCode, tuple[int, int]] = {}  # how many more, and the entries they cost
 
     def add(
-        self, message: str, line: int | None = None, excerpt: str | None = None, lost: int = 0
+        self, code: ProblemCode, line: int | None = None, excerpt: str | None = None, lost: int = 0
     ) -> None:
         """Note a problem; its excerpt is cut to a readable length."""
-        if len(self._kept) >= MAX_PROBLEMS:
-            self._count(message, lost)
-            return
-        self._kept.append(Problem(message, line, excerpt, lost))
+        if code in self._codes and len(self._kept) >= MAX_PROBLEMS:
+            self._count(code, 1, lost)
+        else:
+            self._keep(Problem(code.message, line, excerpt, lost, code=code))
 
     def add_all(self, problems: Iterable[Problem]) -> None:
         """Note problems that another collector has listed."""
         for problem in problems:
-            for _ in range(problem.times - 1):
-                self.add(problem.message)
-            self.add(problem.message, problem.line, problem.excerpt, problem.lost)
+            known = problem.code in self._codes
+            if known and (problem.times > 1 or len(self._kept) >= MAX_PROBLEMS):
+                self._count(problem.code, problem.times, problem.lost)
+            else:
+                self._keep(problem)
 
-    def end(self, message: str, line: int | None = None, lost: int = 0) -> None:
-        """Note what kept the rest of the document from being read."""
-        self.unfinished = self.unfinished or cut(message)
-        if len(self._kept) >= MAX_PROBLEMS:  # this one is kept, whatever else there is
-            dropped = self._kept.pop()
-            self._count(dropped.message, dropped.lost)
-        self.add(message, line, lost=lost)
+    def note(self, why: Reason, line: int | None = None, excerpt: str | None = None) -> None:
+        """Note an entry that is lost because of a limit."""
+        if why.code in self._codes and len(self._kept) >= MAX_PROBLEMS:
+            self._count(why.code, 1, 1)
+        else:
+            self._keep(Problem(why.text, line, excerpt, 1, code=why.code))
 
-    def _count(self, message: str, lost: int) -> None:
-        message = cut(message)
-        if message not in self._more and len(self._more) >= _MAX_KINDS:
-            message = "other problems"
-        times, cost = self._more.get(message, (0, 0))
-        self._more[message] = times + 1, cost + lost
+    def end(self, why: Reason, line: int | None = None, lost: int = 0) -> None:
+        """Note what kept the rest of the document from being read; it is kept in any case."""
+        self.unfinished = self.unfinished or why
+        self._keep(Problem(why.text, line, lost=lost, code=why.code))
+
+    def _keep(self, problem: Problem) -> None:
+        self._kept.append(problem)
+        self._codes.add(problem.code)
+
+    def _count(self, code: AnyCode, times: int, lost: int) -> None:
+        before, cost = self._more.get(code, (0, 0))
+        self._more[code] = before + times, cost + lost
 
     def listed(self) -> list[Problem]:
         """Return all problems so far, by line; the last ones count those that were not kept."""
         kept = sorted(self._kept, key=lambda problem: problem.line or 0)
         more = (
-            Problem(message, lost=lost, times=times)
-            for message, (times, lost) in self._more.items()
+            Problem(code.message, lost=lost, times=times, code=code)
+            for code, (times, lost) in self._more.items()
         )
         return [*kept, *more]

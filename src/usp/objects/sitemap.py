@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from usp._base.reason import Reason
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
     from usp.selection import Moment, Selection
@@ -332,15 +333,22 @@ class InvalidSitemap(AbstractSitemap):
             url,
             last_modified=last_modified,
             problems=problems,
-            failure=failure or (Failure(url, reason) if missing else None),
+            failure=(failure or Failure(url, reason)) if missing else None,
         )
         self._reason = reason
+        self._why = failure or Failure(url, reason)
         log.info("Invalid sitemap: %s, reason: %s", url, reason)
 
     @property
     def reason(self) -> str:
         """Why the sitemap could not be read."""
         return self._reason
+
+    @property
+    def why(self) -> Failure:
+        """The same for programs, with its code; also of a sitemap that leads back to one above it."""
+        known: Failure | None = getattr(self, "_why", None)  # older pickles have none
+        return known or Failure(self.url, self.reason)
 
     @property
     def sub_sitemaps(self) -> list[AbstractSitemap]:
@@ -498,7 +506,7 @@ class AbstractPagesSitemap(AbstractSitemap):
         """What was wrong with the document; asking reads it once."""
         return self.problems_until(lambda: None)
 
-    def problems_until(self, given_up: Callable[[], str | None]) -> list[Problem]:
+    def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
         """Return the same, as far as the document was read before there was a reason to give up."""
         own = super().problems
         if isinstance(self._pages, list):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from usp.objects.problem import by_kind
+from usp.objects.problem import ProblemCode, by_kind, kind_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp.objects.problem import Problem
+    from usp.objects.problem import AnyCode, Problem, ProblemKind
 
 MAX_ODD_PAGES = 200_000
 """How many pages of sitemaps that look damaged are read for their problems."""
@@ -22,7 +22,7 @@ MAX_KINDS = 200
 MAX_EXAMPLES = 10
 """How many problems of one kind are listed."""
 
-_OTHER = "other problems"
+_OTHER = ProblemCode.OTHER_PROBLEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class ListedProblem:
 class KindRow:
     """One kind of problem: how often, in how many sitemaps, the entries it cost, and examples."""
 
+    code: AnyCode
     message: str
     count: int = 0
     sitemaps: int = 0
@@ -63,17 +64,17 @@ class ProblemList:
     def add(self, number: int, problems: Sequence[Problem]) -> tuple[int, int]:
         """Add the problems of a sitemap; return how many there are, and the entries they cost."""
         before = self.count, self.lost
-        seen: set[str] = set()
+        seen: set[int] = set()
         for found in by_kind(problems):
             self.count += found.times
             self.lost += found.lost
-            kind = self._kind(found.message)
+            kind = self._kind(found)
             kind.count += found.times
             kind.lost += found.lost
-            kind.sitemaps += kind.message not in seen
-            seen.add(kind.message)
+            kind.sitemaps += id(kind) not in seen
+            seen.add(id(kind))
         for problem in problems:
-            examples = self._kind(problem.message).examples
+            examples = self._kind(problem).examples
             if problem.times == 1 and len(examples) < MAX_EXAMPLES:
                 examples.append(
                     ListedProblem(
@@ -86,7 +87,8 @@ class ProblemList:
         """Return the kinds, the most frequent first."""
         return sorted(self.kinds.values(), key=lambda kind: -kind.count)
 
-    def _kind(self, message: str) -> KindRow:
-        if message not in self.kinds and len(self.kinds) >= MAX_KINDS:
-            message = _OTHER
-        return self.kinds.setdefault(message, KindRow(message))
+    def _kind(self, problem: Problem | ProblemKind) -> KindRow:
+        key = kind_key(problem)
+        if key not in self.kinds and len(self.kinds) >= MAX_KINDS:
+            return self.kinds.setdefault(_OTHER.value, KindRow(_OTHER, "other problems"))
+        return self.kinds.setdefault(key, KindRow(problem.code, problem.message))

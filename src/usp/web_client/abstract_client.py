@@ -12,8 +12,11 @@ import abc
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from usp._base.advice import Topic
+from usp._base.reason import Reason, advised
 from usp._base.safe_text import excerpt
 from usp._compat.names import elsewhere
+from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -110,6 +113,13 @@ class AbstractAsyncWebClientSuccessResponse(ResponseFacts):
 class BrokenBody(Exception):  # noqa: N818 - says what happened, as the other names here do
     """A body that ended before it was complete; the message says why."""
 
+    def __init__(self, reason: Reason | str = "") -> None:
+        super().__init__(str(reason))
+        cut_off = FailureCode.BODY_CUT_OFF
+        self.reason = (
+            Reason(cut_off, reason or cut_off.message) if isinstance(reason, str) else reason
+        )
+
 
 class WebClientErrorResponse(AbstractWebClientResponse):
     """An error status, or no answer at all."""
@@ -134,7 +144,7 @@ class WebClientErrorResponse(AbstractWebClientResponse):
 
     def __init__(
         self,
-        message: str,
+        message: str | Reason,
         retryable: bool,
         *,
         status: int | None = None,
@@ -145,7 +155,8 @@ class WebClientErrorResponse(AbstractWebClientResponse):
         shortage: int | None = None,
     ) -> None:
         super().__init__()
-        self._message = excerpt(message)
+        self._message = excerpt(str(message))
+        self._reason = message if isinstance(message, Reason) else None
         self._retryable = retryable
         self.status = status
         self.retry_after = retry_after
@@ -161,6 +172,19 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     def retryable(self) -> bool:
         """Tell whether the same request may succeed later."""
         return self._retryable
+
+
+def failure_reason(error: WebClientErrorResponse) -> Reason:
+    """Return why a request failed; for a client that names no code, found by the status."""
+    known: Reason | None = getattr(error, "_reason", None)  # a subclass may not call __init__
+    if known is not None:
+        return known
+    status = status_of(error)
+    code = FailureCode.CLIENT_ERROR if status is None else FailureCode.of_status(status)
+    if error.blocked:
+        blocked = FailureCode.BLOCKED
+        return advised(blocked, f"{error.message()}: {blocked.message}", Topic.BE_GENTLE)
+    return Reason(code, error.message())
 
 
 def status_of(error: WebClientErrorResponse) -> int | None:

@@ -9,8 +9,10 @@ import re
 import threading
 from dataclasses import dataclass
 
-from usp._base.advice import allow_network
+from usp._base.advice import Topic
+from usp._base.reason import Reason, advised
 from usp._base.urls import BadUrl, read_host, read_url
+from usp.objects.failure_codes import FailureCode
 
 __all__ = [
     "Zones",
@@ -21,7 +23,12 @@ _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Refused(Exception):  # noqa: N818 - says what happened, as the other names here do
-    """An address that a crawl may not connect to; the message says why, and what permits it."""
+    """An address that a crawl may not connect to; the reason says why, and what permits it."""
+
+    def __init__(self, reason: Reason | str) -> None:
+        super().__init__(str(reason))
+        refused = FailureCode.ADDRESS_REFUSED
+        self.reason = Reason(refused, reason) if isinstance(reason, str) else reason
 
 
 class Zone(enum.Enum):
@@ -247,7 +254,7 @@ class Gate:
                 return
             if known is None and zone in _TRUSTED and _name(host) == self._start:
                 return
-        raise Refused(self._message(host, address, zone))
+        raise Refused(self._refusal(host, address, zone))
 
     def _allows(self, host: str, address: IPAddress | None) -> bool:
         if _name(host) in self._names:
@@ -262,7 +269,7 @@ class Gate:
             if form.version == network.version
         )
 
-    def _message(self, host: str, address: IPAddress | None, zone: Zone) -> str:
+    def _refusal(self, host: str, address: IPAddress | None, zone: Zone) -> Reason:
         entry = str(address) if address is not None else _name(host)
         spelled = literal_of(host) is not None
         at = entry if spelled or address is None else f"{host} at {entry}"
@@ -273,7 +280,8 @@ class Gate:
             why = "it is not where the crawl began"
         else:
             why = f"the crawl began at a {self._zone.value} address"
-        return f"refused to connect to {at} (a {zone.value} {kind}): {why}; {allow_network(entry)}"
+        text = f"refused to connect to {at} (a {zone.value} {kind}): {why}"
+        return advised(FailureCode.ADDRESS_REFUSED, text, Topic.ALLOW_NETWORK, entry)
 
 
 @functools.lru_cache(maxsize=1024)

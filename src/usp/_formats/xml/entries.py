@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from usp._formats.parser import begins_with_host, is_address
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ def loc_text(field: Field, parser: AbstractXMLSitemapParser) -> str:
     if field.written and not field.text.strip():
         address = address_in(field.written, parser.note)
         if address:
-            parser.note("an address stands outside of <loc>", address)
+            parser.note(ProblemCode.MISPLACED_ADDRESS, address)
             return address
     return field.text
 
@@ -42,7 +43,7 @@ def loc_text(field: Field, parser: AbstractXMLSitemapParser) -> str:
 def note_scheme(loc: str, entry: RawEntry, parser: AbstractXMLSitemapParser) -> None:
     """Note an address that begins with a host and not with ``http:``."""
     if begins_with_host(loc.strip(), entry.base):
-        parser.problems.add("an address has no scheme", entry.line, loc)
+        parser.problems.add(ProblemCode.NO_SCHEME, entry.line, loc)
 
 
 class ElementNames(NamedTuple):
@@ -116,7 +117,6 @@ class RawEntry(abc.ABC):
     def stray_address(
         self,
         parser: AbstractXMLSitemapParser,
-        message: str = "an address stands outside of <loc>",
     ) -> str | None:
         """Return the address of an entry without a loc: its text, or an attribute of its tag."""
         given = decode_text("".join(self.texts), parser.note) if self.texts else ""
@@ -125,7 +125,7 @@ class RawEntry(abc.ABC):
         given = given.strip()
         if self._room < 0 or not is_address(given, self.base):
             return None
-        parser.problems.add(message, self.line, given)
+        parser.problems.add(ProblemCode.MISPLACED_ADDRESS, self.line, given)
         self.texts = ()
         return given
 
@@ -133,7 +133,7 @@ class RawEntry(abc.ABC):
         """Note text in an entry that means nothing there."""
         text = "".join(self.texts).strip(" \t\r\n\0")
         if text:
-            parser.problems.add("text stands inside an entry", self.line, text)
+            parser.problems.add(ProblemCode.TEXT_IN_ENTRY, self.line, text)
 
     def begin_record(self, space: Space, field: Field) -> None:
         """Begin a record of an extension; ``field`` is its element."""

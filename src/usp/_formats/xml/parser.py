@@ -14,7 +14,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
-from usp._formats.parser import MAX_PIECE, pieces
+from usp._base.reason import Reason
+from usp._formats.parser import MAX_PIECE, TRUNCATED, pieces
 from usp._formats.xml.entries import Field, RawEntry
 from usp._formats.xml.meaning import Meaning, Sort
 from usp._formats.xml.namespaces import Scope, Space
@@ -22,7 +23,7 @@ from usp._formats.xml.references import decode_cdata, decode_text
 from usp._formats.xml.scanner import Scanner
 from usp._formats.xml.tokens import proper_tags
 from usp._formats.xml.vocabulary import MAX_NAME, MAX_NAMES, Vocabulary
-from usp.objects.problem import Problems
+from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
     from usp._formats.parser import Entry
@@ -38,6 +39,7 @@ MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
 
 
+_CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
 _NOTHING = Meaning(Sort.OTHER, "", Space.NONE)
 _BLANKS = " \t\r\n\v\f\0\ufeff\u00a0"  # what stands between entries and says nothing
 
@@ -133,11 +135,11 @@ class AbstractXMLSitemapParser(Vocabulary):
         elif self._entry is not None:
             self._break_off(self._entry)
         elif not self.root_closed and not (self.root_implied and len(self._stack) == 1):
-            self.problems.end("the document breaks off before its end", self.line)
+            self.problems.end(TRUNCATED, self.line)
         if self._unknown is not None and self.implied_entry and not self._has_entries:
             line, name = self._unknown
             self.problems.add(
-                "the document has no entries, only unknown elements",
+                ProblemCode.UNKNOWN_ELEMENTS,
                 line,
                 name,
                 self._unknown_count,
@@ -154,7 +156,7 @@ class AbstractXMLSitemapParser(Vocabulary):
             self._finish_entry()
             self.problems = noted
         lost = len(self._done) == before
-        self.problems.end("the document breaks off inside an entry", entry.line, lost=int(lost))
+        self.problems.end(_CUT_ENTRY, entry.line, lost=int(lost))
 
     # Tokens ---------------------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class AbstractXMLSitemapParser(Vocabulary):
         """Begin a document that has lost its root, of that name, or never had one."""
         self.root_implied = True
         self._start_root(name, "", empty=False)
-        self.note("the document has no root element")
+        self.note(ProblemCode.NO_ROOT)
 
     def end(self, name: str) -> None:
         """End an element, and all unclosed ones inside."""
@@ -311,7 +313,7 @@ class AbstractXMLSitemapParser(Vocabulary):
             behind = raw.lstrip(_BLANKS)
             if behind:
                 line = self.line + raw.count("\n", 0, len(raw) - len(behind))
-                self.problems.add("text stands between the entries", line)
+                self.problems.add(ProblemCode.TEXT_BETWEEN_ENTRIES, line)
                 self._stray_text = True  # told once, in however many pieces it comes
 
     def _add_entry_text(self, entry: RawEntry, raw: str) -> None:
@@ -332,7 +334,7 @@ class AbstractXMLSitemapParser(Vocabulary):
     def declaration(self, kind: str, subset: bool) -> None:
         """Pass over a declaration that stands inside the document."""
         del subset
-        self.scanner.repair(f"a {kind} stands inside the document")
+        self.scanner.repair(ProblemCode.INNER_DECLARATION, kind)
 
     # Beginnings -----------------------------------------------------------------------------------
 
@@ -359,7 +361,7 @@ class AbstractXMLSitemapParser(Vocabulary):
     def _reopen(self, name: str, attributes: str) -> None:
         """Go on after the end of the root: two documents in one, or a root closed too early."""
         del attributes
-        self.note("the document goes on after its end", f"<{name}>")
+        self.note(ProblemCode.MORE_AFTER_END, f"<{name}>")
         self.root_closed = False
         local = self._scope.name(name).local
         if local != self.root_name and local not in self.roots:
@@ -375,7 +377,7 @@ class AbstractXMLSitemapParser(Vocabulary):
 
     def _wrap(self, name: str, meaning: Meaning) -> None:
         """Note an entry that stands in an empty loc: the loc may be meant to stand in the entry."""
-        self.note("an entry stands inside a <loc>", f"<{name}>")
+        self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
         self._wrapped = _Wrapped(self.entries[meaning.local], _kept(name), len(self._stack))
 
     def _is_inside_loc(self) -> bool:
@@ -395,7 +397,7 @@ class AbstractXMLSitemapParser(Vocabulary):
             if self._entry is not None:
                 self._end_unclosed_entry()
             if len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
-                self.note("elements are not closed", f"<{self._stack[-1]}>")
+                self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{self._stack[-1]}>")
                 self._close_to(1)
             return
         is_loc = meaning.sort is Sort.FIELD and meaning.local == "loc"
@@ -457,7 +459,7 @@ class AbstractXMLSitemapParser(Vocabulary):
 
     def _begin_outside(self, meaning: Meaning, attributes: str) -> None:
         if self.implied_entry:
-            self.note("a <loc> stands outside of an entry")
+            self.note(ProblemCode.LOC_OUTSIDE_ENTRY)
             self._begin_entry(self.implied_entry, "", implied=True)
             self._begin_field(meaning, attributes)
 
@@ -480,7 +482,7 @@ class AbstractXMLSitemapParser(Vocabulary):
         """End an element that is not the innermost one, or that is none."""
         stack, kept = self._stack, _kept(name)
         if kept in stack:
-            self.note("an element is not closed", f"<{stack[-1]}>")
+            self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{stack[-1]}>")
             self._close_to(len(stack) - 1 - stack[::-1].index(kept))
             return
         if self._implied and self._scope.name(name).local in self.entries:
@@ -488,17 +490,17 @@ class AbstractXMLSitemapParser(Vocabulary):
                 self._end_unclosed_field(self._field)
             self._finish_entry()
         else:
-            self.scanner.repair("an end tag has no start tag", f"</{name}>")
+            self.scanner.repair(ProblemCode.STRAY_END_TAG, f"</{name}>")
 
     def _end_unclosed_entry(self) -> None:
         if not self._implied:
-            self.note("an entry is not closed")
+            self.note(ProblemCode.UNCLOSED_ENTRY)
         self._close_to(self._entry_depth)
         if self._implied:
             self._finish_entry()
 
     def _end_unclosed_field(self, field: _OpenField) -> None:
-        self.note("an element is not closed", f"<{field.meaning.local}>")
+        self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{field.meaning.local}>")
         self._close_to(field.depth)
 
     def _close_to(self, depth: int) -> None:
@@ -542,7 +544,7 @@ class AbstractXMLSitemapParser(Vocabulary):
         """Count what an entry says; more than anybody can mean is passed over."""
         entry.size += 1
         if entry.size == MAX_FIELDS:
-            self.note(f"an entry has more than {MAX_FIELDS} elements; the rest was passed over")
+            self.note(ProblemCode.TOO_MANY_FIELDS)
         return entry.size >= MAX_FIELDS
 
     def _add(self, meaning: Meaning, field: Field) -> None:
@@ -571,7 +573,7 @@ class AbstractXMLSitemapParser(Vocabulary):
 
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:
-            self.note(f"a field is longer than {MAX_FIELD} characters and was cut off")
+            self.note(ProblemCode.LONG_FIELD)
         self._room -= length
 
     def _decode_raw(self) -> None:

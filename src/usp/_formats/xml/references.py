@@ -6,11 +6,13 @@ import html.entities
 import re
 from typing import TYPE_CHECKING
 
+from usp.objects.problem import ProblemCode
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Note = Callable[[str, str], None]
-    """``note(message, excerpt)``: told what was wrong."""
+    Note = Callable[[ProblemCode, str], None]
+    """``note(code, excerpt)``: told what was wrong."""
 
 _REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
 _LINE_END = re.compile(r"\r\n?")
@@ -46,7 +48,7 @@ def _clean(text: str, note: Note) -> str:
         return text
     cleaned = _FORBIDDEN.sub("", text)
     if len(cleaned) != len(text):
-        note("a control character was left out", cleaned)
+        note(ProblemCode.CONTROL_CHARACTER, cleaned)
     return cleaned
 
 
@@ -58,12 +60,12 @@ def _decode_references(raw: str, note: Note) -> str:
         known = _XML.get(name)
         if known is not None:
             return known
-        note("unknown entity: decoded as HTML or left as it is", match[0])
+        note(ProblemCode.BAD_ENTITY, match[0])
         return html.entities.html5.get(f"{name};", match[0])
 
     decoded = _REFERENCE.sub(decode, raw)
     if raw.count("&") > len(_REFERENCE.findall(raw)):
-        note("an ampersand is not escaped", raw.strip())
+        note(ProblemCode.BARE_AMPERSAND, raw.strip())
     return decoded
 
 
@@ -76,7 +78,7 @@ def _character(number: str, written: str, note: Note) -> str:
     except (ValueError, OverflowError):
         character = "\0"
     if _FORBIDDEN.match(character):
-        note("a reference to a forbidden character was left out", written)
+        note(ProblemCode.BAD_REFERENCE, written)
         return ""
     return character
 

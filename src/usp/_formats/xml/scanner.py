@@ -22,8 +22,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from usp._base.reason import Reason
 from usp._formats.xml.tokens import DEAF, NAME, TAG, proper_tags
-from usp.objects.problem import MAX_PROBLEMS
+from usp.objects.problem import MAX_PROBLEMS, FailureCode, Problem, ProblemCode
 
 if TYPE_CHECKING:
     from usp._formats.xml.tokens import Handler
@@ -58,12 +59,12 @@ _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGN
 class _Section(NamedTuple):
     opening: str
     end: str
-    name: str
+    unclosed: ProblemCode
 
 
-_COMMENT = _Section("<!--", "-->", "comment")
-_CDATA = _Section("<![CDATA[", "]]>", "CDATA section")
-_INSTRUCTION = _Section("<?", "?>", "processing instruction")
+_COMMENT = _Section("<!--", "-->", ProblemCode.UNCLOSED_COMMENT)
+_CDATA = _Section("<![CDATA[", "]]>", ProblemCode.UNCLOSED_CDATA)
+_INSTRUCTION = _Section("<?", "?>", ProblemCode.UNCLOSED_INSTRUCTION)
 _SECTIONS = (_COMMENT, _CDATA, _INSTRUCTION)
 _LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sections
 
@@ -89,6 +90,7 @@ class Scanner:
         self._searched = 0  # how far the end of an unfinished section was searched for
         self._hole = False  # whether the last text ended with NUL bytes
         self._holes: list[int] = []  # the lines where they stand
+        self._more_holes = 0
         self._damage = 0  # repairs since the last entry
         self.given_up = False  # whether there was too much damage to go on
 
@@ -129,8 +131,11 @@ class Scanner:
             line += text.count("\n", at, hole.start())
             at = hole.end()
             # A hole may have begun in the text before.
-            if (hole.start() or not self._hole) and len(self._holes) < MAX_PROBLEMS:
-                self._holes.append(line)
+            if hole.start() or not self._hole:
+                if len(self._holes) < MAX_PROBLEMS:
+                    self._holes.append(line)
+                else:
+                    self._more_holes += 1
 
     def close(self) -> None:
         """Read what is left, unfinished tokens included."""
@@ -138,8 +143,12 @@ class Scanner:
             self._advance()
             self._scan(final=True)
         for line in self._holes:  # told last, so that their order does not depend on the pieces
-            self.problems.add("a hole of NUL bytes", line)
+            self.problems.add(ProblemCode.NUL_BYTES, line)
         self._holes.clear()
+        if self._more_holes:
+            code = ProblemCode.NUL_BYTES
+            self.problems.add_all([Problem(code.message, times=self._more_holes, code=code)])
+            self._more_holes = 0
 
     def rest(self) -> str:
         """Give what is not read yet, and forget it."""
@@ -163,9 +172,9 @@ class Scanner:
         """Count the lines of text that somebody else has read."""
         self._line = self.line + text.count("\n")
 
-    def repair(self, message: str, excerpt: str | None = None) -> None:
+    def repair(self, code: ProblemCode, excerpt: str | None = None) -> None:
         """Note damage that was repaired; give up where there is nothing else."""
-        self.problems.add(message, self.line, excerpt)
+        self.problems.add(code, self.line, excerpt)
         self.count_damage()
 
     def count_damage(self) -> None:
@@ -174,10 +183,8 @@ class Scanner:
         if self._damage > MAX_DAMAGE and not self.given_up:
             self.given_up = True
             self.handler = DEAF
-            self.problems.end(
-                f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry",
-                self.line,
-            )
+            text = f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry"
+            self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), self.line)
 
     def forgive(self) -> None:
         """Begin to count damage anew: an entry could be read."""
@@ -240,7 +247,7 @@ class Scanner:
                 # The handler may ask for the line: it is the one where the tag begins.
                 if slash:
                     if attributes and not attributes.isspace():
-                        self.problems.add("an end tag has more than a name", self.line, match[0])
+                        self.problems.add(ProblemCode.BAD_END_TAG, self.line, match[0])
                     handler.end(name)
                 elif attributes[-1:] == "/":
                     handler.start(name, attributes[:-1], True)
@@ -286,7 +293,7 @@ class Scanner:
             return self._finish_long_section(final=final)
         if final:
             self._searched = 0
-            self.repair(f"a {section.name} is not closed")
+            self.repair(section.unclosed)
             self._at = inside
             return True
         self._searched = max(0, len(buffer) - at - len(section.end) + 1)
@@ -303,7 +310,7 @@ class Scanner:
             self.handler.cdata(buffer[self._at : stop])
         if end < 0:
             if final:
-                self.problems.add(f"a {section.name} is not closed", self.line)
+                self.problems.add(section.unclosed, self.line)
             self._at = stop
             return False
         self._section = None
@@ -343,7 +350,7 @@ class Scanner:
             self._searched = max(0, len(buffer) - at - len(_INSTRUCTION.end) + 1)
             return False
         self._searched = 0
-        self.repair("a processing instruction is not closed")
+        self.repair(ProblemCode.UNCLOSED_INSTRUCTION)
         following = buffer.find("<", inside, at + MAX_TAG)
         closing = buffer.find(">", inside, following if following >= 0 else at + MAX_TAG)
         self._at = closing + 1 if closing >= 0 else following if following >= 0 else inside
@@ -379,7 +386,7 @@ class Scanner:
                 return False
         loose = _LOOSE_TAG.match(buffer, at)
         if loose and loose.end() <= following and loose.end() - at <= MAX_TAG:
-            self.repair("a quote in a tag is not closed", loose[0])
+            self.repair(ProblemCode.UNCLOSED_QUOTE, loose[0])
             slash, name, attributes = loose.groups()
             if slash:
                 self.handler.end(name)
@@ -388,7 +395,7 @@ class Scanner:
                 self.handler.start(name, attributes.removesuffix("/"), empty)
             self._at = loose.end()
             return True
-        self.repair("a '<' begins no tag")
+        self.repair(ProblemCode.STRAY_LESS_THAN)
         self.handler.text("&lt;")
         self._at = at + 1
         return True

@@ -10,6 +10,7 @@ from usp._formats.xml.entries import RawEntry
 from usp._formats.xml.meaning import Meaning, Sort, meaning_inside
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Vocabulary(AbstractSitemapParser):
     entries: ClassVar[Mapping[str, type[RawEntry]]]
     """The elements that are entries."""
 
-    strays: ClassVar[Mapping[str, str]] = {}
+    strays: ClassVar[Mapping[str, ProblemCode]] = {}
     """Entries that have no business in such a document, and what to say of the first one."""
 
     roots: ClassVar[frozenset[str]] = frozenset()
@@ -128,9 +129,9 @@ class Vocabulary(AbstractSitemapParser):
         """The line of the tag at hand."""
         return self.scanner.line
 
-    def note(self, message: str, excerpt: str | None = None, *, lost: int = 0) -> None:
+    def note(self, code: ProblemCode, excerpt: str | None = None, *, lost: int = 0) -> None:
         """Note a problem at the tag at hand."""
-        self.problems.add(message, self.line, excerpt, lost)
+        self.problems.add(code, self.line, excerpt, lost)
 
     def base(self) -> str | None:
         """Give the address that relative ones are resolved against, ``xml:base`` considered."""
@@ -144,9 +145,9 @@ class Vocabulary(AbstractSitemapParser):
         except ValueError:
             return base
         if joined and self.url_length is not None and len(joined) > self.url_length:
-            self.note("an xml:base is too long and was ignored", step)
+            self.note(ProblemCode.LONG_BASE, step)
             return base
         return joined
 
-    def _ignore(self, message: str, excerpt: str) -> None:
+    def _ignore(self, code: ProblemCode, excerpt: str) -> None:
         """Leave it to the second look at the same attributes to tell of damage in them."""

@@ -13,7 +13,7 @@ import rich_click as click
 from usp.cli.address import Address, address
 from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
 from usp.cli.errors import tell
-from usp.cli.hints import in_cli_words
+from usp.cli.hints import told
 from usp.cli.output.formats import LINES
 from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
@@ -98,7 +98,7 @@ def _list_sitemaps(
     tree = crawling.tree(start, on_event=progress)
     if listing.target is not None:
         _end_if_nothing(tree, crawling, listing, start)
-    rows = sitemap_rows(tree, lambda failure: in_cli_words(failure.brief))
+    rows = sitemap_rows(tree, told)
     if listing.output == "text":
         rows = ({name: _printed(value) for name, value in row.items()} for row in rows)
     with _told(listing.target):

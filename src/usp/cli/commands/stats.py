@@ -13,7 +13,6 @@ from rich.table import Table
 from usp._base.display import counted, duration, size
 from usp.cli.console import Output
 from usp.cli.errors import json_option
-from usp.cli.hints import in_cli_words
 from usp.cli.output.text import printable
 from usp.export.schema import MissingExtraError
 from usp.fleet.dataset import DatasetError, NotADatasetError
@@ -126,4 +125,4 @@ def _cell(name: str, value: Any) -> str:
         return duration(value)
     if isinstance(value, int) and name != "year":
         return f"{value:,}"
-    return printable(in_cli_words(str(value), ())).replace("[", r"\[")
+    return printable(str(value)).replace("[", r"\[")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from usp.cli.hints import in_cli_words
+from usp.cli import hints
 from usp.export.sitemaps import sitemap_row
 from usp.objects.problem import by_kind
 from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap
@@ -13,7 +13,6 @@ from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
 
@@ -59,27 +58,30 @@ def tree_json(
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
-    fields = sitemap_row(node, _reason, count=count)
+    fields = sitemap_row(node, hints.told, count=count)
     del fields["parent"]
     modified = node.last_modified
     fields["lastmod"] = None if modified is None else modified.isoformat()
     if problems:
         fields["problems"] = [
             {
+                "code": kind.code,
                 "message": kind.message,
                 "times": kind.times,
                 "lost": kind.lost,
                 "line": kind.first.line,
+                "excerpt": kind.first.excerpt,
             }
             for kind in by_kind(node.problems)
         ]
     if isinstance(node, IndexWebsiteSitemap):
         fields["not_found"] = [
-            {"url": failure.url, "status": failure.status, "failure": _reason(failure)}
+            {
+                "url": failure.url,
+                "status": failure.status,
+                "code": failure.code,
+                "failure": hints.told(failure),
+            }
             for failure in node.not_found
         ]
     return fields
-
-
-def _reason(failure: Failure) -> str:
-    return in_cli_words(failure.brief)
