@@ -229,6 +229,7 @@ FOREIGN_NAMES = {  # names of other libraries that only look private
     "_replace": "of named tuples",
     "_exit": "of os",
     "_Decompress": "the type of zlib's objects",
+    "_value_": "of members of an enum",
 }
 
 
