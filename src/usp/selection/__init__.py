@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from usp.objects.page import SitemapPage
 
-__all__ = ["Moment", "Selection", "SelectionRun", "bounds"]
+__all__ = ["Moment", "Selection", "SelectionRun"]
 
 Moment: TypeAlias = datetime | date | str
 """A date as people give it; a text is read as those of sitemaps are."""
