@@ -27,6 +27,7 @@ __all__ = [
     "ChildSitemap",
     "CrawlOptions",
     "Failure",
+    "FailureCode",
     "IndexRobotsTxtSitemap",
     "IndexWebsiteSitemap",
     "IndexXMLSitemap",
@@ -38,6 +39,7 @@ __all__ = [
     "PagesTextSitemap",
     "PagesXMLSitemap",
     "Problem",
+    "ProblemCode",
     "RequestsWebClient",
     "Selection",
     "SitemapException",
@@ -87,7 +89,7 @@ if TYPE_CHECKING:
         SitemapPage,
         SitemapPageChangeFrequency,
     )
-    from usp.objects.problem import Failure, Problem
+    from usp.objects.problem import Failure, FailureCode, Problem, ProblemCode
     from usp.objects.sitemap import (
         AbstractIndexSitemap,
         AbstractPagesSitemap,

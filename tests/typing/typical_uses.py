@@ -49,11 +49,14 @@ def trees() -> None:
     assert_type(SitemapFetcher(SITEMAP, 0, keep_partial=True).sitemap(), AbstractSitemap)
     assert_type(tree.is_complete, bool)
     assert_type(tree.failures(), list[usp.Failure])
+    assert_type([failure.code for failure in tree.failures()], list[usp.FailureCode])
     assert_type(tree.page_count(), int)
     for node in tree.all_sitemaps():
         assert_type(node, AbstractSitemap)
         for problem in node.problems:
             assert_type((problem.message, problem.line), tuple[str, int | None])
+            if problem.code is usp.ProblemCode.BARE_AMPERSAND:
+                print(problem.times, problem.lost)
         if isinstance(node, usp.InvalidSitemap):
             assert_type(node.reason, str)
         elif isinstance(node, usp.AbstractPagesSitemap):

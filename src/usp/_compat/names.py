@@ -25,7 +25,7 @@ _OFFERED = {
     "usp.objects.page": (
         *("SitemapImage", "SitemapNewsStory", "SitemapPage", "SitemapPageChangeFrequency"),
     ),
-    "usp.objects.problem": ("Failure", "Problem"),
+    "usp.objects.problem": ("Failure", "FailureCode", "Problem", "ProblemCode"),
     "usp.objects.sitemap": (
         *("AbstractIndexSitemap", "AbstractPagesSitemap", "AbstractSitemap", "InvalidSitemap"),
         *("IndexRobotsTxtSitemap", "IndexWebsiteSitemap", "IndexXMLSitemap"),

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from usp._base.reason import Reason
 
 __all__ = [
-    "MAX_PROBLEMS",
     "Failure",
     "FailureCode",
     "Problem",
     "ProblemCode",
     "ProblemKind",
-    "Problems",
     "by_kind",
     "how_many",
 ]
