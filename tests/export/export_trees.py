@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from usp.export import COLUMNS
-from usp.export.rows import page_value, plain
+from usp.export.schema import OF_PAGES
+from usp.export.text_formats import plain
 from usp.objects.page import (
     SitemapImage,
     SitemapNewsStory,
@@ -96,7 +97,7 @@ def expected_rows(tree: Any, *, precision: bool = False) -> list[dict[str, Any]]
     rows = []
     for sitemap in [tree, *tree.all_sitemaps()]:
         for page in sitemap.all_pages() if isinstance(sitemap, AbstractPagesSitemap) else ():
-            row = {name: plain(page_value(name)(page), COLUMNS[name]) for name in names}
+            row = {name: plain(OF_PAGES[name](page), COLUMNS[name]) for name in names}
             rows.append({**row, "sitemap": sitemap.url})
     return rows if precision else without_precision(rows)
 

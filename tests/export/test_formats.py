@@ -248,7 +248,7 @@ def test_the_suffix_tells_the_format():
     assert [format_of(name) for name in ("a", "a.txt", "a.gz", "a.parquet.gz", ".csv")] == [
         None
     ] * 5
-    for form, said in ((None, "not known"), ("yaml", "'yaml' is no format; there are csv, json")):
+    for form, said in ((None, "not known"), ("yaml", "unknown format 'yaml'; choose from csv, json")):
         with pytest.raises(ValueError, match=said):
             write([], io.BytesIO(), form)
 
@@ -267,7 +267,7 @@ def test_streams_of_text_take_text():
         wrapped = io.TextIOWrapper(below, encoding="ascii")
         write(tree, wrapped, form)
         assert text.getvalue().encode() == below.getvalue() == written(tree, form)
-    with pytest.raises(ValueError, match="no text"):
+    with pytest.raises(ValueError, match="not text"):
         write(tree, io.StringIO(), "parquet")
 
 

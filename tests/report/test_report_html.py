@@ -16,7 +16,7 @@ from usp.events import SitemapReceived, SitemapStarted
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.report import html, write_report, write_whole
+from usp.report import html, write_report
 from usp.report.summary import summarise
 from usp.report.text import Addresses, shown_text, shown_url
 from usp.report.treedata import packed_tree
@@ -198,11 +198,12 @@ def test_a_report_replaces_the_one_before_and_leaves_nothing_beside_it(tmp_path)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_report_that_cannot_be_written_leaves_the_one_before(tmp_path):
+def test_a_report_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
+    monkeypatch.setattr("usp.report.html", lambda *_, **__: "\ud800")
     with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
+        write_report(website(), path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -14,17 +14,7 @@ from usp.cli import hints
 from usp.cli.output.text import printable, shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind, how_many, kind_key
-from usp.objects.sitemap import (
-    AbstractIndexSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    IndexXMLSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
-    PagesTextSitemap,
-    PagesXMLSitemap,
-)
+from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 from usp.report.dates import Dates
 from usp.report.state import NOT_FOLLOWED, state_of
 from usp.report.text import without_origin
@@ -40,15 +30,6 @@ _LONG = 12  # a run of more sitemaps of one kind is cut short,
 _FIRST = 6  # to so many at its beginning, and the last
 _DEEPEST = 100  # levels that are drawn; lines grow with them
 _MOST_ALIKE = 3  # problems of one kind that have a line each
-
-_KINDS: dict[type[AbstractSitemap], str] = {
-    IndexRobotsTxtSitemap: "robots.txt",
-    IndexXMLSitemap: "index",
-    PagesXMLSitemap: "XML",
-    PagesTextSitemap: "text",
-    PagesRSSSitemap: "RSS",
-    PagesAtomSitemap: "Atom",
-}
 
 
 def tree_view(
@@ -151,9 +132,9 @@ class _View:
         """Say what a sitemap is and what it lists."""
         if isinstance(sitemap, InvalidSitemap):
             return ""
-        kind = _KINDS.get(type(sitemap))
+        website = isinstance(sitemap, IndexWebsiteSitemap)
+        kind = None if website else kind_of(sitemap).label
         if isinstance(sitemap, AbstractIndexSitemap):
-            website = isinstance(sitemap, IndexWebsiteSitemap)
             below = sitemap.sitemap_count() if website else len(sitemap.sub_sitemaps)
             held = counted(below, "sitemap")
         elif self._read:

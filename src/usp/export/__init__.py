@@ -3,30 +3,27 @@
 ``write`` puts the pages of a tree or a stream into a file or a stream; :mod:`usp.export.arrow` gives
 them as Arrow tables. Both need no more memory for a large site than for a small one.
 
-A new format is a module with a function ``write``, and a line in :data:`FORMATS`.
+A new format is a function that writes blocks of pages, and a line in :data:`FORMATS`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from usp.export import csv_file, json_file, parquet_file, xml_file
-from usp.export.atomic import packing, replacing
+from usp.export import parquet_file, text_formats, xml_file
+from usp.export.atomic import compressing, replacing
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.source import blocks_of
 from usp.export.streams import bytes_of
 from usp.export.xml_file import TooLargeError
-from usp.objects.page import PageBlock
 from usp.objects.sitemap import AbstractSitemap
+from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from usp.export.source import Pages
-    from usp.selection import Selection
+    from usp.selection import Blocks, Pages
 
 __all__ = [
     "COLUMNS",
@@ -38,14 +35,12 @@ __all__ = [
     "write_blocks",
 ]
 
-_Write: TypeAlias = Callable[
-    [Iterable[tuple[str | None, PageBlock]], IO[bytes], Sequence[str]], None
-]
+_Write: TypeAlias = "Callable[[Blocks, IO[bytes], Sequence[str]], None]"
 
 FORMATS: Mapping[str, _Write] = {
-    "csv": csv_file.write,
-    "json": json_file.write_array,
-    "jsonl": json_file.write_lines,
+    "csv": text_formats.write_csv,
+    "json": text_formats.write_json_array,
+    "jsonl": text_formats.write_json_lines,
     "parquet": parquet_file.write,
     "xml": xml_file.write,
 }
@@ -73,17 +68,17 @@ def write(
     for its host. ``location`` is where on the web an XML sitemap will be, which matters if it has
     to be split: the root of the website unless told.
 
-    Raises ``ValueError`` for names that are none, ``MissingExtraError`` if ``parquet`` lacks pyarrow,
+    Raises ``ValueError`` for unknown names, ``MissingExtraError`` if ``parquet`` lacks pyarrow,
     ``TooLargeError`` if a stream cannot take all in one XML sitemap, ``OSError`` from writing.
     """
     if isinstance(pages, AbstractSitemap):
         site = site or pages.url
-    blocks = blocks_of(pages, selection, site)
+    blocks = (selection or Selection()).blocks(pages, site)
     write_blocks(blocks, target, format, columns, location=location or site)
 
 
 def write_blocks(
-    blocks: Iterable[tuple[str | None, PageBlock]],
+    blocks: Blocks,
     target: str | os.PathLike[str] | IO[Any],
     format: str | None = None,  # noqa: A002 - the word for it
     columns: Iterable[str] | None = None,
@@ -95,8 +90,8 @@ def write_blocks(
     form = format or (path is not None and format_of(path)) or ""
     if form not in FORMATS:
         known = ", ".join(FORMATS)
-        wrong = f"{form!r} is no format" if form else "the format is not known"
-        raise ValueError(f"{wrong}; there are {known}")
+        wrong = f"unknown format {form!r}" if form else "the format is not known"
+        raise ValueError(f"{wrong}; choose from {known}")
     names = chosen(columns)
     if form == "parquet":
         pyarrow(".parquet")
@@ -105,13 +100,13 @@ def write_blocks(
     elif form == "xml" and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
         xml_file.write_files(blocks, path, names, location)
     else:
-        with replacing(path) as file, packing(path, file) as stream:
+        with replacing(path) as file, compressing(path, file) as stream:
             FORMATS[form](blocks, stream, names)
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """Tell the format by the suffix of a file; None if there is none of that name."""
+    """Return the format that the suffix of a file stands for; None if it stands for none."""
     name = PurePath(path).name.lower()
     suffix = PurePath(name.removesuffix(".gz")).suffix.removeprefix(".")
-    packed_twice = suffix == "parquet" and name.endswith(".gz")
-    return suffix if suffix in FORMATS and not packed_twice else None
+    compressed_twice = suffix == "parquet" and name.endswith(".gz")
+    return suffix if suffix in FORMATS and not compressed_twice else None

@@ -6,24 +6,42 @@ each distinct text is read once. Other pages are asked one by one.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from usp.export.arrow_columns import PageColumns, TextColumns
-from usp.export.schema import arrow_schema, chosen, pyarrow
-from usp.export.source import blocks_of
+from usp._base.dates import PRECISIONS
+from usp.export.arrow_values import array_of, by_distinct, read_dates, texts_array
+from usp.export.schema import (
+    COLUMNS,
+    OF_PAGES,
+    OF_TEXTS,
+    Kind,
+    arrow_schema,
+    arrow_type,
+    chosen,
+    pyarrow,
+    read_frequency,
+    read_priority,
+)
+from usp.objects.page import SitemapPageChangeFrequency
+from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from usp.export.source import Pages
-    from usp.objects.page import PageBlock
+    from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import Selection
+    from usp.selection import Pages
 
 __all__ = ["BATCH_ROWS", "batches_of", "c_stream", "reader", "record_batches", "to_arrow"]
 
 BATCH_ROWS = 1 << 16
 _PAGES = 1 << 11  # page objects at a time: with all they hold, they take the most room
+
+_FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)
+_READ = {"url": "url", **OF_TEXTS}
+_WORDS = {"lastmod_precision": PRECISIONS, "changefreq": _FREQUENCIES}
 
 
 def record_batches(
@@ -34,16 +52,16 @@ def record_batches(
     *,
     site: str | None = None,
 ) -> Iterator[Any]:
-    """Give the pages of a tree, or any pages, as ``pyarrow.RecordBatch`` of so many rows or fewer.
+    """Return the pages of a tree, or any pages, as ``pyarrow.RecordBatch`` of so many rows or fewer.
 
     ``columns`` are the wanted ones, in this order; ``site`` is the address of the website where
     there is no tree that knows it.
     """
     if batch_rows < 1:
-        raise ValueError(f"batch_rows is a number from 1 on: {batch_rows!r}")
+        raise ValueError(f"batch_rows must be a positive integer, not {batch_rows!r}")
     names = chosen(columns)
     pyarrow()
-    return batches_of(blocks_of(pages, selection, site), names, batch_rows)
+    return batches_of((selection or Selection()).blocks(pages, site), names, batch_rows)
 
 
 def reader(
@@ -52,7 +70,7 @@ def reader(
     selection: Selection | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Any:
-    """Give a ``pyarrow.RecordBatchReader`` that reads the pages while it is read."""
+    """Return a ``pyarrow.RecordBatchReader`` that reads the pages while it is read."""
     batches = record_batches(pages, columns, selection, batch_rows)
     return pyarrow().RecordBatchReader.from_batches(arrow_schema(columns), batches)
 
@@ -60,23 +78,23 @@ def reader(
 def to_arrow(
     pages: Pages, columns: Iterable[str] | None = None, selection: Selection | None = None
 ) -> Any:
-    """Give all pages as a ``pyarrow.Table``."""
+    """Return all pages as a ``pyarrow.Table``."""
     names = chosen(columns)
     batches = list(record_batches(pages, names, selection))
     return pyarrow().Table.from_batches(batches, arrow_schema(names)).unify_dictionaries()
 
 
 def c_stream(sitemap: AbstractSitemap, requested_schema: object | None = None) -> object:
-    """Give the pages by Arrow's C stream interface, for ``__arrow_c_stream__``."""
+    """Return the pages by Arrow's C stream interface, for ``__arrow_c_stream__``."""
     return reader(sitemap).__arrow_c_stream__(requested_schema)
 
 
 def batches_of(
     blocks: Iterable[tuple[str | None, PageBlock]], names: tuple[str, ...], rows: int = BATCH_ROWS
 ) -> Iterator[Any]:
-    """Give blocks, each with the address of its sitemap, as record batches of these columns."""
+    """Return blocks, each with the address of its sitemap, as record batches of these columns."""
     parts: list[Any] = []  # of a batch, each collected in one of the two ways
-    collected: TextColumns | PageColumns = TextColumns(names)
+    collected: _TextColumns | _PageColumns = _TextColumns(names)
     size = 0
     for sitemap_url, block in blocks:
         count = len(block.urls)
@@ -84,7 +102,7 @@ def batches_of(
             yield from _together([*parts, *collected.batches()], rows)
             parts, collected, size = [], type(collected)(names), 0
         texts = block.texts()
-        kind = PageColumns if texts is None else TextColumns
+        kind = _PageColumns if texts is None else _TextColumns
         if not isinstance(collected, kind):
             parts += collected.batches()
             collected = kind(names)
@@ -107,3 +125,129 @@ def _together(parts: list[Any], rows: int) -> Iterator[Any]:
         (whole,) = table.to_batches()
     for at in range(0, len(whole), rows):
         yield whole.slice(at, rows)
+
+
+# Columns that are collected until they are a record batch -------------------------------------------
+
+
+class _Columns:
+    """What both ways of collecting share: addresses, and the sitemaps that they stand in."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.count = 0  # pages
+        self._sitemaps: list[tuple[str | None, int]] = []
+
+    def batches(self) -> list[Any]:
+        """Return what was collected as one batch, or none."""
+        if not self.count:
+            return []
+        arrays = [self._array(name) for name in self._names]
+        return [pyarrow().RecordBatch.from_arrays(arrays, schema=arrow_schema(self._names))]
+
+    def _array(self, name: str) -> Any:
+        raise NotImplementedError
+
+    def _sitemap(self) -> Any:
+        pa = pyarrow()
+        numbers: dict[str, int] = {}
+        runs = []
+        for url, of_sitemap in groupby(self._sitemaps, itemgetter(0)):
+            number = None if url is None else numbers.setdefault(url, len(numbers))
+            count = sum(map(itemgetter(1), of_sitemap))
+            runs.append(pa.repeat(pa.scalar(number, pa.int32()), count))
+        return _dictionary(pa.concat_arrays(runs), list(numbers))
+
+
+class _TextColumns(_Columns):
+    """Collects blocks whose fields are given as texts."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        fields = dict.fromkeys(_READ[name] for name in names if name in _READ)
+        self._texts: dict[str, list[Any]] = {field: [] for field in fields}
+        self._given: set[str] = set()  # the fields that any page has
+        self._dates: tuple[Any, Any] | None = None
+
+    def add(
+        self,
+        sitemap_url: str | None,
+        block: PageBlock,
+        texts: Mapping[str, Sequence[str]] | None,
+    ) -> None:
+        """Take a block; its texts are given to Arrow while they are at hand, in the CPU's cache."""
+        assert texts is not None
+        pa = pyarrow()
+        count = len(block.urls)
+        self.count += count
+        self._sitemaps.append((sitemap_url, count))
+        self._given.update(texts)
+        for field, chunks in self._texts.items():
+            column = block.urls if field == "url" else texts.get(field)
+            chunks.append(pa.repeat("", count) if column is None else texts_array(column))
+
+    def _array(self, name: str) -> Any:
+        pa = pyarrow()
+        if name == "sitemap":
+            return self._sitemap()
+        if COLUMNS[name] is Kind.FLAG:
+            return pa.repeat(pa.scalar(False), self.count)
+        if name == "url" or _READ.get(name) in self._given:
+            return self._field(name)
+        if name == "priority":
+            return pa.repeat(pa.scalar(read_priority("")), self.count)
+        return pa.nulls(self.count, arrow_type(COLUMNS[name]))
+
+    def _field(self, name: str) -> Any:
+        """Read an address or a field of the protocol."""
+        pa = pyarrow()
+        if name == "lastmod_precision" and self._dates:
+            return self._dates[1]
+        texts = pa.concat_arrays(self._texts[_READ[name]])
+        if name == "url":
+            return texts
+        if name == "priority":
+            return by_distinct(texts, read_priority, pa.float64())
+        if name == "changefreq":
+            return _dictionary(by_distinct(texts, _frequency_number, pa.int32()), _FREQUENCIES)
+        self._dates = read_dates(texts)
+        return self._dates[name != "lastmod"]
+
+
+class _PageColumns(_Columns):
+    """Collects pages that must be asked."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self._pages: list[SitemapPage] = []
+
+    def add(self, sitemap_url: str | None, block: PageBlock, texts: object) -> None:
+        """Take a block."""
+        del texts
+        before = len(self._pages)
+        self._pages += block.pages()
+        self.count = len(self._pages)
+        self._sitemaps.append((sitemap_url, self.count - before))
+
+    def _array(self, name: str) -> Any:
+        if name == "sitemap":
+            return self._sitemap()
+        value = OF_PAGES[name]
+        values = [value(page) for page in self._pages]
+        words = _WORDS.get(name)
+        if words:
+            number = {word: at for at, word in enumerate(words)}
+            return _dictionary([number.get(word) for word in values], words)
+        return array_of(values, COLUMNS[name])
+
+
+def _frequency_number(text: str) -> int | None:
+    word = read_frequency(text)
+    return None if word is None else _FREQUENCIES.index(word)
+
+
+def _dictionary(indices: Any, words: Iterable[str]) -> Any:
+    pa = pyarrow()
+    if isinstance(indices, list):
+        indices = pa.array(indices, pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, texts_array(list(words)))

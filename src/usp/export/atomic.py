@@ -1,4 +1,4 @@
-"""Files that are there as a whole, or not at all."""
+"""Files that are written completely, or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NewFile", "new_file", "packing", "replacing", "sync_folder"]
+__all__ = ["NewFile", "compressing", "new_file", "replacing", "sync_folder"]
 
 _MODE = 0o666  # less what the user's umask takes away, as for any new file
 
@@ -22,8 +22,8 @@ _MODE = 0o666  # less what the user's umask takes away, as for any new file
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file to write; it takes its place when the block has ended without an exception.
 
-    Until then it has another name in the same folder, and what was at ``path`` stays. What is no
-    ordinary file, such as a pipe or ``/dev/null``, is written to as it is.
+    Until then it has another name in the same folder, and what was at ``path`` stays. Anything but
+    an ordinary file, such as a pipe or ``/dev/null``, is written to as it is.
     """
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -72,7 +72,7 @@ class NewFile:
         sync_folder(target.parent)
 
     def remove(self) -> None:
-        """Leave nothing behind, unless the file has taken its place."""
+        """Remove the file, unless the file has taken its place."""
         with contextlib.suppress(OSError):
             self.stream.close()
         self._temporary.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class NewFile:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
-    """Give a file that is gone when the block ends, unless it was put in its place."""
+    """Yield a file that is gone when the block ends, unless it was put in its place."""
     file = NewFile(path)
     try:
         yield file
@@ -89,14 +89,14 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
 
 
 @contextlib.contextmanager
-def packing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Give what packs what is written to a stream, if the file's name says so."""
+def compressing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Yield a stream that compresses what is written to another, if the file is called ``.gz``."""
     if not os.fspath(path).endswith(".gz"):
         yield stream
         return
     # No name and no time in it: the same pages give the same bytes.
-    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed:
-        yield packed  # type: ignore[misc]
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as compressed:
+        yield compressed  # type: ignore[misc]
 
 
 def sync_folder(folder: Path) -> None:

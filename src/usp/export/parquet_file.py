@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from usp.objects.page import PageBlock
+    from usp.selection import Blocks
 
 GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 48 << 20
@@ -24,9 +24,7 @@ _PATIENCE = 0.1  # seconds until somebody who waits for room looks whether anybo
 _WAITING = 1  # row groups between reader and writer: each is some ten megabytes
 
 
-def write(
-    blocks: Iterable[tuple[str | None, PageBlock]], stream: IO[bytes], names: Sequence[str]
-) -> None:
+def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
     """Write a table in row groups, compressed by zstd."""
     names = tuple(names)
     repeating = [name for name in names if COLUMNS[name] in (Kind.WORD, Kind.NUMBER, Kind.TIME)]

@@ -7,16 +7,20 @@ same to Arrow.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.dates import precision_of
 from usp._base.extras import MissingExtraError, load_extra
+from usp._formats.url_batches import read_own
 from usp.objects.extensions import EXTENSIONS, Kind, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from usp.objects.extensions import Extension, FieldSpec
+    from usp.objects.page import SitemapPage
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
@@ -75,6 +79,50 @@ COLUMNS: Mapping[str, AnyKind] = {
 """Every column and what its values are, in order."""
 
 
+# How the values are got ---------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def read_frequency(text: str) -> str | None:
+    """Return a change frequency as the parsers read it; None for an empty text."""
+    read = read_own({"changefreq": text} if text else {})[2]
+    return None if read is None else read.value
+
+
+@lru_cache(maxsize=1024)
+def read_priority(text: str) -> float:
+    """Return a priority as the parsers read it."""
+    return float(read_own({"priority": text} if text else {})[0])
+
+
+OF_TEXTS: Mapping[str, str] = {
+    "lastmod": "lastmod",
+    "lastmod_precision": "lastmod",
+    "changefreq": "changefreq",
+    "priority": "priority",
+}
+"""The columns that are read from the texts of a block, and the element that has the text."""
+
+
+def _frequency(page: SitemapPage) -> str | None:
+    frequency = page.change_frequency
+    return frequency.value if frequency else None
+
+
+OF_PAGES: Mapping[str, Callable[[SitemapPage], Any]] = {
+    "url": attrgetter("url"),
+    "lastmod": attrgetter("last_modified"),
+    "lastmod_precision": lambda page: precision_of(page.last_modified),
+    "changefreq": _frequency,
+    "priority": attrgetter("priority"),
+    **{one.column: attrgetter(one.field) for one in EXTENSIONS if one.column},
+}
+"""What gets the value of a column, as an object, from a page; ``sitemap`` is not known to it."""
+
+
+# What is wanted of it, and what Arrow calls it ------------------------------------------------------
+
+
 def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tuple[str, ...]:
     """Return the names of the wanted columns; all of them for None.
 
@@ -97,7 +145,7 @@ def pyarrow(part: str = "") -> Any:
 
 
 def arrow_schema(columns: Iterable[str] | None = None) -> Any:
-    """Give the ``pyarrow.Schema`` of the table, or of some of its columns."""
+    """Return the ``pyarrow.Schema`` of the table, or of some of its columns."""
     pa = pyarrow()
     fields = [pa.field(name, arrow_type(COLUMNS[name])) for name in chosen(columns)]
     return pa.schema(fields)
@@ -105,7 +153,7 @@ def arrow_schema(columns: Iterable[str] | None = None) -> Any:
 
 @cache
 def arrow_type(kind: AnyKind) -> Any:
-    """Give the type that a kind of value has in Arrow."""
+    """Return the type that a kind of value has in Arrow."""
     pa = pyarrow()
     if isinstance(kind, Many):
         return pa.list_(arrow_type(kind.of))

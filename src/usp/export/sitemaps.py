@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.atomic import packing, replacing
-from usp.export.csv_file import guarded, quoted
+from usp.export.atomic import compressing, replacing
 from usp.export.schema import pyarrow
 from usp.export.streams import bytes_of
-from usp.objects.sitemap import (
-    AbstractPagesSitemap,
-    IndexRobotsTxtSitemap,
-    IndexWebsiteSitemap,
-    IndexXMLSitemap,
-    InvalidSitemap,
-    PagesAtomSitemap,
-    PagesRSSSitemap,
-    PagesTextSitemap,
-    PagesXMLSitemap,
-)
+from usp.export.text_formats import guarded, quoted, to_json
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,19 +17,7 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
 
-__all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "TYPES", "sitemap_rows", "write_sitemaps"]
-
-TYPES: Mapping[type[AbstractSitemap], str] = {
-    IndexWebsiteSitemap: "website",
-    IndexRobotsTxtSitemap: "robots",
-    IndexXMLSitemap: "index",
-    PagesXMLSitemap: "urlset",
-    PagesTextSitemap: "text",
-    PagesRSSSitemap: "rss",
-    PagesAtomSitemap: "atom",
-    InvalidSitemap: "invalid",
-}
-"""What nodes are called in tables."""
+__all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "sitemap_rows", "write_sitemaps"]
 
 SITEMAP_COLUMNS: Mapping[str, str] = {
     "url": "string",
@@ -87,7 +64,7 @@ def sitemap_row(
     return {
         "url": node.url,
         "parent": None,
-        "type": TYPES.get(type(node), "invalid"),
+        "type": kind_of(node).name,
         "status": node.status,
         "bytes": node.size,
         "pages": node.page_count() if has_pages else None,
@@ -124,7 +101,7 @@ def write_sitemaps(
     if not isinstance(target, str | os.PathLike):
         write(chosen, bytes_of(target, form), names)
         return
-    with replacing(target) as file, packing(target, file) as stream:
+    with replacing(target) as file, compressing(target, file) as stream:
         write(chosen, stream, names)
 
 
@@ -149,19 +126,15 @@ def _write_csv(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequenc
 
 def _write_lines(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
     for row in rows:
-        out.write(_json(row) + b"\n")
+        out.write(to_json(row).encode() + b"\n")
 
 
 def _write_array(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
     begin = b"[\n"
     for row in rows:
-        out.write(begin + _json(row))
+        out.write(begin + to_json(row).encode())
         begin = b",\n"
     out.write(b"[]\n" if begin == b"[\n" else b"\n]\n")
-
-
-def _json(row: Mapping[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _write_parquet(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:

@@ -1,14 +1,25 @@
-"""Streams that take bytes, whatever the caller has."""
+"""Streams that take the bytes of a table, whatever the caller has: bytes, text, or a terminal.
+
+On a terminal what a website wrote is escaped, in the way that each format has for it.
+"""
 
 from __future__ import annotations
 
 import codecs
 import io
-from typing import IO, Any, cast
+import re
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from usp.export.terminal import TerminalStream
+from usp._base.safe_text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["bytes_of"]
+
+# Line ends and tabs are shown as what they are. Everything else that has no shape may steer a terminal;
+# blanks of any width may not.
+_SUSPECT = re.compile(r"\r(?!\n)|[^\S\r\n\t ]|[^\w\s]")
 
 
 def bytes_of(stream: Any, form: str) -> IO[bytes]:
@@ -21,9 +32,9 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
     stream.flush()
     if hasattr(stream, "buffer"):
         below = cast("IO[bytes]", stream.buffer)
-        return cast("IO[bytes]", TerminalStream(below, form)) if stream.isatty() else below
+        return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
     if form == "parquet":
-        raise ValueError("parquet is no text: give a file, or a stream of bytes")
+        raise ValueError("parquet is not text; give a file or a binary stream")
     return cast("IO[bytes]", _Decoding(stream))
 
 
@@ -37,3 +48,37 @@ class _Decoding:
     def write(self, data: bytes) -> int:
         self._stream.write(self._decoder.decode(data))
         return len(data)
+
+
+class _Terminal:
+    """Takes the bytes of a table for a terminal, and writes them so that nothing steers it."""
+
+    def __init__(self, stream: IO[bytes], form: str) -> None:
+        self._stream = stream
+        self._escape = _ESCAPES.get(form, printable)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""  # a carriage return, of which nobody knows yet what follows
+
+    def write(self, data: bytes) -> int:
+        """Write what is complete; takes all of it."""
+        text = self._held + self._decoder.decode(data)
+        self._held = "\r" if text.endswith("\r") else ""
+        text = text[: len(text) - len(self._held)]
+        self._stream.write(_SUSPECT.sub(self._escaped, text).encode("utf-8", "replace"))
+        return len(data)
+
+    def _escaped(self, found: re.Match[str]) -> str:
+        char = found[0]
+        return char if char.isprintable() else self._escape(char)
+
+
+def _in_json(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _in_xml(char: str) -> str:
+    return f"&#x{ord(char):X};"
+
+
+_ESCAPES: dict[str, Callable[[str], str]] = {"json": _in_json, "jsonl": _in_json, "xml": _in_xml}

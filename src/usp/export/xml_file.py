@@ -10,7 +10,7 @@ from urllib.parse import quote, urljoin
 from xml.sax.saxutils import escape
 
 from usp._base.display import size
-from usp.export.atomic import NewFile, new_file, packing
+from usp.export.atomic import NewFile, compressing, new_file
 from usp.export.xml_entries import NAMESPACES, entry
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from usp.objects.page import PageBlock
+    from usp.selection import Blocks
 
 MAX_URLS = 50_000
 MAX_BYTES = 50 * 1024 * 1024
@@ -35,9 +35,7 @@ class TooLargeError(ValueError):
     """There are more pages than one sitemap may hold, and nowhere to put the others."""
 
 
-def write(
-    blocks: Iterable[tuple[str | None, PageBlock]], stream: IO[bytes], names: Sequence[str]
-) -> None:
+def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
     """Write one sitemap; raises ``TooLargeError``, and writes nothing, if it would be too large."""
     with tempfile.SpooledTemporaryFile(max_size=1 << 20) as held:
         parts = _parts(_entries(blocks, names))
@@ -53,7 +51,7 @@ def write(
 
 
 def write_files(
-    blocks: Iterable[tuple[str | None, PageBlock]],
+    blocks: Blocks,
     path: str | PathLike[str],
     names: Sequence[str],
     location: str | None = None,
@@ -73,7 +71,7 @@ def write_files(
         for pieces in _parts(_entries(chain(first, remaining), names)):
             file = stack.enter_context(new_file(path))
             files.append(file)
-            with packing(path, file.stream) as stream:
+            with compressing(path, file.stream) as stream:
                 stream.writelines(pieces)
         if len(files) == 1:
             files[0].take_place()
@@ -81,23 +79,21 @@ def write_files(
         target = files[0].path
         paths = [_numbered(target, number) for number in range(1, len(files) + 1)]
         index = stack.enter_context(new_file(path))
-        with packing(path, index.stream) as stream:
+        with compressing(path, index.stream) as stream:
             stream.write(_index(paths, location or ""))
         for file, part in zip(files, paths, strict=True):
             file.take_place(part)
         index.take_place()
 
 
-def _entries(
-    blocks: Iterable[tuple[str | None, PageBlock]], names: Sequence[str]
-) -> Iterator[bytes]:
+def _entries(blocks: Blocks, names: Sequence[str]) -> Iterator[bytes]:
     for _, block in blocks:
         for page in block.pages():
             yield entry(page, names).encode("utf-8", "replace")
 
 
 def _parts(entries: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
-    """Give sitemaps, each in pieces, which must be taken before the next one is."""
+    """Return sitemaps, each in pieces, which must be taken before the next one is."""
     waiting = [next(entries, b"")]
 
     def part() -> Iterator[bytes]:

@@ -17,13 +17,14 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
-from usp.export.sitemaps import TYPES, why_missing
+from usp.export.sitemaps import why_missing
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode, how_many
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
+    kind_of,
 )
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class SiteCrawl:
             "site": self.site,
             "url": node.url,
             "parent": parent,
-            "type": TYPES.get(type(node), "invalid"),
+            "type": kind_of(node).name,
             "depth": depth,
             "status": node.status,
             "bytes": node.size,

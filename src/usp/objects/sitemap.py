@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import abc
 from itertools import chain, islice, repeat, zip_longest
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from usp._base.logs import get_logger
 from usp._compat.names import elsewhere
@@ -31,7 +31,7 @@ from usp.objects.pickles import flattened, old_fields, restored
 from usp.objects.problem import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp._base.reason import Reason
@@ -592,3 +592,28 @@ class PagesRSSSitemap(AbstractPagesSitemap):
 
 class PagesAtomSitemap(AbstractPagesSitemap):
     """An Atom 1.0 or 0.3 feed."""
+
+
+class SitemapKind(NamedTuple):
+    """What a kind of sitemaps is called: in tables, and where people read it."""
+
+    name: str
+    label: str
+
+
+KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
+    IndexWebsiteSitemap: SitemapKind("website", "website"),
+    IndexRobotsTxtSitemap: SitemapKind("robots", "robots.txt"),
+    IndexXMLSitemap: SitemapKind("index", "index"),
+    PagesXMLSitemap: SitemapKind("urlset", "XML"),
+    PagesTextSitemap: SitemapKind("text", "text"),
+    PagesRSSSitemap: SitemapKind("rss", "RSS"),
+    PagesAtomSitemap: SitemapKind("atom", "Atom"),
+    InvalidSitemap: SitemapKind("invalid", "invalid"),
+}
+"""Every kind of nodes."""
+
+
+def kind_of(node: AbstractSitemap) -> SitemapKind:
+    """Return what kind a node is of; one of a class of somebody else's is of that class's kind."""
+    return next(KINDS[kind] for kind in (*type(node).__mro__, InvalidSitemap) if kind in KINDS)

@@ -5,10 +5,9 @@ The page is a single file: it can be opened, mailed and kept without a network.
 
 from __future__ import annotations
 
-import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from usp.export.atomic import replacing
 from usp.report.fetches import FetchLog
 from usp.report.page import page
 from usp.report.summary import summarise
@@ -29,7 +28,7 @@ def html(
     *,
     all_problems: bool = False,
 ) -> str:
-    """Give the report of a tree as an HTML page; see :func:`summarise` for what can be told."""
+    """Return the report of a tree as an HTML page; see :func:`summarise` for what can be told."""
     return page(summarise(tree, events, all_problems=all_problems))
 
 
@@ -41,16 +40,6 @@ def write_report(
     all_problems: bool = False,
 ) -> None:
     """Write the report of a tree to a file: all of it, or nothing if that fails."""
-    write_whole(Path(path), html(tree, events, all_problems=all_problems))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name first, then rename it."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    page = html(tree, events, all_problems=all_problems)
+    with replacing(path) as file:
+        file.write(page.encode())

@@ -7,10 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 from usp.report.state import FAILED, INCOMPLETE, NOT_FOLLOWED, state_of
 from usp.report.text import Addresses, shared_origin, shown_url
-from usp.report.treedata import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,9 +103,8 @@ class _Writer:
             yield _colored(f"{state}: {self._addresses.text(reason or '', 120)}", state)
 
     def _contents(self, node: AbstractSitemap) -> Iterator[str]:
-        kind = KINDS.get(type(node).__name__)
-        if kind is not None:
-            yield kind
+        if not isinstance(node, InvalidSitemap):
+            yield kind_of(node).label
         below = len(node.sub_sitemaps)
         if below and not isinstance(node, IndexWebsiteSitemap):
             yield counted(below, "sitemap")

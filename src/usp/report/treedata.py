@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, size
+from usp.objects.sitemap import KINDS, InvalidSitemap
 from usp.report.text import DASH, shown_url
 
 if TYPE_CHECKING:
@@ -21,15 +22,7 @@ MAX_PACKED = 1_000_000
 """How many characters of the page the tree may take. Sitemaps above that are left out and counted,
 those without damage first."""
 
-KINDS = {
-    "IndexWebsiteSitemap": "website",
-    "IndexRobotsTxtSitemap": "robots.txt",
-    "IndexXMLSitemap": "index",
-    "PagesXMLSitemap": "XML",
-    "PagesTextSitemap": "text",
-    "PagesRSSSitemap": "RSS",
-    "PagesAtomSitemap": "Atom",
-}
+_KINDS = {kind.__name__: name.label for kind, name in KINDS.items() if kind is not InvalidSitemap}
 
 
 def packed_tree(rows: Sequence[SitemapRow], addresses: Addresses, most: int = MAX_PACKED) -> str:
@@ -79,14 +72,14 @@ def _columns(
         reasons[reason] = number + 1
     states = ["", *dict.fromkeys(row.state for row in chosen if row.state)]
     return {
-        "kinds": list(KINDS.values()),
+        "kinds": list(_KINDS.values()),
         "states": states,
         "reasons": [addresses.text(reason) for reason in reasons],
         "website": website,
         "origin": addresses.origin,
         "parent": [place.get(row.parent, -1) for row in chosen],
         "url": [shown_url(row.url) for row in chosen],
-        "kind": [list(KINDS).index(row.kind) if row.kind in KINDS else -1 for row in chosen],
+        "kind": [list(_KINDS).index(row.kind) if row.kind in _KINDS else -1 for row in chosen],
         "pages": [row.pages for row in chosen],
         "size": [DASH if row.received is None else size(row.received) for row in chosen],
         "first": [row.first or "" for row in chosen],

@@ -6,17 +6,26 @@ import fnmatch
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import in_utc, read_date
 from usp._base.urls import url_parts
+from usp.objects.page import PageList
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection.run import SelectionRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageBlock, SitemapPage
+
+    Pages: TypeAlias = AbstractSitemap | Iterable[SitemapPage]
+    """A tree, or pages that come one by one."""
+
+    Blocks: TypeAlias = Iterable[tuple[str | None, PageBlock]]
+    """Blocks of pages, each with the address of its sitemap."""
 
 __all__ = ["Moment", "Selection", "SelectionRun"]
 
@@ -26,6 +35,7 @@ Moment: TypeAlias = datetime | date | str
 _LAST = datetime.max.replace(tzinfo=UTC)
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}[-/.]\d{1,2}")
+_TOGETHER = 100  # pages of a stream, which wait for each other
 _SITEMAP = "sitemap:"
 _REGULAR = "re:"
 
@@ -87,9 +97,7 @@ class Selection:
         """Whether every page is wanted."""
         return self == Selection()
 
-    def of(
-        self, pages: AbstractSitemap | Iterable[SitemapPage], site: str | None = None
-    ) -> Iterator[SitemapPage]:
+    def of(self, pages: Pages, site: str | None = None) -> Iterator[SitemapPage]:
         """Yield the wanted pages of a tree, or of any pages, as they are asked for.
 
         ``site`` is the address of the website, for ``same_host``; a tree knows its own. Patterns for
@@ -99,6 +107,20 @@ class Selection:
             run = self.run(site or pages.url)
             return (page for _, block in run.blocks(pages) for page in block.pages())
         return self.run(site).pages(pages)
+
+    def blocks(
+        self, pages: Pages, site: str | None = None
+    ) -> Iterator[tuple[str | None, PageBlock]]:
+        """Yield the wanted pages in blocks, each with the address of its sitemap where it is known.
+
+        ``site`` is as in :meth:`of`.
+        """
+        if not isinstance(pages, AbstractSitemap):
+            return _blocks_of_stream(iter(pages) if self.takes_all else self.of(pages, site))
+        blocks = pages.page_blocks()
+        if not self.takes_all:
+            blocks = self.run(site or pages.url).blocks(pages)
+        return ((sitemap.url, block) for sitemap, block in blocks)
 
     def run(self, site: str | None = None) -> SelectionRun:
         """Return a run: what is chosen in one counts together, for ``unique`` and ``limit``."""
@@ -112,6 +134,12 @@ class Selection:
             host=of_host(site) if self.same_host else None,
             on_undated=self.on_undated,
         )
+
+
+def _blocks_of_stream(pages: Iterator[SitemapPage]) -> Iterator[tuple[str | None, PageBlock]]:
+    for url, of_sitemap in groupby(pages, attrgetter("sitemap_url")):
+        while some := list(islice(of_sitemap, _TOGETHER)):
+            yield url, PageList(some)
 
 
 # Periods, as people mean them -----------------------------------------------------------------------

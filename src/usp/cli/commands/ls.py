@@ -19,7 +19,7 @@ from usp.cli.output.options import Listing, list_options
 from usp.cli.output.text import printable, shown_below, write_lines
 from usp.cli.pipes import watching
 from usp.export import TooLargeError, write, write_blocks
-from usp.export.atomic import packing, replacing
+from usp.export.atomic import compressing, replacing
 from usp.export.sitemaps import sitemap_rows, write_sitemaps
 from usp.helpers import is_http_url, strip_url_to_homepage
 
@@ -208,7 +208,7 @@ def _text(target: Path | None) -> Iterator[TextIO]:
     if target is None:
         yield sys.stdout
         return
-    with replacing(target) as file, packing(target, file) as packed:
+    with replacing(target) as file, compressing(target, file) as packed:
         stream = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
         try:
             yield stream
