@@ -248,7 +248,10 @@ def test_the_suffix_tells_the_format():
     assert [format_of(name) for name in ("a", "a.txt", "a.gz", "a.parquet.gz", ".csv")] == [
         None
     ] * 5
-    for form, said in ((None, "not known"), ("yaml", "unknown format 'yaml'; choose from csv, json")):
+    for form, said in (
+        (None, "not known"),
+        ("yaml", "unknown format 'yaml'; choose from csv, json"),
+    ):
         with pytest.raises(ValueError, match=said):
             write([], io.BytesIO(), form)
 

@@ -9,7 +9,7 @@ from usp.export.atomic import compressing, replacing
 from usp.export.schema import pyarrow
 from usp.export.streams import bytes_of
 from usp.export.text_formats import guarded, quoted, to_json
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, kind_of
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
