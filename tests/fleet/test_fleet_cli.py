@@ -94,7 +94,7 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
     told = dataset_stats(root)
     assert told["totals"]["pages"] == 3
     assert told["extensions"] == []
-    assert "the limit pages=3 is reached" in told["failures"][0]["reason"]
+    assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_the_statistics_are_those_of_the_websites(crawled, some):
     extensions = {row["extension"]: row["sites"] for row in told["extensions"]}
     rich = sum(site.kind == "rich" for site in some.sites)
     assert extensions["images"] == extensions["alternates"] == rich
-    reasons = {row["reason"]: row["sites"] for row in told["failures"]}
-    assert reasons["Unable to fetch sitemap from … 404 Not Found"] == 2
+    codes = {row["code"]: row["sites"] for row in told["failures"]}
+    assert codes["not-found"] == sum(site.kind == "half" for site in some.sites)
     freshness = told["freshness"]
     assert freshness["newest"].startswith("2024-")
     assert 0 < freshness["last_30_days"] < freshness["last_365_days"] <= freshness["dated"]

@@ -24,7 +24,7 @@ SITE_SECONDS = 900.0
 FLEET_LIMITS = Limits(
     seconds=SITE_SECONDS, spool_bytes=2 * _GIB, sitemaps=20_000, document_seconds=300
 )
-"""What one site of many may take: less than a site that somebody asked for by name."""
+"""Limits of one site of many: lower than those of a site that somebody asks for by name."""
 
 
 def _public_only() -> Zones:
@@ -38,14 +38,14 @@ class FleetOptions(CrawlOptions):
     The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
     the default limits are :data:`FLEET_LIMITS`.
 
-    ``in_flight`` is how many sites one worker has under way, ``per_host`` how many requests it has
-    under way to one host, whichever sites they are for, and ``together`` how many sites that share a
-    host or address are under way at a time. ``pages=False`` counts the pages but gives no table of
-    them; ``columns`` are the wanted ones of :data:`usp.export.COLUMNS`. ``problems`` reads every field
-    of every page to count what is wrong with it, which takes several times as long. ``verify`` says
-    whether certificates are checked, or by which file or folder of authorities; ``wait`` seconds are
-    kept between two requests of a worker to one host. ``logins`` are those of the sites whose
-    addresses had one; nothing that is written has them.
+    ``in_flight`` is how many sites one worker crawls at a time, ``per_host`` how many requests it
+    sends to one host at a time, for all its sites together, and ``together`` how many sites that share
+    a host or address are crawled at a time. ``pages=False`` counts the pages without a table of them;
+    ``columns`` are some of :data:`usp.export.COLUMNS`. ``problems`` reads every field of every page to
+    count what is wrong with it, which takes several times as long. ``verify`` is whether certificates
+    are verified, or the file or folder of the authorities to trust; ``wait`` is the pause in seconds
+    between two requests of a worker to one host. ``logins`` are those in the addresses of sites; they
+    are never written anywhere.
     """
 
     zones: Zones = field(default_factory=_public_only)

@@ -1,4 +1,4 @@
-"""One site: its tree, and the rows that it gives to the three tables."""
+"""One site: its tree, and its rows in the three tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_ROWS = 1000  # sitemaps in one batch
 
 
 class Notes:
-    """What a site's crawl tells while it goes on."""
+    """Counts what a site takes while it is crawled: requests, bytes, seconds."""
 
     def __init__(self, on_bytes: Callable[[int], None]) -> None:
         self.requests = self.bytes = 0
@@ -91,7 +91,7 @@ class SiteCrawl:
         except TimeoutError:
             self._reason = self._options.effective_limits.reached("seconds")
         except LocalShortageError:
-            raise  # no fault of the site: it is crawled again
+            raise  # not the site's fault: it is crawled again
         except SitemapException as error:
             text = f"{error} Write for example https://example.org/"
             self._reason = Reason(FailureCode.BAD_URL, text)
@@ -100,7 +100,7 @@ class SiteCrawl:
         self._duration = time.monotonic() - begin
 
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
-        """Give the rows as batches, each with the name of its table; the row of the site comes last."""
+        """Yield the rows as batches, each with the name of its table; the site's own row comes last."""
         rows: list[dict[str, Any]] = []
         total = 0
         if self._tree is not None:
@@ -153,7 +153,7 @@ class SiteCrawl:
             yield sitemap.url, block
 
     def _sitemaps(self, tree: AbstractSitemap) -> Iterator[dict[str, Any]]:
-        """Give the row of every sitemap in the tree, depth first."""
+        """Yield the row of every sitemap in the tree, depth first."""
         waiting: list[tuple[AbstractSitemap, str | None, int]] = [
             (node, None, 0) for node in reversed(tree.sub_sitemaps)
         ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from usp._base.logs import get_logger
-from usp._base.urls import BadUrl, read_url, shown, without_login
+from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
 from usp.helpers import strip_url_to_homepage
@@ -38,7 +38,6 @@ _LONGEST_LINE = 1 << 20  # characters; nothing that is a list has such lines
 _SHOWN = 2000
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv")
-_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _LINE_ENDS = ("\n", "\r")
 
 _RESOLVERS = 64
@@ -189,7 +188,7 @@ def homepage(text: str) -> tuple[str, Login | None]:
     except (BadUrl, StripURLToHomepageException):
         return shown(stripped), None
     scheme, host = scheme.lower(), host.removesuffix("/").lower()
-    return f"{scheme}://{host.removesuffix(_DEFAULT_PORTS[scheme])}/", login
+    return f"{scheme}://{host.removesuffix(f':{PORTS[scheme]}')}/", login
 
 
 # Groups ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a dataset holds, asked of its Parquet files by DuckDB."""
+"""Statistics of a dataset, computed from its Parquet files by DuckDB."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _EMPTY = {  # what a table without any file looks like
 
 
 def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
-    """Give totals, outcomes, the largest sites, formats, reasons of failures and freshness.
+    """Return totals, outcomes, the largest sites, formats, reasons of failures and freshness.
 
-    Only what is committed counts, also while a run goes on. ``most`` is how many sites and reasons are
+    Only what is committed counts, also during a run. ``most`` is how many sites and reasons are
     listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
     """
     dataset = Dataset(root)
@@ -70,7 +70,7 @@ def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
     with duckdb.connect() as database:
         database.execute("set timezone = 'UTC'")
         _open(database, dataset)
-        ask = _Asking(database)
+        ask = _Queries(database)
         return {
             "totals": ask.one(
                 "select count(*) sites, sum(sitemaps)::bigint sitemaps, sum(pages)::bigint pages,"
@@ -98,7 +98,7 @@ def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
 
 
 def _open(database: Any, dataset: Dataset) -> None:
-    """Give each table as a view of its committed files."""
+    """Make each table a view of its committed files."""
     files: dict[str, list[str]] = {table: [] for table in TABLES}
     for commit in dataset.commits().values():
         for name in commit.files:
@@ -111,28 +111,28 @@ def _open(database: Any, dataset: Dataset) -> None:
         database.execute(f"create view {table} as {source}")
 
 
-class _Asking:
-    """Asks questions in SQL."""
+class _Queries:
+    """Runs queries in SQL."""
 
     def __init__(self, database: Any) -> None:
         self._database = database
 
     def all(self, question: str, *values: Any) -> list[dict[str, Any]]:
-        """Give all rows, as dictionaries."""
+        """Return all rows, as dictionaries."""
         result = self._database.execute(question, values)
         names = [column[0] for column in result.description]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def one(self, question: str, *values: Any) -> dict[str, Any]:
-        """Give the first row."""
+        """Return the first row."""
         return self.all(question, *values)[0]
 
 
-def _columns(ask: _Asking, table: str = "pages") -> set[str]:
+def _columns(ask: _Queries, table: str = "pages") -> set[str]:
     return {row["column_name"] for row in ask.all(f"describe {table}")}
 
 
-def _failures(ask: _Asking, most: int) -> list[dict[str, Any]]:
+def _failures(ask: _Queries, most: int) -> list[dict[str, Any]]:
     """Return why something is missing, by code; sites of older datasets have none."""
     code = "code" if "code" in _columns(ask, "sites") else "null"
     rows = ask.all(
@@ -148,7 +148,7 @@ def _failures(ask: _Asking, most: int) -> list[dict[str, Any]]:
     ]
 
 
-def _extensions(ask: _Asking) -> list[dict[str, Any]]:
+def _extensions(ask: _Queries) -> list[dict[str, Any]]:
     present = _columns(ask)
     return [
         {"extension": name} | ask.one(question)
@@ -157,8 +157,8 @@ def _extensions(ask: _Asking) -> list[dict[str, Any]]:
     ]
 
 
-def _freshness(ask: _Asking) -> dict[str, Any]:
-    """Tell how old the pages say they are; dates in the future are no news of the newest."""
+def _freshness(ask: _Queries) -> dict[str, Any]:
+    """Return how old the pages say they are; dates in the future do not count as the newest."""
     if "lastmod" not in _columns(ask):
         return {"pages": ask.one("select count(*) n from pages")["n"], "dated": None}
     result = ask.one(_DATES)

@@ -22,6 +22,7 @@ from usp.fleet.crawler import crawl_tables
 from usp.fleet.dataset import Dataset
 from usp.fleet.tables import rows_of
 from usp.fleet.writer import GROUP_SECONDS, GroupWriter
+from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,6 +119,7 @@ def failed_row(site: str, reason: str) -> Row:
         "site": site,
         "outcome": "failed",
         "reason": reason,
+        "code": FailureCode.INTERNAL_ERROR.value,
         **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), 0),
         "duration": 0.0,
         "started": datetime.now(UTC),
