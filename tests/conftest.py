@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import profiles  # noqa: F401 - for what it sets
 from usp._crawl import crawl as crawl_module
 from usp._crawl.retry import RetryPolicy
 from website import Site

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import HealthCheck, settings
+
+# How long an example takes, and how many can be made in a second, is a matter of the machine.
+settings.register_profile("usp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("usp")
+
 FACTORS = {"dev": 0.2, "ci": 1.0, "long": 20.0}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
