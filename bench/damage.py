@@ -52,8 +52,8 @@ def documents(length: int, root: str) -> dict[str, bytes]:
 
 def seconds(data: bytes, size: int, *, fast: bool) -> float:
     """Return the CPU time of reading a document with all its fields, in pieces of that size."""
+    from usp._formats.abstract_parser import PageBatch, PageEntry  # noqa: PLC0415
     from usp._formats.document import DocumentParser  # noqa: PLC0415 - only usp's own environment has it
-    from usp._formats.parser import PageBatch, PageEntry  # noqa: PLC0415
     from usp.limits import Limits  # noqa: PLC0415
 
     started = time.process_time()

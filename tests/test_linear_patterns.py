@@ -20,9 +20,9 @@ import pytest
 import usp
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
-from usp._formats import document, index, url_batches
-from usp._formats.urlset import PagesXMLSitemapParser
+from usp._formats import document, url_batches, xml_sitemaps
 from usp._formats.xml import fast
+from usp._formats.xml_sitemaps import PagesXMLSitemapParser
 from usp.cli import errors
 from usp.report import text as report_text
 
@@ -74,7 +74,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         for at, fields in enumerate([(), ("lastmod", "changefreq", "priority")])
         for name in ("locs", "rows")
     },
-    "usp._formats.index._entry": lambda: {"_entry": index._entry(fast.tags("sitemap", "x:"))},
+    "usp._formats.xml_sitemaps._entry": lambda: {
+        "_entry": xml_sitemaps._entry(fast.tags("sitemap", "x:"))
+    },
     "usp._formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
     "usp._formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},

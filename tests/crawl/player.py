@@ -11,7 +11,7 @@ from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
 from usp._crawl.places import Place
 from usp._crawl.values import Failed, Fetch, Look, Received
-from usp._formats.parser import ChildEntry
+from usp._formats.abstract_parser import ChildEntry
 from usp._store import Exchange, Store
 from usp.events import Event
 from usp.objects.problem import FailureCode

@@ -9,9 +9,9 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 
+from usp._formats.abstract_parser import ChildEntry, PageBatch
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp._formats.parser import ChildEntry, PageBatch
 from usp.objects.problem import Problems
 
 CORPUS = Path(__file__).parent.parent / "corpus"

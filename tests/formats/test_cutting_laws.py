@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
-from usp._formats.homepage import HomepageLinksParser
-from usp._formats.lines import MAX_LINE, Lines
-from usp._formats.plain_text import PlainTextSitemapParser
+from usp._formats.html import HomepageLinksParser
+from usp._formats.plain_text import MAX_LINE, Lines, PlainTextSitemapParser
 from usp._formats.robots import IndexRobotsTxtSitemapParser
 from usp._formats.root import XMLSitemapParser
 from usp.limits import Limits

@@ -8,8 +8,8 @@ import sys
 import pytest
 from formats_support import chunks, read
 
+from usp._formats.abstract_parser import MAX_PIECE, PageEntry
 from usp._formats.document import DocumentParser
-from usp._formats.parser import MAX_PIECE, PageEntry
 from usp._formats.xml import scanner as scanner_module
 from usp._formats.xml.fast import MAX_ENTRY
 from usp._formats.xml.scanner import MAX_DAMAGE

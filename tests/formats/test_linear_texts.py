@@ -10,7 +10,7 @@ from adversary import GROWTH, PUMPS, cook, growth
 from usp._formats import values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp._formats.parser import absolute_url
+from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes, decode_text
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from formats_support import chunks, read, urlset
 
-from usp._formats.parser import PageEntry
+from usp._formats.abstract_parser import PageEntry
 from usp._formats.root import XMLSitemapParser
-from usp._formats.urlset import PagesXMLSitemapParser
-from usp._formats.xml.parser import MAX_FIELD
+from usp._formats.xml.nesting import MAX_FIELD
+from usp._formats.xml_sitemaps import PagesXMLSitemapParser
 
 IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
 E = "https://www.example.org"

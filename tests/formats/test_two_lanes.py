@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 
 from profiles import examples
+from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
-from usp._formats.parser import PageBatch
 from usp._formats.xml.fast import MAX_ENTRY
 
 LAW = settings(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from usp._formats import values
-from usp._formats.parser import absolute_url
+from usp._formats.values import absolute_url
 from usp.objects.page import SitemapPageChangeFrequency
 
 READERS = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp._formats.lines import Lines
+from usp._formats.plain_text import Lines
 from usp._formats.xml.namespaces import Scope, Space, space_of
 from usp._formats.xml.references import attributes, decode_cdata, decode_text
 from usp.objects.problem import MAX_PROBLEMS, Problem, ProblemCode, Problems

@@ -8,7 +8,7 @@ from urllib.parse import urldefrag
 
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, shown
-from usp._formats.parser import ChildEntry
+from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
 from usp.objects.child import ChildSitemap

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
     from usp._base.urls import HttpUrl, Login
     from usp._crawl.values import Look
-    from usp._formats.parser import ChildEntry
+    from usp._formats.abstract_parser import ChildEntry
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from usp._base.safe_text import excerpt
 from usp._crawl.pages import UniquePages, note_length, parser_for
 from usp._crawl.values import LeftOut, Look
-from usp._formats.parser import MAX_PIECE, ChildEntry
+from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp.objects.problem import Problem
 from usp.objects.sitemap import AbstractPagesSitemap
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from usp._base.reason import Reason
+    from usp._formats.abstract_parser import Entry
     from usp._formats.document import DocumentParser
-    from usp._formats.parser import Entry
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap

@@ -7,8 +7,8 @@ from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
 from usp._crawl.seen import SeenUrls
+from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser, Role
-from usp._formats.parser import ChildEntry, PageBatch, PageEntry
 from usp.limits import DEFAULT
 from usp.objects.page import PageList
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from usp._base.reason import Reason
-    from usp._formats.parser import Entry
+    from usp._formats.abstract_parser import Entry
     from usp._store import Document, Exchange
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage

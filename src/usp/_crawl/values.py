@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp._base.urls import Login
-    from usp._formats.parser import ChildEntry
+    from usp._formats.abstract_parser import ChildEntry
     from usp._store import Document, Exchange, Writer
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
 

@@ -12,10 +12,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, limit_advice
+from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, pieces
 from usp._formats.decode import Decoder
-from usp._formats.homepage import HomepageLinksParser
-from usp._formats.html import CHALLENGE, html_refusal, is_challenge
-from usp._formats.parser import MAX_PIECE, TRUNCATED, pieces
+from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
 from usp._formats.plain_text import PlainTextSitemapParser, has_url
 from usp._formats.robots import IndexRobotsTxtSitemapParser, has_directive
 from usp._formats.root import XMLSitemapParser
@@ -26,7 +25,7 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp._formats.parser import AbstractSitemapParser, Entry
+    from usp._formats.abstract_parser import AbstractSitemapParser, Entry
     from usp.limits import Limits
 
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is

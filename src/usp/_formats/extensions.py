@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
-from usp._formats.parser import resolved
+from usp._formats.values import resolved
 from usp._formats.xml.entries import ElementNames
 from usp._formats.xml.namespaces import Space
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
@@ -19,7 +19,7 @@ from usp.objects.problem import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp._formats.parser import Note
+    from usp._formats.abstract_parser import Note
     from usp._formats.xml.entries import Field
     from usp.objects.extensions import Extension, FieldSpec
 

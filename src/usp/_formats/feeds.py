@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.urls import is_http_url
 from usp._formats import values
-from usp._formats.parser import PageEntry, absolute_url
+from usp._formats.abstract_parser import PageEntry
+from usp._formats.values import absolute_url
 from usp._formats.xml.entries import ElementNames, Field, RawEntry
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.parser import AbstractXMLSitemapParser
@@ -18,7 +19,8 @@ from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from usp._formats.parser import Entry, Note
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.vocabulary import Vocabulary
 
 
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
@@ -63,7 +65,7 @@ class _FeedEntry(RawEntry, PageEntry):
         self._unreadable: str | None = None  # a date in whose place another one stands
         self._url: str | None = None
 
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+    def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field that is not empty."""
         del parser
         self._keep(field)
@@ -81,7 +83,7 @@ class _FeedEntry(RawEntry, PageEntry):
         """Return what may be the address of the page, as written, the most likely one first."""
         raise NotImplementedError
 
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
+    def finish(self, parser: Vocabulary) -> list[Entry]:
         """Return the entry itself, if it has an address."""
         links = self.links() or self._stray_links(parser)
         for more, link in zip(range(len(links) - 1, -1, -1), links, strict=True):
@@ -93,7 +95,7 @@ class _FeedEntry(RawEntry, PageEntry):
             parser.problems.add(ProblemCode.NO_LINK, self.line, lost=1)
         return []
 
-    def _stray_links(self, parser: AbstractXMLSitemapParser) -> list[str]:
+    def _stray_links(self, parser: Vocabulary) -> list[str]:
         """Return the address that stands in the entry itself, as after ``<link/>``, or in its tag."""
         about = read_attributes(self.written, _ignore).get("rdf:about") if self.written else None
         if about:
@@ -145,7 +147,7 @@ class _Item(_FeedEntry):
         *("modified", "updated"),
     )
 
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+    def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field; a guid only if it is a permanent link."""
         if field.name == "guid":
             permanent = values.yes_no(field.attributes(parser.note).get("ispermalink", "true"))
@@ -180,7 +182,7 @@ class _AtomEntry(_FeedEntry):
     titles = ("title", "summary", "tagline")
     dates = ("published", "issued", "pubDate", "updated", "modified", "created")
 
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+    def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field, or a link."""
         if field.name == "link":
             self._links.add(field, parser.base(), parser.note)

@@ -1,4 +1,7 @@
-"""HTML where a sitemap was expected: most often an error page, sometimes a guard."""
+"""HTML: a homepage, read for its links to sitemaps, and pages where a sitemap was expected.
+
+The latter are most often error pages, sometimes challenges to robots.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,16 @@ import re
 
 from usp._base.advice import Topic
 from usp._base.reason import Reason, advised
+from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
+from usp._formats.values import absolute_url
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.scanner import Scanner
 from usp.objects.failure_codes import FailureCode
+from usp.objects.problem import ProblemCode, Problems
+from usp.objects.sitemap import IndexWebsiteSitemap
+
+MAX_HEAD = 512 * 1024
+"""How many characters of a homepage are looked at: links to sitemaps stand in its head."""
 
 _LOOK = 16 * 1024  # characters
 _CHALLENGE = re.compile(
@@ -17,7 +29,6 @@ _CHALLENGE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-
 HTML = Reason(FailureCode.HTML_PAGE, "it is an HTML page")
 
 CHALLENGE = advised(
@@ -26,10 +37,58 @@ CHALLENGE = advised(
 
 
 def is_challenge(start: str) -> bool:
-    """Tell whether a page asks its reader to prove to be human."""
+    """Return whether a page asks its reader to prove to be human."""
     return _CHALLENGE.search(start[:_LOOK]) is not None
 
 
 def html_refusal(start: str) -> Reason:
     """Return why a document that begins as HTML is not a sitemap."""
     return CHALLENGE if is_challenge(start) else HTML
+
+
+class HomepageLinksParser(AbstractSitemapParser):
+    """Parses a homepage: a child for every ``<link rel="sitemap" href="…">``."""
+
+    sitemap_class = IndexWebsiteSitemap
+
+    def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
+        super().__init__(url, problems)
+        # HTML is not XML: what the scanner has to say about it is of no interest.
+        self._scanner = Scanner(self, Problems())
+        self._room = MAX_HEAD
+        self._found: list[ChildEntry] = []
+
+    def feed(self, text: str) -> list[ChildEntry]:
+        """Return the links that are complete so far."""
+        if self._room > 0:
+            self._scanner.feed(text[: self._room])
+            self._room -= len(text)
+        return self._take()
+
+    def close(self) -> list[ChildEntry]:
+        """Return the rest."""
+        self._scanner.close()
+        return self._take()
+
+    def _take(self) -> list[ChildEntry]:
+        found, self._found = self._found, []
+        return found
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at a tag."""
+        del empty
+        if name.lower() != "link":
+            return
+        link = read_attributes(attributes, self._ignore)
+        if "sitemap" not in link.get("rel", "").lower().split():
+            return
+        url = absolute_url(link.get("href", ""), self.url)
+        if url is None:
+            self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
+        else:
+            self._found.append(ChildEntry(url))
+
+    def _ignore(self, *_: object) -> None:
+        """Pass over everything else."""
+
+    end = text = cdata = take = declaration = _ignore

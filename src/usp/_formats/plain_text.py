@@ -1,4 +1,4 @@
-"""Plain-text sitemaps: one URL a line."""
+"""Text line by line, which robots.txt is too, and plain-text sitemaps: one URL a line."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
-from usp._formats.lines import MAX_LINE, Lines
-from usp._formats.parser import AbstractSitemapParser, PageBatch, PageEntry
+from usp._formats.abstract_parser import AbstractSitemapParser, PageBatch, PageEntry
 from usp._formats.xml.fast import plain
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
@@ -17,16 +16,82 @@ from usp.objects.sitemap import PagesTextSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp._formats.parser import Entry, Note
+    from usp._formats.abstract_parser import Entry, Note
     from usp.objects.problem import Problems
 
 
+MAX_LINE = 64 * 1024
+"""Longer lines mean nothing, and are passed over."""
+
+_LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
 _LINE = re.compile(r"\n[ \t]*+(https?://[A-Za-z0-9][^\s]*+)[ \t]*+\r?+(?=\n)")
 _NOTHING = PageFields()
 
 
+class Lines:
+    """Cuts text into lines with their numbers: ``feed`` text, then ``close``."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._parts: list[str] = []  # of the line that is not complete
+        self._length = 0  # of that line, however much of it is kept
+        self._cr = False  # whether a CR waits: it may be half of a CRLF
+        self._number = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether the next character begins a line."""
+        return not self._length and not self._cr
+
+    def skip(self, count: int) -> None:
+        """Count lines that somebody else has read."""
+        self._number += count
+
+    def feed(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the lines that are complete so far, without their ends."""
+        if not text:
+            return
+        if self._cr:
+            text = "\r" + text
+        self._cr = text.endswith("\r")
+        begun, *lines = _LINE_END.split(text[:-1] if self._cr else text)
+        self._hold(begun)
+        for line in lines:
+            yield from self._complete()
+            self._hold(line)
+
+    def close(self) -> Iterator[tuple[int, str]]:
+        """Yield the last line, unless the document breaks off in it."""
+        self._cr = False
+        if not self._length:
+            return
+        if self._problems.unfinished is not None and self._length <= MAX_LINE:
+            line = "".join(self._parts)
+            self._problems.add(ProblemCode.CUT_LINE, self._number + 1, line, lost=1)
+            return
+        yield from self._complete()
+
+    def _hold(self, text: str) -> None:
+        """Keep a part of a line; no more of a line is kept than may mean something."""
+        self._length += len(text)
+        if self._length > MAX_LINE:
+            self._parts.clear()
+        elif text:
+            self._parts.append(text)
+
+    def _complete(self) -> Iterator[tuple[int, str]]:
+        line, too_long = "".join(self._parts), self._length > MAX_LINE
+        self._parts.clear()
+        self._length = 0
+        self._number += 1
+        if too_long:
+            self._problems.add(ProblemCode.LONG_LINE, self._number)
+        else:
+            yield self._number, line
+
+
 def has_url(text: str) -> bool:
-    """Tell whether any line of a text is a URL."""
+    """Return whether any line of a text is a URL."""
     return any(is_http_url(line.strip().strip("\ufeff")) for line in text.splitlines())
 
 
@@ -39,7 +104,7 @@ class _Line(PageEntry):
         self._url = url
 
     def page(self, note: Note | None = None) -> SitemapPage:
-        """Give the page, of which nothing but its URL is known."""
+        """Return the page, of which nothing but its URL is known."""
         del note
         return SitemapPage(self._url)
 
@@ -53,11 +118,11 @@ class _Batch(PageBatch):
         self.urls = urls
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Give the pages."""
+        """Return the pages."""
         return map(SitemapPage.of, self.urls, repeat(_NOTHING))
 
     def texts(self) -> dict[str, list[str]]:
-        """Give nothing: lines have no fields."""
+        """Return nothing: lines have no fields."""
         return {}
 
 
@@ -75,7 +140,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         self._held = ""
 
     def feed(self, text: str) -> list[Entry]:
-        """Give the pages of the lines that are complete so far."""
+        """Return the pages of the lines that are complete so far."""
         if not self.fast:
             return list(self._pages(self._lines.feed(text)))
         block = self._held + text
@@ -93,7 +158,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         return list(self._pages(self._lines.feed(block)))
 
     def close(self) -> list[Entry]:
-        """Give the page of the last line."""
+        """Return the page of the last line."""
         lines = [*self._lines.feed(self._held), *self._lines.close()]
         return list(self._pages(lines))
 

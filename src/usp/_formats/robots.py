@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from usp._base.urls import is_http_url
-from usp._formats.lines import Lines
-from usp._formats.parser import AbstractSitemapParser, ChildEntry, absolute_url, begins_with_host
+from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
+from usp._formats.plain_text import Lines
+from usp._formats.values import absolute_url, begins_with_host
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 

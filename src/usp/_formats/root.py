@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
+from usp._formats.abstract_parser import AbstractSitemapParser
 from usp._formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
 from usp._formats.html import HTML
-from usp._formats.index import IndexXMLSitemapParser
-from usp._formats.parser import AbstractSitemapParser
-from usp._formats.urlset import PagesXMLSitemapParser
 from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
+from usp._formats.xml_sitemaps import IndexXMLSitemapParser, PagesXMLSitemapParser
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp._formats.parser import Entry
+    from usp._formats.abstract_parser import Entry
     from usp._formats.xml.namespaces import Name
     from usp._formats.xml.parser import AbstractXMLSitemapParser
     from usp._formats.xml.tokens import Token

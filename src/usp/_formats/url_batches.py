@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import known_date
 from usp._formats import values
+from usp._formats.abstract_parser import PageBatch, PageEntry
 from usp._formats.extensions import FIELDS, READERS
-from usp._formats.parser import PageBatch, PageEntry
-from usp._formats.xml.entries import Field
+from usp._formats.xml.entries import Field, Sort
 from usp._formats.xml.fast import ATTRIBUTES, VALUE
-from usp._formats.xml.meaning import Sort
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.parser import MAX_FIELDS
+from usp._formats.xml.nesting import MAX_FIELDS
 from usp._formats.xml.references import decode_text
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-    from usp._formats.parser import Note
+    from usp._formats.abstract_parser import Note
     from usp._formats.xml.entries import RawEntry
     from usp._formats.xml.fast import Shape, Tags
     from usp._formats.xml.parser import AbstractXMLSitemapParser

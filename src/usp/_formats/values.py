@@ -1,11 +1,17 @@
-"""From the text of a field to its value; None where the text cannot be read."""
+"""From the text of a field to its value: texts, dates, numbers, addresses.
+
+None where the text cannot be read.
+"""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from usp._base.dates import read_date
+from usp._base.urls import is_http_url
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
 
@@ -22,20 +28,20 @@ _NO = frozenset({"no", "false", "0", "n"})
 
 
 def text(raw: str | None) -> str | None:
-    """Read text: references decoded once more, blanks stripped; empty is None."""
+    """Return a text: references decoded once more, blanks stripped; empty is None."""
     if raw is not None and "&" in raw:
         raw = html_unescape_strip(raw)
     return raw.strip() or None if raw else None
 
 
 def date(raw: str | None) -> datetime | None:
-    """Read a date."""
+    """Return a date."""
     cleaned = text(raw)
     return read_date(cleaned) if cleaned else None
 
 
 def number(raw: str | None) -> Decimal | None:
-    """Read a decimal number."""
+    """Return a decimal number."""
     cleaned = text(raw)
     if not cleaned or len(cleaned) > _MAX_NUMBER:
         return None
@@ -47,7 +53,7 @@ def number(raw: str | None) -> Decimal | None:
 
 
 def priority(raw: str | None) -> Decimal | None:
-    """Read a priority: a number from 0 to 1."""
+    """Return a priority: a number from 0 to 1."""
     value = number(raw)
     if value is None or not MIN_VALID_PRIORITY <= value <= MAX_VALID_PRIORITY:
         return None
@@ -55,7 +61,7 @@ def priority(raw: str | None) -> Decimal | None:
 
 
 def whole_number(raw: str | None) -> int | None:
-    """Read a whole number."""
+    """Return a whole number."""
     value = number(raw)
     if value is None or value.adjusted() > _MAX_DIGITS or value != value.to_integral_value():
         return None
@@ -63,13 +69,13 @@ def whole_number(raw: str | None) -> int | None:
 
 
 def change_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
-    """Read a change frequency."""
+    """Return a change frequency."""
     word = (text(raw) or "").lower()
     return SitemapPageChangeFrequency(word) if SitemapPageChangeFrequency.has_value(word) else None
 
 
 def yes_no(raw: str | None) -> bool | None:
-    """Read a yes or a no."""
+    """Return a yes or a no."""
     word = (text(raw) or "").lower()
     if word in _YES:
         return True
@@ -80,3 +86,75 @@ def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
     """Return the items of a list, without empty ones; without a separator blanks separate them."""
     parts = (text(raw) or "").split(separator)
     return tuple(item for part in parts if (item := part.strip()))
+
+
+# Addresses ------------------------------------------------------------------------------------------
+
+_INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
+_BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
+_BLANK = re.compile(r"\s")
+_SCHEMES = ("http://", "https://")
+_HOST = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+\.?+)(:[0-9]{1,5})?+(?=[/?#]|\Z)")
+
+
+def is_address(text: str, base: str | None) -> bool:
+    """Return whether a text is clearly the address of something: not relative to a place unknown."""
+    if _BLANK.search(text):
+        return False
+    return text[:8].lower().startswith((*_SCHEMES, "/")) or begins_with_host(text, base)
+
+
+def begins_with_host(loc: str, base: str | None) -> bool:
+    """Return whether an address without a scheme begins with a host: ``www.…``, or one of the base's.
+
+    Anything else may as well be the name of a file.
+    """
+    host = _HOST.match(loc)
+    if host is None:
+        return False
+    name = host[1].lower()
+    if name.startswith("www."):
+        return name.count(".") > 1
+    own = _HOST.match((base or "").partition("//")[2])
+    if own is None:
+        return False
+    own_name = own[1].lower().removeprefix("www.")
+    if name == own_name:
+        return "." in name or (host[2] is not None and host[2] == own[2])
+    return "." in name and (own_name.endswith(f".{name}") or name.endswith(f".{own_name}"))
+
+
+def absolute_url(loc: str, base: str | None) -> str | None:
+    """Return a URL as a sitemap means it, absolute; None if it is not an HTTP URL.
+
+    Without a base a relative address stays as it is.
+    """
+    loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
+    absolute = loc[:8].lower().startswith(_SCHEMES)
+    if not absolute and begins_with_host(loc, base):
+        scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
+        absolute, loc = True, f"{scheme}://{loc}"
+    if absolute:
+        return loc if is_http_url(_BLANK.sub("%20", loc)) else None
+    if not loc:
+        return None
+    scheme, colon, _ = loc.partition(":")
+    if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
+        return None
+    if base is None:
+        return loc
+    try:
+        joined = urljoin(base, loc)
+    except ValueError:
+        return None
+    return joined if is_http_url(joined) else None
+
+
+def resolved(address: str, base: str | None) -> str:
+    """Return an address of an image, a video or another language, resolved as a page's.
+
+    One that cannot be is left as it is written.
+    """
+    if address[:8].lower().startswith(_SCHEMES):
+        return address
+    return absolute_url(address, base) or address

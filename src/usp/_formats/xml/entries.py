@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import abc
+from enum import Enum, auto
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from usp._formats.parser import begins_with_host, is_address
+from usp._formats.values import begins_with_host, is_address
+from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
 from usp.objects.problem import ProblemCode
@@ -13,9 +15,9 @@ from usp.objects.problem import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from usp._formats.parser import Entry, Note
-    from usp._formats.xml.namespaces import Space
-    from usp._formats.xml.parser import AbstractXMLSitemapParser
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.namespaces import Name
+    from usp._formats.xml.vocabulary import Vocabulary
 
 
 MAX_TEXT = 8 * 1024
@@ -30,7 +32,7 @@ def address_in(written: str, note: Note) -> str | None:
     return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
 
 
-def loc_text(field: Field, parser: AbstractXMLSitemapParser) -> str:
+def loc_text(field: Field, parser: Vocabulary) -> str:
     """Return the text of a loc, or the address that its tag has as an attribute instead."""
     if field.written and not field.text.strip():
         address = address_in(field.written, parser.note)
@@ -40,7 +42,7 @@ def loc_text(field: Field, parser: AbstractXMLSitemapParser) -> str:
     return field.text
 
 
-def note_scheme(loc: str, entry: RawEntry, parser: AbstractXMLSitemapParser) -> None:
+def note_scheme(loc: str, entry: RawEntry, parser: Vocabulary) -> None:
     """Note an address that begins with a host and not with ``http:``."""
     if begins_with_host(loc.strip(), entry.base):
         parser.problems.add(ProblemCode.NO_SCHEME, entry.line, loc)
@@ -96,11 +98,11 @@ class RawEntry(abc.ABC):
         self.records: dict[Space, list[list[Field]]] = {}
 
     @abc.abstractmethod
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+    def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field of the document's own vocabulary."""
 
     @abc.abstractmethod
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
+    def finish(self, parser: Vocabulary) -> list[Entry]:
         """Give what the entry has become; note what it lacks."""
 
     def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
@@ -116,7 +118,7 @@ class RawEntry(abc.ABC):
 
     def stray_address(
         self,
-        parser: AbstractXMLSitemapParser,
+        parser: Vocabulary,
     ) -> str | None:
         """Return the address of an entry without a loc: its text, or an attribute of its tag."""
         given = decode_text("".join(self.texts), parser.note) if self.texts else ""
@@ -129,7 +131,7 @@ class RawEntry(abc.ABC):
         self.texts = ()
         return given
 
-    def note_text(self, parser: AbstractXMLSitemapParser) -> None:
+    def note_text(self, parser: Vocabulary) -> None:
         """Note text in an entry that means nothing there."""
         text = "".join(self.texts).strip(" \t\r\n\0")
         if text:
@@ -150,3 +152,39 @@ class RawEntry(abc.ABC):
             self.records[space] = [[field]]
         else:
             records[-1].append(field)
+
+
+# What an element means, by its name and where it stands ---------------------------------------------
+
+
+class Sort(Enum):
+    """What an element is."""
+
+    OTHER = auto()
+    ENTRY = auto()
+    FIELD = auto()  # of the document's own vocabulary
+    RECORD = auto()  # begins a record of an extension
+    RECORD_FIELD = auto()
+
+
+class Meaning(NamedTuple):
+    """What an element means where it stands: outside of entries, or in one of some class."""
+
+    sort: Sort
+    local: str
+    space: Space
+
+
+def meaning_inside(name: Name, entry: type[RawEntry], *, own: bool) -> Meaning:
+    """Return what an element means inside an entry; ``own`` if it is of the document's vocabulary."""
+    space, local = name.space, name.local
+    if own and local in entry.own_fields:
+        return Meaning(Sort.FIELD, local, space)
+    if own and local == "link":  # the prefix of xhtml:link was forgotten
+        space = Space.XHTML
+    extension = entry.extensions.get(space)
+    if extension is not None and local == extension.record:
+        return Meaning(Sort.RECORD, local, space)
+    if extension is not None and local in extension.fields:
+        return Meaning(Sort.RECORD_FIELD, local, space)
+    return Meaning(Sort.OTHER, local, space)

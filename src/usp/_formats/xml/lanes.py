@@ -10,7 +10,7 @@ from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.vocabulary import MAX_NAME
 
 if TYPE_CHECKING:
-    from usp._formats.parser import Entry
+    from usp._formats.abstract_parser import Entry
 
 _MAX_PREFIXES = 50
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urljoin
 
-from usp._formats.parser import AbstractSitemapParser
-from usp._formats.xml.entries import RawEntry
-from usp._formats.xml.meaning import Meaning, Sort, meaning_inside
+from usp._formats.abstract_parser import AbstractSitemapParser
+from usp._formats.xml.entries import Meaning, RawEntry, Sort, meaning_inside
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp.objects.problem import ProblemCode

@@ -1,16 +1,22 @@
-"""XML sitemaps: ``<urlset>`` with its ``<url>`` entries."""
+"""XML sitemaps: ``<urlset>`` with its ``<url>`` entries, ``<sitemapindex>`` with its ``<sitemap>``s.
+
+Each may hold entries of the other: sitemaps that stand among pages are followed, and pages that stand
+in an index come out as pages.
+"""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
+from usp._formats.abstract_parser import ChildEntry, PageEntry
 from usp._formats.extensions import FIELDS, NAMES, READERS
-from usp._formats.parser import PageEntry, absolute_url
-from usp._formats.sitemap_entry import SitemapEntry
 from usp._formats.url_batches import EntryReader, UrlBatch, ignore, read_own
+from usp._formats.values import absolute_url
 from usp._formats.xml.entries import Field, RawEntry, loc_text, note_scheme
-from usp._formats.xml.fast import MAX_LOC, Shape, Tags, cut, cut_shape, is_plain, learn_shape
+from usp._formats.xml.fast import MAX_LOC, URL, Shape, Tags, cut, cut_shape, is_plain, learn_shape
 from usp._formats.xml.lanes import TwoLaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text
@@ -19,10 +25,8 @@ from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
-    import re
-
-    from usp._formats.parser import Entry, Note
-    from usp._formats.xml.parser import AbstractXMLSitemapParser
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.vocabulary import Vocabulary
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 _MAX_SHAPELESS = 3  # blocks without a shape, until no shape is looked for any more
@@ -39,7 +43,7 @@ class _UrlEntry(RawEntry, PageEntry):
         self._fields: dict[str, str] = {}
         self._nested_loc: str | None = None
 
-    def add(self, field: Field, parser: AbstractXMLSitemapParser) -> None:
+    def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field; of two locs the last one that is not empty counts."""
         text = loc_text(field, parser) if field.name == "loc" else field.text
         if text and not text.isspace():
@@ -51,8 +55,8 @@ class _UrlEntry(RawEntry, PageEntry):
         """Take a loc from inside an element that was not closed."""
         self._nested_loc = text
 
-    def finish(self, parser: AbstractXMLSitemapParser) -> list[Entry]:
-        """Give the entry itself, if it has a URL."""
+    def finish(self, parser: Vocabulary) -> list[Entry]:
+        """Return the entry itself, if it has a URL."""
         loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
         if loc and is_plain(loc):
             self._fields["loc"] = loc
@@ -67,7 +71,7 @@ class _UrlEntry(RawEntry, PageEntry):
         return [self]
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Give the page; its fields are read at once if somebody wants to hear of damage."""
+        """Return the page; its fields are read at once if somebody wants to hear of damage."""
         if note is None:
             return DeferredPage(self._fields["loc"], self, 0)
         return SitemapPage.of(self._fields["loc"], self.fields(0, note))
@@ -83,13 +87,60 @@ class _UrlEntry(RawEntry, PageEntry):
         return PageFields(*own, **more)
 
 
+class _SitemapEntry(RawEntry):
+    """A ``<sitemap>`` as it stands in the document; every loc in it is a child."""
+
+    own_fields = frozenset({"loc", "lastmod"})
+    counts_unfinished = True  # a child that is named can be fetched
+
+    def __init__(self, line: int, base: str | None) -> None:
+        super().__init__(line, base)
+        self._locs: list[str] = []
+        self._lastmods: dict[int, str] = {}  # by the number of the loc that they are about
+        self._nested_loc: str | None = None
+
+    def add(self, field: Field, parser: Vocabulary) -> None:
+        """Take a loc, or a lastmod: of several each is about the loc before it."""
+        text = values.text(loc_text(field, parser) if field.name == "loc" else field.text)
+        if text is None:
+            return
+        if field.name == "loc":
+            self._locs.append(text)
+        else:
+            self._lastmods[max(len(self._locs) - 1, 0)] = text
+
+    def add_nested_loc(self, text: str) -> None:
+        """Take a loc from inside an element that was not closed."""
+        self._nested_loc = values.text(text)
+
+    def finish(self, parser: Vocabulary) -> list[Entry]:
+        """Return the children that have a URL."""
+        children: list[Entry] = []
+        locs = self._locs
+        if not locs:
+            loc = self._nested_loc or self.stray_address(parser)
+            locs = [loc] if loc else []
+        if not locs:
+            parser.problems.add(ProblemCode.NO_LOC, self.line, lost=1)
+        lastmods = self._lastmods
+        common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
+        for at, loc in enumerate(locs):
+            url = absolute_url(loc, self.base)
+            if url is None:
+                parser.problems.add(ProblemCode.BAD_LOC, self.line, loc, lost=1)
+            else:
+                note_scheme(loc, self, parser)
+                children.append(ChildEntry(url, lastmods.get(at) or common))
+        return children
+
+
 class PagesXMLSitemapParser(TwoLaneParser):
     """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages if it is fast."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
     Page = _UrlEntry
     vocabulary = frozenset({Space.SITEMAP})
-    entries: ClassVar = {"url": _UrlEntry, "sitemap": SitemapEntry}
+    entries: ClassVar = {"url": _UrlEntry, "sitemap": _SitemapEntry}
     implied_entry = _UrlEntry
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
@@ -163,7 +214,7 @@ class PagesXMLSitemapParser(TwoLaneParser):
 
 
 def _decoded(loc: str) -> str | None:
-    """Give the URL of a loc with references in it; None if it turns out to be none."""
+    """Return the URL of a loc with references in it; None if it turns out to be none."""
     url = loc.replace("&amp;", "&")
     if ";" not in url:  # then it has no other reference
         return url
@@ -171,7 +222,7 @@ def _decoded(loc: str) -> str | None:
 
 
 def _matched_url(match: re.Match[str]) -> str | None:
-    """Give the URL of an entry that was cut out by itself."""
+    """Return the URL of an entry that was cut out by itself."""
     marked, loc = match.group(2, 3)
     if len(marked or loc) > MAX_LOC:
         return None
@@ -181,3 +232,40 @@ def _matched_url(match: re.Match[str]) -> str | None:
     if not is_plain(loc, references=True):
         return None
     return _decoded(loc) if "&" in loc else loc
+
+
+class IndexXMLSitemapParser(TwoLaneParser):
+    """Reads a ``<sitemapindex>``; stray ``<url>`` entries come out as pages."""
+
+    sitemap_class = IndexXMLSitemap
+    vocabulary = frozenset({Space.SITEMAP})
+    entries: ClassVar = {"sitemap": _SitemapEntry, "url": _UrlEntry}
+    implied_entry = _SitemapEntry
+    roots = frozenset({"urlset"})
+    fast_entry = "sitemap"
+
+    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
+        """Cut a block of entries that have a loc, perhaps a lastmod, and nothing else."""
+        if cut(block, tags) is None or ("&" in block and _REFERENCE.search(block)):
+            return None
+        found = _entry(tags).findall(tags.end + block)
+        if len(found) != block.count(tags.end):
+            return None
+        return [
+            ChildEntry(loc.rstrip().replace("&amp;", "&"), lastmod.strip() or None)
+            for loc, lastmod in found
+        ]
+
+
+# What is not the one reference that URLs have to contain, once decoded.
+_REFERENCE = re.compile("&(?!amp;)|&amp;[A-Za-z0-9#]*;")
+
+
+@lru_cache(maxsize=64)
+def _entry(tags: Tags) -> re.Pattern[str]:
+    """Return the pattern of a whole entry, which follows on another."""
+    p = re.escape(tags.prefix)
+    return re.compile(
+        rf"{re.escape(tags.end)}\s*+<{p}sitemap>\s*+<{p}loc>\s*+({URL})</{p}loc>\s*+"
+        rf"(?:<{p}lastmod>([^<&\x00-\x1f]*+)</{p}lastmod>\s*+)?+(?={re.escape(tags.end)})"
+    )
