@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import threading
 from dataclasses import replace
 
@@ -58,7 +59,8 @@ def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, tmp_p
     """Of a site of every kind: starting Ray takes longer than crawling them."""
     some = list({site.kind: site for site in fleet.sites}.values())
     root = tmp_path / "dataset"
-    crawl(root, [site.url for site in some], "ray")
+    told = crawl(root, [site.url for site in some], "ray")
+    assert not re.search("INFO|WARNING", told)  # Ray's own log
     check_truth(root, some)
     found, expected = tables_of(root), tables_of(local_dataset)
     for table in expected:

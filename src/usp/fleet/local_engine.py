@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.worker import STOP, work, write_killer
+from usp.fleet.writer import committed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,14 +143,12 @@ class LocalEngine:
 
     def _take_back(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
         """Take back the sites that a worker has not committed."""
-        for commit in Dataset(self._job.root).commits_of(self._job.run, worker.name):
-            unheard = [
-                {"site": site, "outcome": outcome}
-                for site, outcome in commit.sites.items()
-                if worker.given.pop(site, None) is not None
-            ]
-            if unheard:
-                yield "committed", unheard
+        dataset = Dataset(self._job.root)
+        for commit in dataset.commits_of(self._job.run, worker.name):
+            if not worker.given.keys().isdisjoint(commit.sites):  # it died before it could say so
+                yield "committed", committed_rows(dataset, commit)
+            for site in commit.sites:
+                worker.given.pop(site, None)
         if worker.given:
             yield from self._give_again(worker)
         self._idle_ends += not worker.began

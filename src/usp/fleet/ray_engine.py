@@ -18,6 +18,7 @@ from usp.fleet.ray_cleanup import cleanup_after_kill
 from usp.fleet.sites import batches
 from usp.fleet.tables import rows_of, schema_of
 from usp.fleet.worker import crawl_into, write_killer
+from usp.fleet.writer import committed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,7 @@ class RayEngine:
             if ours:
                 _connect(ray, self._address, self._workers)
             try:
+                logging.getLogger("ray.data").setLevel(logging.ERROR)  # it says what it plans to do
                 data.DataContext.get_current().enable_progress_bars = False
                 yield from self._stream(data, ray, groups)
             finally:
@@ -127,13 +129,14 @@ class _Task:
         batch = list(zip(sites, table.column("key").to_pylist(), strict=True))
         name = f"p{hashlib.sha256(chr(10).join(sites).encode()).hexdigest()[:12]}"
         dataset = Dataset(self._job.root)
-        done: dict[str, str] = {}
+        done: list[dict[str, Any]] = []
         # Until its notes are gone too: a worker whose driver was killed must leave none of them.
         with dataset.as_worker(self._job.run):
             for commit in dataset.commits_of(self._job.run, name):
-                done.update(commit.sites)
-            yield _rows([{"site": site, "outcome": outcome} for site, outcome in done.items()])
-            left = [pair for pair in batch if pair[0] not in done]
+                done += committed_rows(dataset, commit)
+            yield _rows(done)
+            known = {row["site"] for row in done}
+            left = [pair for pair in batch if pair[0] not in known]
             crawl = self._one_by_one if self._is_risky(dataset, name) else self._all
             for rows in crawl(left, name):
                 yield _rows(rows)

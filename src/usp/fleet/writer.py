@@ -174,6 +174,14 @@ class _TableFile:
             os.unlink(self._path)  # noqa: PTH108
 
 
+def committed_rows(dataset: Dataset, commit: Commit) -> list[dict[str, Any]]:
+    """Return the rows of ``sites`` in a commit; just the outcomes if its files have not moved yet."""
+    paths = [dataset.root / name for name in commit.files if name.startswith("sites/")]
+    if all(path.exists() for path in paths):
+        return [row for path in paths for row in pyarrow(".parquet").read_table(path).to_pylist()]
+    return [{"site": site, "outcome": outcome} for site, outcome in commit.sites.items()]
+
+
 # Each site once -------------------------------------------------------------------------------------
 
 
