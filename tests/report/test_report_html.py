@@ -17,9 +17,9 @@ from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.report import html, write_report
+from usp.report.labels import Addresses, shown_text, shown_url
+from usp.report.page import embedded_tree
 from usp.report.summary import summarise
-from usp.report.text import Addresses, shown_text, shown_url
-from usp.report.treedata import packed_tree
 
 LIMIT = 2_000_000
 
@@ -108,7 +108,7 @@ def test_a_million_pages_fit_into_two_megabytes():
     text = html(tree)
     assert tree.page_count() == 1_000_000
     assert ">1,000,000</a></dd>" in text
-    assert "rare ones may be counted too low" in text
+    assert "counts of rare ones may be too low" in text
     assert len(text.encode()) < LIMIT
 
 
@@ -121,7 +121,7 @@ def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
     nodes = [PagesXMLSitemap(f"{SITE}/{hash(('a', at)):x}.xml", []) for at in range(3000)]
     nodes.append(InvalidSitemap(f"{SITE}/gone.xml", "gone"))
     rows = summarise(website(IndexXMLSitemap(f"{SITE}/i.xml", nodes))).sitemaps
-    packed = packed_tree(rows, Addresses(SITE), most=8_000)
+    packed = embedded_tree(rows, Addresses(SITE), most=8_000)
     tree = unpacked(packed)
     assert len(packed) <= 8_000
     assert tree["url"][-1] == f"{SITE}/gone.xml"
@@ -131,23 +131,23 @@ def test_a_tree_that_has_no_room_keeps_what_is_damaged_and_counts_the_rest():
 
 def test_a_tree_without_any_room_is_its_root():
     rows = summarise(many_sitemaps(2000)).sitemaps
-    assert len(unpacked(packed_tree(rows, Addresses(SITE), most=1))["url"]) == 1
+    assert len(unpacked(embedded_tree(rows, Addresses(SITE), most=1))["url"]) == 1
 
 
 def test_without_events_the_page_says_so():
-    assert "It is not known how long fetching took." in html(website())
+    assert "Fetch times are not available." in html(website())
 
 
 def test_an_empty_website_has_a_page_too():
     text = html(website())
     assert "No pages, news stories, images, videos or links to other languages were found." in text
-    assert "Nothing is missing, and no problems were found. All sitemaps were looked at." in text
+    assert "Nothing is missing, and no problems were found. All sitemaps were checked." in text
 
 
 def test_duplicates_are_told_with_the_sitemaps_they_stand_in():
     one, two = (sitemap(f"{name}.xml", f"<loc>{SITE}/same</loc>") for name in "ab")
     text = html(website(one, two))
-    assert "1 URL is declared more than once, in 1 declaration too many." in text
+    assert "1 URL is listed more than once, in 1 extra entry." in text
     assert re.search(
         r"/same</bdi></td><td[^>]*><bdi[^>]*>[^<]*/a.xml</bdi><br><bdi[^>]*>[^<]*/b.xml", text
     )
@@ -232,7 +232,7 @@ def test_problems_that_were_looked_for_in_some_sitemaps_are_counted_with_that_wo
     monkeypatch.setattr("usp.report.summary.MAX_OTHER_PAGES", 0)
     text = html(website(sitemap("a.xml", f"<loc>{SITE}/x</loc>")))
     assert "<dt>problems in 1 of 2 sitemaps</dt>" in text
-    assert "no problems were found. 1 of 2 sitemaps were looked at for problems." in text
+    assert "no problems were found. 1 of 2 sitemaps were checked for problems." in text
 
 
 def test_sections_show_the_folders_in_them_and_the_sum_of_the_rest():

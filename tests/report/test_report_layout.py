@@ -162,16 +162,16 @@ def test_a_search_for_the_host_shows_where_it_stands(look):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ("", "No page has a date of its last change."),
-        ("<lastmod>soon</lastmod>", "No page has a date of its last change."),
-        ("<lastmod>2024-05-0{n}</lastmod>", "All 3 dated pages are of 2024-05."),
+        ("", "No page has a last-modified date."),
+        ("<lastmod>soon</lastmod>", "No page has a last-modified date."),
+        ("<lastmod>2024-05-0{n}</lastmod>", "All 3 dated pages are from 2024-05."),
         ("", "Every page has priority 0.5, the default."),
         ("<priority>0.5</priority>", "Every page has priority 0.5, the default."),
-        ("<priority>0.8</priority>", "All 3 pages are of priority 0.8 to 0.89."),
-        ("<priority>1.0</priority>", "All 3 pages are of priority 1.0."),
+        ("<priority>0.8</priority>", "Every page has a priority of 0.8 to 0.89."),
+        ("<priority>1.0</priority>", "Every page has a priority of 1.0."),
         ("", "No page has a change frequency."),
-        ("<changefreq>daily</changefreq>", "All 3 pages are said to change: daily."),
-        ("", "All 3 pages are in the top folder of the site."),
+        ("<changefreq>daily</changefreq>", "Every page has the change frequency daily."),
+        ("", "All 3 pages are at the top level of the site."),
     ],
 )
 def test_a_chart_that_would_be_empty_or_one_bar_is_a_sentence(fields, sentence):

@@ -15,9 +15,8 @@ from usp.cli.output.text import printable, shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind, how_many, kind_key
 from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
-from usp.report.dates import Dates
-from usp.report.state import NOT_FOLLOWED, state_of
-from usp.report.text import without_origin
+from usp.report.content import Dates
+from usp.report.labels import NOT_FOLLOWED, state_of, without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

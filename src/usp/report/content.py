@@ -1,39 +1,150 @@
-"""What the pages of a website say, counted block by block."""
+"""Pages counted by what is said about them: host, section, date, priority, images and so on.
+
+Block by block, in bounded memory.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
+from usp._base.dates import known_date
 from usp._base.urls import host_in
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     PageList,
     SitemapPageChangeFrequency,
 )
-from usp.report.dates import Dates
-from usp.report.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
     from decimal import Decimal
 
     from usp.objects.page import PageBlock, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
 
-_MAX_WORDS = 1000  # different texts of a priority or a changefreq that are read
+MAX_KEYS = 20_000
+"""How many distinct keys are counted before the rarest are merged."""
+
+_MAX_CLOCKS = 200_000  # times of day that are remembered as valid
+_MAX_WORDS = 1000  # distinct texts of a priority or a changefreq that are cached
 
 _folder = methodcaller("rpartition", "/")
 _first = itemgetter(0)
 _SLASHES = 5  # in http://host/one/two/
+_day = itemgetter(slice(10))
+_clock = itemgetter(slice(10, None))
+_PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PLAIN_CLOCK = re.compile(
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+
+
+class Tally:
+    """Counts keys; the sum is always exact.
+
+    With more than ``most`` distinct keys the rarer half is merged into ``other``. From then on
+    ``exact`` is False: the count of a rare key may be too low.
+    """
+
+    __slots__ = ("_counts", "_most", "exact", "other")
+
+    def __init__(self, most: int = MAX_KEYS) -> None:
+        self._counts: Counter[str] = Counter()
+        self._most = most
+        self.other = 0
+        self.exact = True
+
+    def add(self, keys: Iterable[str] | Mapping[str, int]) -> None:
+        """Count keys, or add counts."""
+        self._counts.update(keys)
+        if len(self._counts) > self._most:
+            kept = self._counts.most_common(self._most // 2)
+            self.other += self._counts.total() - sum(count for _, count in kept)
+            self._counts = Counter(dict(kept))
+            self.exact = False
+
+    def total(self) -> int:
+        """Return the sum of all counts."""
+        return self._counts.total() + self.other
+
+    def top(self, most: int) -> tuple[list[tuple[str, int]], int]:
+        """Return the most frequent keys, and the sum of all others."""
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
+        return ranked[:most], self.total() - sum(count for _, count in ranked[:most])
+
+    def items(self) -> list[tuple[str, int]]:
+        """Return all keys that are counted individually, sorted."""
+        return sorted(self._counts.items())
+
+
+class Dates:
+    """Counts dates by month; anything else counts as undated."""
+
+    __slots__ = ("_clocks", "months", "undated")
+
+    def __init__(self) -> None:
+        self.months = Tally()
+        self.undated = 0
+        self._clocks: set[str] = {""}
+
+    def add_texts(self, texts: Sequence[str]) -> tuple[str, str] | None:
+        """Count dates given as text; return the first and the last day.
+
+        A plain date and a plain time of day can be read separately, and both repeat, so most columns
+        need few calls of the parser. A column with anything else in it is read text by text.
+        """
+        days = Counter(map(_day, texts))
+        empty = days.pop("", 0)
+        plain = self._clocks_are_plain(texts) and all(map(_PLAIN_DAY.fullmatch, days))
+        if not plain:
+            days = Counter()
+            for text, count in Counter(texts).items():
+                days[_read_day(text) or ""] += count
+            empty = days.pop("", 0)
+        good = {day: count for day, count in days.items() if _read_day(day)}
+        return self._add(good, empty + days.total() - sum(good.values()))
+
+    def add_dates(self, dates: Iterable[datetime | None]) -> tuple[str, str] | None:
+        """Count dates; return the first and the last day."""
+        days = Counter([date.date() if date else None for date in dates])
+        empty = days.pop(None, 0)
+        return self._add({day.isoformat(): n for day, n in days.items() if day}, empty)
+
+    def _add(self, days: dict[str, int], undated: int) -> tuple[str, str] | None:
+        self.undated += undated
+        months: Counter[str] = Counter()
+        for day, count in days.items():
+            months[day[:7]] += count
+        self.months.add(months)
+        return (min(days), max(days)) if days else None
+
+    def _clocks_are_plain(self, texts: Sequence[str]) -> bool:
+        new = set(map(_clock, texts)) - self._clocks
+        if not new:
+            return True
+        if not all(map(_PLAIN_CLOCK.fullmatch, new)):
+            return False
+        if not all(known_date(f"2000-01-01{clock}") for clock in new):
+            return False
+        if len(self._clocks) < _MAX_CLOCKS:
+            self._clocks |= new
+        return True
+
+
+def _read_day(text: str) -> str | None:
+    date = known_date(text)
+    return date.date().isoformat() if date else None
 
 
 class Content:
-    """Counts the pages of a website by what is said about them; one pass, whole blocks at a time.
+    """Counts the pages of a website in one pass, a block at a time.
 
-    ``read_priority`` and ``read_frequency`` turn texts into values as pages do.
+    ``read_priority`` and ``read_frequency`` parse text as pages do.
     """
 
     def __init__(
@@ -60,14 +171,13 @@ class Content:
         self.videos = 0
         self.with_videos = 0
         self.video_hosts = Tally()
-        self.mobile = 0
         self._read_priority = read_priority
         self._read_frequency = read_frequency
         self._tenths: dict[str, int] = {}
         self._words: dict[str, str] = {}
 
     def add(self, block: PageBlock) -> tuple[tuple[str, str] | None, bool]:
-        """Count a block; gives its first and last day, and whether something in it looked odd."""
+        """Count a block; return its first and last day, and whether anything in it looks damaged."""
         urls = block.urls
         if not urls:
             return None, False
@@ -80,7 +190,7 @@ class Content:
         return self._add_columns(columns), isinstance(block, PageList)
 
     def _add_places(self, urls: Sequence[str]) -> None:
-        """Count hosts and sections of the path."""
+        """Count hosts and sections, the first two folders of the path."""
         shared = _common_start(min(urls), max(urls))
         if shared.count("/") >= _SLASHES and "?" not in shared and "#" not in shared:
             folders = Counter({shared: len(urls)})
@@ -89,13 +199,15 @@ class Content:
         hosts: Counter[str] = Counter()
         sections: Counter[str] = Counter()
         for folder, count in folders.items():
-            if folder.count("/") < 2 or "?" in folder or "#" in folder:  # noqa: PLR2004 - http://
+            if _is_odd(folder):
                 continue
             parts = folder.split("/", _SLASHES)
             hosts[parts[2].lower()] += count
             sections["/".join(["", *parts[3:5], ""])] += count
         if hosts.total() < len(urls):
-            self._add_odd_places([url for url in urls if _is_odd(url)], hosts, sections)
+            self._add_odd_places(
+                [url for url in urls if _is_odd(url.rpartition("/")[0])], hosts, sections
+            )
         self.hosts.add(hosts)
         self.sections.add(sections)
 
@@ -163,8 +275,8 @@ class Content:
             self.only_default_priority = False
 
     def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
-        """Count pages by their fields, given in columns, in the order of ``PageFields``."""
-        priorities, dates, frequencies, news, images, alternates, videos, mobile, _ = columns
+        """Count pages by their fields, given as columns in the order of ``PageFields``."""
+        priorities, dates, frequencies, news, images, alternates, videos, *_ = columns
         for value, count in Counter(priorities).items():
             self._note_priority(value)
             self.priorities[_tenth(value)] += count
@@ -174,7 +286,6 @@ class Content:
         self._add_images(list(filter(None, images)))
         self._add_alternates(list(filter(None, alternates)))
         self._add_videos(list(filter(None, videos)))
-        self.mobile += sum(mobile)
         return self.dates.add_dates(dates)
 
     def _add_news(self, stories: list[SitemapNewsStory]) -> None:
@@ -211,15 +322,14 @@ class Content:
 
 
 def _common_start(first: str, last: str) -> str:
-    """Give the folders that two URLs share, and with them all between the two."""
+    """Return the folders that two URLs share; all URLs sorted between them share these too."""
     for at, char in enumerate(first):
         if at >= len(last) or char != last[at]:
             return first[: first.rfind("/", 0, at) + 1]
     return first[: first.rfind("/") + 1]
 
 
-def _is_odd(url: str) -> bool:
-    folder = url.rpartition("/")[0]
+def _is_odd(folder: str) -> bool:
     return folder.count("/") < 2 or "?" in folder or "#" in folder  # noqa: PLR2004 - http://
 
 

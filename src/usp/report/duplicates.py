@@ -1,4 +1,4 @@
-"""Which URLs stand in more than one sitemap, in bounded memory."""
+"""URLs listed more than once: found in bounded memory, and their card."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from itertools import chain, compress, islice
 from operator import eq
 from typing import TYPE_CHECKING
 
+from usp._base.display import counted, grouped
+from usp.report.labels import Addresses
+from usp.report.markup import Markup, card, long_table, url_cell
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from usp.objects.sitemap import AbstractSitemap
+    from usp.report.figures import Summary
 
 MAX_HASHES = 4_000_000
-"""How many URLs are remembered, eight bytes each. Above that, every second one is forgotten, then
-every second one of those: what is found is counted for the whole."""
+"""How many URLs are remembered, eight bytes each. Beyond that every second one is dropped, then every
+second one of the rest, and results are scaled up."""
 
-_PARTS = 8  # the hashes are sorted part by part, since sorting needs more room than keeping
-_MAX_LOOKED_AT = 200_000  # duplicates for which it is told where they stand
-_MAX_READ = 12  # sitemaps that are read once more for examples
+_PARTS = 8  # hashes are sorted in parts: sorting needs more memory than keeping them
+_MAX_LOOKED_AT = 200_000  # duplicates whose sitemaps are looked up
+_MAX_READ = 12  # sitemaps that are read again for examples
 
 EXAMPLES = 20
 PAIRS = 20
@@ -29,11 +34,11 @@ PAIRS = 20
 
 @dataclass(frozen=True, slots=True)
 class Duplicates:
-    """URLs that stand in more than one sitemap.
+    """URLs that are listed more than once.
 
-    ``urls`` is how many there are and ``extra`` how many declarations too many; both are estimates
-    if ``one_in`` is more than 1. ``pairs`` are sitemaps that share most (by their number), and
-    ``examples`` URLs with the sitemaps they stand in.
+    ``urls`` is how many there are and ``extra`` how many entries beyond the first ones; both are
+    estimates if ``one_in`` is more than 1. ``pairs`` are the sitemaps that have most URLs in common,
+    ``examples`` are URLs with the sitemaps that list them; sitemaps are given by their index.
     """
 
     urls: int = 0
@@ -44,20 +49,20 @@ class Duplicates:
 
 
 class UrlHashes:
-    """Remembers the URLs of sitemaps as numbers of 64 bits.
+    """Remembers the URLs of sitemaps as 64-bit hashes.
 
-    Two different URLs look equal with a chance of about one in two million for four million URLs.
+    Among four million URLs, two different ones look equal with a chance of about one in two million.
     """
 
     def __init__(self, most: int = MAX_HASHES) -> None:
         self._most = most
         self._hashes = array("q")
-        self._numbers: list[int] = []  # of sitemaps, in order
+        self._numbers: list[int] = []  # of the sitemaps, in order
         self._begins: list[int] = []  # where their hashes begin
         self._mask = 0
 
     def add(self, number: int, urls: Sequence[str]) -> None:
-        """Add URLs of the sitemap with that number; no other may come between them."""
+        """Add URLs of a sitemap; all of them before those of the next one."""
         if not self._numbers or self._numbers[-1] != number:
             self._numbers.append(number)
             self._begins.append(len(self._hashes))
@@ -80,7 +85,7 @@ class UrlHashes:
         self._hashes = kept
 
     def found(self, nodes: Sequence[AbstractSitemap]) -> Duplicates:
-        """Tell what stands in more than one sitemap; reads a few of them again for examples."""
+        """Return the duplicates; reads a few of the sitemaps again for examples."""
         scale = self._mask + 1
         extra, several = self._several()
         if not several:
@@ -97,10 +102,10 @@ class UrlHashes:
         )
 
     def _several(self) -> tuple[int, list[int]]:
-        """Give how many hashes were there before, and those that were."""
+        """Return how many hashes repeat an earlier one, and the distinct hashes that do."""
         extra = 0
         several: list[int] = []
-        # A byte from the middle: the lowest bits say what was kept.
+        # A byte from the middle: the lowest bits decide what is kept.
         middle = bytes(memoryview(self._hashes).cast("B")[4::8])
         for part in range(_PARTS):
             chosen = middle.translate(bytes(byte % _PARTS == part for byte in range(256)))
@@ -122,7 +127,7 @@ class UrlHashes:
 def _examples(
     places: dict[int, list[int]], nodes: Sequence[AbstractSitemap]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Look up some of the URLs, those of different sitemaps first."""
+    """Yield some of the URLs with their sitemaps, from as many pairs of sitemaps as possible."""
     by_pair: dict[tuple[int, ...], list[int]] = {}
     for value, numbers in places.items():
         by_pair.setdefault(tuple(numbers[:2]), []).append(value)
@@ -143,3 +148,51 @@ def _examples(
 
 def _urls(node: AbstractSitemap) -> Iterator[str]:
     return chain.from_iterable(block.urls for _, block in node.page_blocks())
+
+
+def duplicates_card(summary: Summary) -> Markup:
+    """Return the card for URLs that are listed more than once."""
+    found = summary.duplicates
+    addresses = Addresses(summary.origin)
+    rows = summary.sitemaps
+    about = "About " if found.one_in > 1 else ""
+    note = (
+        f"{about}{counted(found.urls, 'URL is', 'URLs are')} listed more than once, "
+        f"in {counted(found.extra, 'extra entry')}."
+    )
+    if found.one_in > 1:
+        note += f" Estimated from {sample(found.one_in)}."
+    pairs = long_table(
+        "Sitemaps with most URLs in common",
+        ("sitemap", "and", "URLs in both"),
+        [
+            (url_cell(addresses.url(rows[one].url)), url_cell(addresses.url(rows[two].url)), count)
+            for one, two, count in found.pairs
+        ],
+        len(found.pairs),
+    )
+    examples = long_table(
+        "Examples",
+        ("page", "listed in"),
+        [
+            (
+                url_cell(addresses.url(url)),
+                Markup("<br>".join(url_cell(addresses.url(rows[at].url)) for at in places[:5])),
+            )
+            for url, places in found.examples
+        ],
+        len(found.examples),
+    )
+    return card(
+        "duplicates",
+        "Duplicates",
+        pairs if found.pairs else "",
+        examples if found.examples else "",
+        wide=True,
+        note=note,
+    )
+
+
+def sample(one_in: int) -> str:
+    """Return how the sampled share of all URLs is named."""
+    return f"one in {grouped(one_in)} URLs"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
+from usp.report.labels import Addresses
 from usp.report.markup import Markup, card, figure, folded, table, url_cell
-from usp.report.text import Addresses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp.objects.problem import Failure
+    from usp.report.content import Tally
     from usp.report.duplicates import Duplicates
     from usp.report.fetches import Fetch
     from usp.report.problems import ProblemList
-    from usp.report.tally import Tally
 
 MAX_ROWS = 40
 """How many names of a spread are listed."""

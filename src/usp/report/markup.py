@@ -1,4 +1,4 @@
-"""HTML by small functions; every text is escaped here and nowhere else."""
+"""HTML by small functions. Text is escaped here and nowhere else."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
-from usp.report.text import DASH
+from usp.report.labels import DASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 FIRST_ROWS = 10
-"""How many rows of a long table are seen at once; the rest can be unfolded."""
+"""How many rows of a long table are shown at first; the others can be expanded."""
 
 _NUMBER = ' class="number"'
-_PAIR = 2  # columns: a table as narrow as that needs no stacking on a phone
+_PAIR = 2  # columns: so narrow a table is not stacked on a phone
 
 
 class Markup(str):
-    """HTML that is not escaped once more."""
+    """HTML that is not escaped again."""
 
     __slots__ = ()
 
@@ -38,17 +38,17 @@ def safe(value: Cell) -> str:
 
 
 def url_cell(text: str) -> Markup:
-    """Return a URL that is isolated from the direction of the text around it."""
+    """Return a URL, isolated from the direction of the surrounding text."""
     return Markup(f'<bdi class="url" dir="ltr">{escape(text)}</bdi>')
 
 
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], more: str = ""
 ) -> Markup:
-    """Return a table; columns of numbers are aligned as such. ``more`` is said below it.
+    """Return a table with columns of numbers right-aligned; ``more`` is a line below it.
 
-    Each cell names its column: on a narrow screen the rows of a wide table stand as blocks of named
-    lines. The roles are written out, since a browser forgets those of a table that is laid out so.
+    Each cell names its column: on a narrow screen the rows of a wide table are shown as blocks of
+    labelled lines. Roles are explicit, since browsers drop those of a table that is laid out so.
     """
     listed = list(rows)
     body = "".join(f'<tr role="row">{_cells(heads, row)}</tr>' for row in listed)
@@ -82,9 +82,9 @@ def _are_numbers(rows: Sequence[Sequence[Cell]], column: int) -> bool:
 def long_table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], total: int
 ) -> Markup:
-    """Return a table of which the first rows are seen and the others can be unfolded.
+    """Return a table that shows its first rows; the others can be expanded.
 
-    ``total`` is how many rows there are, listed or not.
+    ``total`` is the number of rows, listed or not.
     """
     waiting = iter(rows)
     first, rest = list(islice(waiting, FIRST_ROWS)), list(waiting)
@@ -107,7 +107,7 @@ def card(name: str, title: str, *inside: str, wide: bool = False, note: str = ""
 
 
 def figure(name: str, label: str, data: Markup) -> Markup:
-    """Return the place of a chart, with its data as a table to unfold."""
+    """Return the element for a chart, with its data as a table to expand."""
     return Markup(
         f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}">'
         f"</div><details><summary>{escape(label)}: the numbers</summary>{data}</details></figure>"
@@ -115,12 +115,12 @@ def figure(name: str, label: str, data: Markup) -> Markup:
 
 
 def chip(text: str, kind: str = "") -> Markup:
-    """Return a short word in a box; ``kind`` is how serious it is: ``warn``, ``bad``."""
+    """Return a short text in a box; ``kind`` is its severity: ``warn`` or ``bad``."""
     return Markup(f'<span class="chip{f" {kind}" if kind else ""}">{escape(text)}</span>')
 
 
 def folded(title: str, inside: str, *beside: str) -> Markup:
-    """Return a title with something to unfold below it; ``beside`` stands next to the title."""
+    """Return a title with content to expand below it; ``beside`` is shown next to the title."""
     return Markup(
         f'<details class="folded"><summary><span>{escape(title)}</span> {" ".join(beside)}</summary>'
         f"{inside}</details>"

@@ -1,4 +1,4 @@
-"""A tree in a notebook: what ``_repr_html_`` gives."""
+"""A tree in a notebook: what ``_repr_html_`` returns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
-from usp.report.state import FAILED, INCOMPLETE, NOT_FOLLOWED, state_of
-from usp.report.text import Addresses, shared_origin, shown_url
+from usp.report.labels import (
+    FAILED,
+    INCOMPLETE,
+    NOT_FOLLOWED,
+    Addresses,
+    shared_origin,
+    shown_url,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
 
 MAX_NODES = 200
-"""How many sitemaps are shown in all."""
+"""How many sitemaps are shown in total."""
 
 MAX_SIBLINGS = 20
 """How many sitemaps of one index are shown."""
@@ -25,16 +32,16 @@ MAX_SIBLINGS = 20
 MAX_DEPTH = 12
 
 MAX_READ = 2 * 1024 * 1024
-"""Bytes of documents up to which their pages are counted: a larger website is not read to be shown."""
+"""Pages are counted if all documents together have at most this many bytes."""
 
 _COLORS = {FAILED: "#c0392b", INCOMPLETE: "#b9770e", NOT_FOLLOWED: "inherit"}
 
 
 def repr_html(node: AbstractSitemap) -> str:
-    """Return a sitemap and those below it as HTML to unfold, without scripts, of bounded size.
+    """Return a sitemap and everything below it as expandable HTML, without scripts, of bounded size.
 
-    Above it stands how many sitemaps there are, and how many of them failed or are incomplete. Pages
-    are counted where they are a list already, or if all documents together are small.
+    It begins with the number of sitemaps, and of those that failed or are incomplete. Pages are
+    counted where they are a list already, or if all documents together are small.
     """
     nodes = [node, *node.all_sitemaps()]
     writer = _Writer(
@@ -85,7 +92,7 @@ class _Writer:
         if rest:
             more = ", ".join([f"… {grouped(len(rest))} more", *_damage(rest)])
             inside.append(f'<div style="padding-left:1.1em;opacity:.8">{more}</div>')
-        opened = " open" if depth < 2 else ""  # noqa: PLR2004 - the root and what stands below it
+        opened = " open" if depth < 2 else ""  # noqa: PLR2004 - the root and its children
         return (
             f"<details{opened}><summary>{line}</summary>"
             f'<div style="padding-left:1.1em">{"".join(inside)}</div></details>'

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from usp._formats import values
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
-from usp.report.content import Content
+from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import FetchLog
 from usp.report.figures import Section, SitemapRow, Spread, Summary, Totals
+from usp.report.labels import shared_origin, state_of
 from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
-from usp.report.state import state_of
-from usp.report.tally import Tally
-from usp.report.text import shared_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,9 +1,9 @@
 "use strict";
-// The tree of sitemaps: unpacked once, and drawn as far as somebody looks.
+// The tree of sitemaps: decompressed once, and drawn as far as it is expanded.
 (async () => {
-  const FIRST = 40; // siblings that are shown at once
-  const STEP = 200; // and when more are wanted
-  const UNFOLDED = 300; // rows that a search unfolds by itself
+  const FIRST = 40; // siblings that are shown at first
+  const STEP = 200; // and with each click on more
+  const UNFOLDED = 300; // rows that a search expands
   const number = new Intl.NumberFormat("en-US");
   const place = document.getElementById("rows");
   const search = document.getElementById("search");
@@ -15,13 +15,13 @@
     return;
   }
 
-  async function unpack(text) {
+  async function decompress(text) {
     const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
   }
 
-  const tree = await unpack(document.getElementById("tree-data").textContent);
+  const tree = await decompress(document.getElementById("tree-data").textContent);
   const count = tree.parent.length;
   const urls = tree.url;
   const below = Array.from({ length: count }, () => []);
@@ -34,7 +34,7 @@
   const shown = (at) => (isWebsite(at) || !urls[at].startsWith(home) ? urls[at] : urls[at].slice(home.length - 1));
   const lower = urls.map((url) => url.toLowerCase());
   const all = matches.textContent;
-  let kept = null; // which rows a search leaves: 1 for what is above a match, 2 for a match
+  let kept = null; // rows that a search keeps: 1 for an ancestor of a match, 2 for a match
   let word = "";
 
   const children = (at) => (kept ? below[at].filter((child) => kept[child]) : below[at]);
@@ -51,7 +51,7 @@
     url.dir = "ltr";
     url.title = urls[at];
     const path = shown(at);
-    // A word that stands in the part that is not shown brings that part back.
+    // A match in the hidden part shows that part again.
     const text = word && lower[at].includes(word) && !path.toLowerCase().includes(word) ? urls[at] : path;
     const found = word ? text.toLowerCase().indexOf(word) : -1;
     let inside = url;
@@ -135,7 +135,7 @@
         li.append(button);
         ul.append(li);
       } else if (leftOut && !kept) {
-        ul.append(element("li", "left-out", `… ${number.format(leftOut)} more, for which there was no room in this file`));
+        ul.append(element("li", "left-out", `… ${number.format(leftOut)} more, left out to limit the size of this file`));
       }
     };
     more(FIRST);

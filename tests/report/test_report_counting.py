@@ -7,8 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp.report.dates import Dates
-from usp.report.tally import Tally
+from usp.report.content import Dates, Tally
 
 keys = st.lists(st.lists(st.integers(0, 60).map(str)), max_size=8)
 

@@ -1,21 +1,24 @@
-"""The sections of the page about pages: a chart each, or a sentence where a chart would be empty."""
+"""The cards about pages: a chart each, or a sentence where a chart would say nothing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
-from usp.report.damage import duplicates_card, sample
+from usp.report.duplicates import duplicates_card, sample
 from usp.report.fetching import fetching_card
+from usp.report.labels import shown_text, shown_url
 from usp.report.markup import Markup, card, figure, sentences, table, url_cell
-from usp.report.months import axis
-from usp.report.text import shown_text, shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from usp.report.figures import Spread, Summary
 
+MAX_MONTHS = 300
+"""Beyond that many months, dates are counted by year."""
+
+_ORDINARY_YEARS = ("1990", "2100")
 _FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _TENTHS = 10
 
@@ -23,8 +26,8 @@ _TENTHS = 10
 class Cards:
     """Builds the cards of a summary.
 
-    ``charts`` is the data of their charts, by name. A chart needs two values that differ from nothing;
-    what has fewer is told in a sentence of ``facts``.
+    ``charts`` has the data of their charts, by name. A chart needs at least two non-zero values;
+    anything less becomes a sentence in ``facts``.
     """
 
     def __init__(self, summary: Summary) -> None:
@@ -33,7 +36,7 @@ class Cards:
         self.facts: list[str] = []
 
     def all(self) -> list[Markup]:
-        """Return the cards that have something to show, and one of sentences for what has not."""
+        """Return the cards with something to show, and one with sentences about the others."""
         totals = self.summary.totals
         parts = [
             (totals.pages, (self.sections, self.dates, self.frequencies, self.priorities)),
@@ -44,13 +47,14 @@ class Cards:
         ]
         cards = [make() for count, makers in parts if count for make in makers]
         cards += [self.duplicates(), self.fetches()]
-        self._tell_what_is_missing()
+        self._add_missing()
         found = [one for one in cards if one]
         if self.facts:
             found.append(card("facts", "In short", sentences(self.facts), wide=True))
         return found
 
-    def _tell_what_is_missing(self) -> None:
+    def _add_missing(self) -> None:
+        """Add a sentence that names what was not found."""
         totals = self.summary.totals
         names = {
             "pages": totals.pages,
@@ -66,19 +70,19 @@ class Cards:
             self.facts.append(f"No {listed} were found.")
 
     def duplicates(self) -> Markup:
-        """Pages that are declared more than once."""
+        """Return the card for pages that are listed more than once."""
         found = self.summary.duplicates
         if found.urls:
             return duplicates_card(self.summary)
         if self.summary.totals.pages:
             which = "No page" if found.one_in == 1 else f"Of {sample(found.one_in)}, none"
-            self.facts.append(f"{which} stands in more than one sitemap.")
+            self.facts.append(f"{which} is listed in more than one sitemap.")
         return Markup("")
 
     def fetches(self) -> Markup:
-        """Documents that took longest, and when they came."""
+        """Return the card for the slowest documents."""
         if self.summary.fetches is None:
-            self.facts.append("It is not known how long fetching took.")
+            self.facts.append("Fetch times are not available.")
             return Markup("")
         made, chart = fetching_card(self.summary)
         if chart is not None:
@@ -86,7 +90,7 @@ class Cards:
         return made
 
     def sections(self) -> Markup:
-        """Pages by the folders of the path."""
+        """Return the card for pages by the folders of their path."""
         summary = self.summary
         rows: list[tuple[str | int, ...]] = []
         data: list[dict[str, Any]] = []
@@ -115,12 +119,12 @@ class Cards:
         if len(rows) > 1:
             self.charts["sections"] = {"type": "treemap", "data": data}
             chart = figure("sections", label, table(label, ("section", "pages"), rows))
-            note = "By the first and second folder of the path. Choose a section to look into it."
+            note = "By the first and second folder of the path. Select a section to see its subfolders."
             note += _caution(summary.sections_exact)
         else:
             name = summary.sections[0].name
             where = (
-                f"below {shown_url(name, 80)}" if name != "/" else "in the top folder of the site"
+                f"below {shown_url(name, 80)}" if name != "/" else "at the top level of the site"
             )
             self.facts.append(f"{_all(summary.totals.pages, 'page')} {where}.")
         if not chart and not hosts:
@@ -128,37 +132,37 @@ class Cards:
         return card("sections", "Sections", chart, hosts, wide=True, note=note)
 
     def dates(self) -> Markup:
-        """Pages by the month of their lastmod."""
+        """Return the card for pages by the month of their lastmod."""
         summary = self.summary
-        undated = f"{counted(summary.undated, 'page has', 'pages have')} no date that can be read."
+        undated = f"{counted(summary.undated, 'page has', 'pages have')} no readable date."
         if not summary.months:
-            self.facts.append("No page has a date of its last change.")
+            self.facts.append("No page has a last-modified date.")
             return Markup("")
         if len(summary.months) == 1:
             ((month, count),) = summary.months
-            fact = f"{_all(count, 'dated page')} of {month}."
+            fact = f"{_all(count, 'dated page')} from {month}."
             self.facts.append(f"{fact} {undated}" if summary.undated else fact)
             return Markup("")
         note = undated if summary.undated else ""
-        return self._months("dates", "Last change of the pages", summary.months, note)
+        return self._months("dates", "Last modified", summary.months, note)
 
     def news(self) -> Markup:
-        """News stories by month."""
+        """Return the card for news stories by month."""
         summary = self.summary
         stories = counted(summary.totals.news, "news story")
         if not summary.news_months:
-            self.facts.append(f"{stories}, none with a date that can be read.")
+            self.facts.append(f"{stories}, none with a readable date.")
             return Markup("")
         undated = f", {summary.news_undated:,} undated" if summary.news_undated else ""
         if len(summary.news_months) == 1:
-            self.facts.append(f"{stories}, all of {summary.news_months[0][0]}{undated}.")
+            self.facts.append(f"{stories}, all from {summary.news_months[0][0]}{undated}.")
             return Markup("")
         return self._months("news", "News over time", summary.news_months, f"{stories}{undated}.")
 
     def _months(
         self, name: str, title: str, months: Sequence[tuple[str, int]], note: str
     ) -> Markup:
-        unit, steps = axis(months)
+        unit, steps = _axis(months)
         label = f"{title}, by {unit}"
         self.charts[name] = {
             "type": "columns",
@@ -170,15 +174,15 @@ class Cards:
         return card(name, title, figure(name, label, numbers), wide=True, note=note)
 
     def frequencies(self) -> Markup:
-        """Pages by changefreq."""
+        """Return the card for pages by changefreq."""
         counts = self.summary.frequencies
         rows = [(word, counts.get(word, 0)) for word in _FREQUENCIES]
         rows.append(("not given", counts.get("", 0)))
         rows = [row for row in rows if row[1]]
         if len(rows) == 1:
-            ((word, count),) = rows
+            ((word, _),) = rows
             self.facts.append(
-                f"{_all(count, 'page')} said to change: {word}."
+                f"Every page has the change frequency {word}."
                 if counts.get(word)
                 else "No page has a change frequency."
             )
@@ -186,7 +190,7 @@ class Cards:
         return self._bars("frequencies", "Change frequency", rows, "changefreq")
 
     def priorities(self) -> Markup:
-        """Pages by priority."""
+        """Return the card for pages by priority."""
         summary = self.summary
         rows = [(f"{tenth / 10:.1f}", summary.priorities.get(tenth, 0)) for tenth in range(11)]
         if sum(1 for _, count in rows if count) == 1:
@@ -195,33 +199,33 @@ class Cards:
                 self.facts.append("Every page has priority 0.5, the default.")
             else:
                 span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
-                self.facts.append(f"{_all(summary.totals.pages, 'page')} of priority {span}.")
+                self.facts.append(f"Every page has a priority of {span}.")
             return Markup("")
         return self._bars(
             "priorities",
             "Priority",
             rows,
             "priority, from",
-            note="In steps of a tenth. Pages without a priority have 0.5.",
+            note="In steps of 0.1. Pages without a priority count as 0.5.",
             kind="columns",
         )
 
     def languages(self) -> Markup:
-        """Alternates by language."""
+        """Return the card for alternates by language."""
         summary = self.summary
         links = counted(summary.totals.alternates, "link")
         where = f"{links} to other languages on {counted(summary.with_alternates, 'page')}"
         return self._spread("languages", "Languages", summary.languages, "hreflang", where)
 
     def publications(self) -> Markup:
-        """News stories by publication."""
+        """Return the card for news stories by publication."""
         summary = self.summary
         stories = counted(summary.totals.news, "news story")
         publications = summary.publications
         return self._spread("publications", "Publications", publications, "publication", stories)
 
     def images(self) -> Markup:
-        """Images by host."""
+        """Return the card for images by host."""
         summary = self.summary
         what = (
             f"{counted(summary.totals.images, 'image')} on {counted(summary.with_images, 'page')}"
@@ -229,7 +233,7 @@ class Cards:
         return self._spread("images", "Images by host", summary.image_hosts, "host", what)
 
     def videos(self) -> Markup:
-        """Videos by host."""
+        """Return the card for videos by host."""
         summary = self.summary
         what = (
             f"{counted(summary.totals.videos, 'video')} on {counted(summary.with_videos, 'page')}"
@@ -237,7 +241,7 @@ class Cards:
         return self._spread("videos", "Videos by host", summary.video_hosts, "host", what)
 
     def _spread(self, name: str, title: str, spread: Spread, head: str, what: str) -> Markup:
-        """Return the bars of a spread; ``what`` says what was counted."""
+        """Return a card with the bars of a spread; ``what`` names what was counted."""
         if not _several(spread) and spread.items:
             only = shown_text(spread.items[0][0], 60)
             self.facts.append(f"{what}: {head} {only}." if only else f"{what}, without a {head}.")
@@ -277,9 +281,46 @@ def _several(spread: Spread) -> bool:
 
 
 def _caution(exact: bool) -> str:
-    return "" if exact else " There were too many to count each: rare ones may be counted too low."
+    return (
+        ""
+        if exact
+        else " There were too many to count exactly: counts of rare ones may be too low."
+    )
 
 
 def _all(count: int, noun: str) -> str:
-    """Return how a sentence begins that is true of every one of them."""
+    """Return the beginning of a sentence about every one of them."""
     return f"The only {noun} is" if count == 1 else f"All {counted(count, noun)} are"
+
+
+def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]]:
+    """Return the unit, ``month`` or ``year``, and the count of every step without gaps."""
+    if len(months) > MAX_MONTHS or (months and _span(months) > MAX_MONTHS):
+        years: dict[str, int] = {}
+        for month, count in months:
+            years[_year(month)] = years.get(_year(month), 0) + count
+        return "year", list(years.items())
+    known = dict(months)
+    return "month", [(month, known.get(month, 0)) for month in _every_month(months)]
+
+
+def _year(month: str) -> str:
+    first, last = _ORDINARY_YEARS
+    if month < first:
+        return f"before {first}"
+    return month[:4] if month < last else f"{last} or later"
+
+
+def _number(month: str) -> int:
+    return int(month[:4]) * 12 + int(month[5:7]) - 1
+
+
+def _span(months: Sequence[tuple[str, int]]) -> int:
+    return _number(months[-1][0]) - _number(months[0][0]) + 1
+
+
+def _every_month(months: Sequence[tuple[str, int]]) -> list[str]:
+    if not months:
+        return []
+    begin = _number(months[0][0])
+    return [f"{at // 12:04}-{at % 12 + 1:02}" for at in range(begin, begin + _span(months))]

@@ -1,4 +1,7 @@
-"""Text of websites, made fit to be shown: no controls, no marks of direction, no endless lines."""
+"""Names, URLs and texts of a website as the report, notebooks and the command line show them.
+
+No control characters, no direction marks, no endless lines.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,40 @@ import re
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
+from usp._base.safe_text import excerpt, printable
 from usp._base.urls import origin_of
+from usp.objects.sitemap import InvalidSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from usp.objects.sitemap import AbstractSitemap
+
+FAILED = "failed"
+INCOMPLETE = "incomplete"
+NOT_FOLLOWED = "not followed"
 
 MAX_URL = 300
 MAX_TEXT = 200
 DASH = "\N{EN DASH}"
 
 
+def state_of(node: AbstractSitemap) -> tuple[str | None, str | None]:
+    """Return the state of a sitemap and the reason for it; both None if it was read to its end."""
+    failure = node.failure
+    if failure is not None:
+        return (FAILED if isinstance(node, InvalidSitemap) else INCOMPLETE), failure.brief
+    if not isinstance(node, InvalidSitemap):
+        return None, None
+    return NOT_FOLLOWED, node.why.brief
+
+
 def shown_url(url: str, most: int = MAX_URL) -> str:
-    """Return a URL with everything that has no shape percent-encoded, cut in its middle if long."""
+    """Return a URL with invisible characters percent-encoded, shortened in the middle if long."""
     if len(url) > 2 * most:
         url = url[:most] + url[-most:]
-    if not url.isprintable():
-        url = "".join(c if c.isprintable() else quote(c, errors="surrogatepass") for c in url)
+    url = printable(url)
     if len(url) <= most:
         return url
     tail = most // 3
@@ -31,11 +50,11 @@ def shown_url(url: str, most: int = MAX_URL) -> str:
 
 
 def shown_text(text: str, most: int = MAX_TEXT) -> str:
-    """Return text on one line, what has no shape as an escape, cut if long."""
+    """Return text on one line with invisible characters escaped, shortened if long."""
     text = " ".join(text[: 2 * most].split())
     if not text.isprintable():
         text = "".join(c if c.isprintable() else _escape(c) for c in text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return excerpt(text, most)
 
 
 def _escape(char: str) -> str:
@@ -43,15 +62,15 @@ def _escape(char: str) -> str:
 
 
 def shared_origin(urls: Iterable[str]) -> str:
-    """Return the scheme and host that most URLs have, of equals the first; empty if none has any."""
+    """Return the most frequent scheme and host, the first one of a tie; empty if there is none."""
     origins = Counter(filter(None, map(origin_of, urls)))
     return max(origins, key=origins.__getitem__, default="")
 
 
 def without_origin(text: str, start: str) -> str:
-    """Return a text in which the URLs of a website begin with their paths.
+    """Return text with the URLs of a website shortened to their paths.
 
-    ``start`` is the website's homepage. Its own address stays as it is: a lone slash says nothing.
+    ``start`` is the homepage. Its own URL is left as it is: a lone slash would say nothing.
     """
     if "://" not in start or not start.endswith("/"):
         return text
@@ -60,22 +79,22 @@ def without_origin(text: str, start: str) -> str:
 
 @lru_cache(maxsize=8)
 def _addresses_at(start: str) -> re.Pattern[str]:
-    """Return what finds the addresses of a website in a text, but for its homepage."""
+    """Return a pattern for the URLs of a website in a text, except its homepage."""
     return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
 
 
 class Addresses:
-    """Shows URLs, and texts that name them, without the scheme and host that most of them share."""
+    """Shortens URLs, and texts that contain them, by the scheme and host that most of them share."""
 
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self._start = f"{origin}/" if origin else ""
 
     def url(self, url: str, most: int = MAX_URL) -> str:
-        """Return a URL from its path on, or in full if it is elsewhere."""
+        """Return the path of a URL, or all of it if it is on another host."""
         start = self._start
         return shown_url(url[len(start) - 1 :] if start and url.startswith(start) else url, most)
 
     def text(self, text: str, most: int = MAX_TEXT) -> str:
-        """Return a text in which the URLs begin with their paths."""
+        """Return text with URLs shortened to their paths."""
         return shown_text(without_origin(text, self._start), most)
