@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import profiles  # noqa: F401 - for what it sets
-from usp._crawl import crawl as crawl_module
+from usp._crawl import schedule
 from usp._crawl.retry import RetryPolicy
 from website import Site
 
@@ -78,9 +78,9 @@ def _quick_retries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Repeat failed requests as often as ever, but without long pauses."""
     if "real_pauses" in request.fixturenames:
         return
-    monkeypatch.setattr(crawl_module, "DECLARED", RetryPolicy(first_delay=0.001))
+    monkeypatch.setattr(schedule, "DECLARED", RetryPolicy(first_delay=0.001))
     monkeypatch.setattr(
-        crawl_module, "PROBE", RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
+        schedule, "PROBE", RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
     )
 
 

@@ -136,7 +136,7 @@ async def _pages(
 ) -> AsyncGenerator[SitemapPage, None]:
     async with _crawl(start_url, web_client, options) as (crawl, driver):
         top = search(crawl)
-        stream, stepper = PageStream(crawl, top.holds, time.monotonic), Stepper()
+        stream, stepper = PageStream(crawl, time.monotonic), Stepper()
         while True:
             try:
                 steps = stream.steps()

@@ -117,7 +117,7 @@ class PageBlocks:
         with client_for(self._client, self._start_url, options) as client:
             crawl = begin(client, self._start_url, options)
             top = self.top = self._search(crawl)
-            stream = PageStream(crawl, top.holds, time.monotonic)
+            stream = PageStream(crawl, time.monotonic)
             with ThreadDriver(
                 crawl, client, store_for(crawl), options.on_event, any_thread=self._any_thread
             ) as driver:

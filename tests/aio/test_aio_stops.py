@@ -266,7 +266,7 @@ def test_a_cancelled_request_lets_go_of_its_answer():
 
 
 def test_a_pause_before_a_retry_is_waited_for(monkeypatch):
-    monkeypatch.setattr("usp._crawl.crawl.DECLARED", RetryPolicy(first_delay=0.1))
+    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.1))
     web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
     stream = usp.aio.pages("http://h/", AsyncClient(web), use_known_paths=False)
     started = time.monotonic()

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from cli_documents import index, urlset
 
-from usp._crawl.queue import Queue
+from usp._crawl.schedule import Queue
 
 
 @pytest.fixture(scope="module")

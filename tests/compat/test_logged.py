@@ -139,11 +139,11 @@ for name in ("usp.helpers", "usp.fetch_parse", "usp.tree"):
     logging.getLogger(name).setLevel(logging.CRITICAL)
 sys.path.insert(0, {folder!r})
 import logged_sites
-from usp._crawl import crawl
+from usp._crawl import schedule
 from usp._crawl.retry import RetryPolicy
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
-crawl.DECLARED = crawl.PROBE = RetryPolicy(first_delay=0.001)
+schedule.DECLARED = schedule.PROBE = RetryPolicy(first_delay=0.001)
 for name, answers in logged_sites.SITES.items():
     with logged_sites.Site(answers) as site:
         tree = sitemap_tree_for_homepage(site.base + "/a/b?c", extra_known_paths={{"x.xml"}})

@@ -282,10 +282,9 @@ def test_the_tree_is_the_same_with_and_without_the_pause(serve):
 
 
 def test_a_host_that_is_given_up_costs_no_more_pauses():
-    crawl = begin()
-    (order,) = crawl.next_fetches(8, 0.0)
-    crawl.finished(order, robots_txt(60, *[f"http://dead/{n}" for n in range(5)])(order), 0.0)
-    crawl._queue.restrain("dead", 1, 60.0)
+    crawl = Crawl(CrawlOptions(wait=60.0))
+    for n in range(5):
+        crawl.want(f"http://dead/{n}")
     orders = crawl.next_fetches(8, 60.0)
     assert [order.url for order in orders] == ["http://dead/0"]
     crawl.finished(orders[0], error("refused", unreachable=True)(orders[0]), 60.0)

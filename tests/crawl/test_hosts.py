@@ -270,14 +270,13 @@ RESET = Reason(FailureCode.BODY_CUT_OFF, "reset")
 
 def test_what_came_in_part_before_its_host_was_given_up_is_kept():
     """A transfer broke off; before it can be tried again, nobody is there any more."""
-    crawl = Crawl(per_host=2, chance=lambda: 0.5)
-    part, other = crawl.want(url("a")), crawl.want(url("b"))
-    one, two = crawl.next_fetches(2, 0.0)
+    crawl = Crawl(per_host=12, chance=lambda: 0.5)
+    part, other, *_ = [crawl.want(url(str(n))) for n in range(12)]
+    one, *others = crawl.next_fetches(12, 0.0)
     look = Look(PagesTextSitemap, broken=RESET, unfinished=RESET)
     crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
-    for second in range(11):
-        crawl._hosts.judge("http://h", error("500 Oh", retryable=True)(two), second * 3.0)
-    crawl.finished(two, error("500 Oh", retryable=True)(two), 40.0)
+    for at, order in enumerate(others):
+        crawl.finished(order, error("500 Oh", retryable=True)(order), at * 3.0)
     assert crawl.next_fetches(2, 100.0) == []
     assert crawl.complete
     assert node_for(part).page_count() == 1

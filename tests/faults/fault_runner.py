@@ -12,7 +12,7 @@ from fault_fronts import FRONTS, crawl
 from fault_server import FaultServer
 from fault_sites import generate
 
-from usp._crawl import crawl as crawl_module
+from usp._crawl import schedule
 from usp._crawl.retry import RetryPolicy
 from usp.limits import Limits
 
@@ -33,8 +33,8 @@ class Verdict:
 
 def quick_retries() -> None:
     """Repeat failed requests as often as ever, but without long pauses."""
-    crawl_module.DECLARED = RetryPolicy(first_delay=0.001)
-    crawl_module.PROBE = RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
+    schedule.DECLARED = RetryPolicy(first_delay=0.001)
+    schedule.PROBE = RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
 
 
 def run(seeds: Iterable[int], front: str | None = None) -> Iterator[Verdict]:

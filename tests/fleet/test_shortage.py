@@ -113,7 +113,7 @@ def test_a_shortage_that_passes_leaves_no_trace(serve, code):
 
 @pytest.mark.parametrize("code", WAITED_OUT, ids=errno.errorcode.get)
 def test_a_shortage_that_stays_ends_the_crawl_with_advice(serve, monkeypatch, code):
-    monkeypatch.setattr("usp._crawl.crawl.SHORTAGE_SECONDS", 0.3)
+    monkeypatch.setattr("usp._crawl.schedule.SHORTAGE_SECONDS", 0.3)
     site = serve(SITE)
     with pytest.raises(LocalShortageError) as ended:
         sitemap_tree_for_homepage(site.base, ShortClient(code, 10**9))

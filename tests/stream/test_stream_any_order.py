@@ -92,7 +92,7 @@ def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
     how = CrawlOptions(limits=Limits(sitemaps=max_sitemaps), **options)
     crawl = Crawl(how, per_host=3)
     website = website_search(web.base + "/", how)(crawl)
-    stream, hand = PageStream(crawl, website.holds, time.monotonic), Hand(web, crawl, choose)
+    stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
         given += [(page.sitemap_url, page.url) for page in stream.ready()]
@@ -167,8 +167,8 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     web = Web({"/robots.txt": robots("/a.xml")})
     web.docs["/a.xml"] = Doc(urlset(*(f"/{n:04}" for n in range(2000))), pieces=100)
     crawl = Crawl()
-    website = website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
-    stream, hand = PageStream(crawl, website.holds, time.monotonic), Hand(web, crawl, lambda _: 0)
+    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
         counts.append(sum(1 for _ in stream.ready()))
@@ -181,8 +181,8 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
 def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     crawl = Crawl()
-    website = website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
-    stream = PageStream(crawl, website.holds, time.monotonic)
+    website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
+    stream = PageStream(crawl, time.monotonic)
     for _ in range(3):
         assert list(stream.ready()) == []
         assert not stream.over

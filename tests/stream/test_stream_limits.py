@@ -81,7 +81,7 @@ def by_hand(web: Web, options, choose, limits: Limits):
     how = CrawlOptions(limits=limits, **options)
     crawl = Crawl(how, per_host=3, chance=lambda: 0.5)
     website = website_search(web.base + "/", how)(crawl)
-    stream, hand = PageStream(crawl, website.holds, time.monotonic), FlakyHand(web, crawl, choose)
+    stream, hand = PageStream(crawl, time.monotonic), FlakyHand(web, crawl, choose)
     given = []
     for _ in range(20_000):
         given += [(page.sitemap_url, page.url) for page in stream.ready()]

@@ -363,7 +363,7 @@ def test_a_client_without_a_network_gives_no_pages():
 
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
-    monkeypatch.setattr("usp._crawl.crawl.DECLARED", RetryPolicy(first_delay=0.1))
+    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.1))
     web = Web({"/robots.txt": Doc(robots("/a.xml")), "/a.xml": Doc(urlset("/p"), stumbles=2)})
     started = time.monotonic()
     stream = pages("http://h/", Client(web, at_once), use_known_paths=False)

@@ -1,7 +1,7 @@
 """The crawl: what to fetch, in which order, and how the tree is put together.
 
-``crawl`` decides and does no I/O; ``fetch`` receives one document; ``thread_driver`` and
-``asyncio_driver`` obey the one by means of the other.
+``crawl`` decides and does no I/O, with ``schedule`` and ``walk``; ``fetch`` receives one document;
+``thread_driver`` and ``asyncio_driver`` obey the one by means of the other.
 """
 
 import usp._compat.other_distribution  # noqa: F401

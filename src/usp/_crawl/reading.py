@@ -26,20 +26,17 @@ class PageStream:
     """Gives the pages that can be read without waiting, each time it is asked.
 
     They come in the order of the tree: what comes in before its turn waits in the store. The
-    document whose turn it is, is read while it comes in. ``holds`` says whether what is below a
-    place at the top is in the tree at all.
+    document whose turn it is, is read while it comes in.
     """
 
     def __init__(
         self,
         crawl: Crawl,
-        holds: Callable[[Place], bool],
         clock: Callable[[], float],
     ) -> None:
         self._crawl = crawl
-        self._holds = holds
         self._settled: deque[Place] = deque()
-        crawl.settled = self._settled
+        self._streamed: set[Place] = set()  # read while they came in
         self._growing: _Growing | None = None
         self._clock = clock
         self._current: Place | None = None  # whose document is being read from the store
@@ -52,6 +49,7 @@ class PageStream:
     @property
     def over(self) -> bool:
         """Whether there will be no more pages."""
+        self._take_settled()
         done = self._crawl.complete and not self._settled and self._growing is None
         return done or self._full
 
@@ -118,11 +116,11 @@ class PageStream:
         if not self._unread:
             return
         growing = [self._growing.place] if self._growing else []
-        reached = self._crawl.limits.reached("seconds")
-        reason = reached.after("not all of its pages were read")
+        self._take_settled()
+        reason = self._crawl.limits.reached("seconds")
         for place in (*([self._current] if self._current else []), *growing, *self._settled):
             if place.received is not None and _has_pages(place.received):
-                place.left_out = place.left_out or reason
+                place.miss(reason)
 
     def interrupted(self, reason: Reason) -> None:
         """Go on with the next document if one was being read when the stream was interrupted.
@@ -135,10 +133,14 @@ class PageStream:
         place = self._growing.place if self._growing else self._current
         self._growing = self._current = None
         if place is not None:
-            place.left_out = place.left_out or reason.after("not all of its pages were read")
+            place.miss(reason)
+
+    def _take_settled(self) -> None:
+        self._settled.extend(self._crawl.take_settled())
 
     def _ready(self) -> Iterator[tuple[str, PageBlock | None]]:
         while True:
+            self._take_settled()
             if self._growing is not None:
                 yield from zip(repeat(self._growing.url), self._growing.read(), strict=False)
                 if not self._growing.over:
@@ -153,20 +155,19 @@ class PageStream:
 
     def _begin_growing(self) -> bool:
         place = self._crawl.awaited
-        if place is None or place.streamed or place.arrival is None or not self._wanted(place):
+        if place is None or place in self._streamed or place.arrival is None:
+            return False
+        if not self._crawl.holds(place):
             return False
         self._growing = _Growing(place, place.arrival, self._crawl.limits)
-        place.streamed = True
+        self._streamed.add(place)
         return True
 
-    def _wanted(self, place: Place) -> bool:
-        return self._holds(self._crawl.top_of(place))
-
     def _blocks_of(self, place: Place) -> Iterable[PageBlock | None]:
-        if place.is_homepage or not self._wanted(place):  # asked for every place, in order
+        if place.is_homepage or not self._crawl.holds(place):  # asked for every place, in order
             return ()
         received = place.received
-        if received is None or place.streamed:
+        if received is None or place in self._streamed:
             return ()
         if not _has_pages(received):
             return ()

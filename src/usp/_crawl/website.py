@@ -50,7 +50,7 @@ KNOWN_SITEMAP_PATHS = (
 
 
 def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
-    """Give ``paths`` in their fixed order, the caller's own behind them, each once."""
+    """Return ``paths`` in their fixed order, the caller's own behind them, each once."""
     wanted = set(paths)
     ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
     ordered += sorted(wanted.difference(ordered))
@@ -80,6 +80,7 @@ class OneSitemap:
         self._place = crawl.want(
             url, role=role, level=level, parents=parents, quiet=quiet, probe=guess
         )
+        crawl.begin(self)
 
     @property
     def url(self) -> str:
@@ -103,6 +104,10 @@ class OneSitemap:
     def holds(self, top: Place) -> bool:
         """Return whether a place stands at the top of the tree."""
         return top is self._place
+
+    def declares(self, url: str) -> bool:  # noqa: ARG002
+        """Return False: there is nothing else at the top."""
+        return False
 
 
 class Website:
@@ -129,13 +134,12 @@ class Website:
             crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1) if use_html_links else None
         )
         self._known = [crawl.want(homepage_url + path, probe=True) for path in known_paths]
-        crawl.holds = self.holds
-        crawl.declared = self.declares
         self._held: dict[int, bool] = {}
         self._tops_held: set[str] = set()
+        crawl.begin(self)
 
     def tree(self) -> IndexWebsiteSitemap:
-        """Give the tree, once the crawl is complete."""
+        """Return the tree, once the crawl is complete."""
         held = [place for place in self._tops() if self.holds(place)]
         return IndexWebsiteSitemap(
             self.url,
@@ -153,7 +157,7 @@ class Website:
                 yield failure
 
     def _failures(self) -> Iterator[tuple[Failure | None, bool]]:
-        """Give what could not be looked at, and whether its host is to blame."""
+        """Return what could not be looked at, and whether its host is to blame."""
         unasked = False
         for place in (self._robots, self._homepage, *self._known):
             result = place.doc.result if place and place.doc else None
@@ -174,7 +178,7 @@ class Website:
                 yield failure_of(place), result.error.unreachable
 
     def _tops(self) -> Iterator[Place]:
-        """Give what may stand at the top of the tree, in order."""
+        """Return what may stand at the top of the tree, in order."""
         if self._robots is not None:
             yield self._robots
         if self._homepage is not None:
@@ -182,7 +186,7 @@ class Website:
         yield from self._known
 
     def holds(self, top: Place) -> bool:
-        """Tell whether a place stands at the top of the tree; asked in order, or asked again.
+        """Return whether a place stands at the top of the tree; asked in order, or asked again.
 
         A response that is not a robots.txt is left out of the tree, and so are known paths that lead
         to no sitemap, or to one that robots.txt's subtree declares or that stands at the top already.
@@ -216,7 +220,7 @@ class Website:
 
 
 def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
-    """Tell whether an answer says that nothing is there.
+    """Return whether an answer says that nothing is there.
 
     Of a known path any refusal does; of robots.txt or the homepage it may be meant for robots.
     """

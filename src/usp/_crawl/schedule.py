@@ -1,0 +1,228 @@
+"""When documents are asked for: in the order of the tree, no host too much at once, and again."""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from usp._crawl.retry import (
+    DECLARED,
+    PROBE,
+    SHORTAGE_PAUSE,
+    SHORTAGE_SECONDS,
+    Hosts,
+    kind_of,
+)
+from usp._crawl.values import Received
+from usp._formats.document import Role
+from usp.exceptions import LocalShortageError
+from usp.web_client.abstract_client import WebClientErrorResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._base.reason import Reason
+    from usp._crawl.places import Doc
+    from usp._crawl.values import Failed
+    from usp.options import CrawlOptions
+
+
+class Queued(Protocol):
+    """What a queue needs to know of a document."""
+
+    position: tuple[int, ...]
+    host: str
+
+
+T = TypeVar("T", bound=Queued)
+
+
+@dataclass(slots=True)
+class _Host(Generic[T]):
+    most: int  # requests at a time
+    gap: float = 0.0  # seconds between the beginnings of two requests
+    active: int = 0
+    started: float = 0.0  # the last request
+    only: T | None = None  # what has to come before anything else is asked for
+    free_at: float = 0.0
+    parked: list[tuple[tuple[int, ...], int, T]] = field(default_factory=list)
+
+
+class Queue(Generic[T]):
+    """Hands out documents by their position in the tree, those of a busy host later.
+
+    ``gap`` seconds at least are between the beginnings of two requests to a host.
+    """
+
+    def __init__(self, per_host: int, gap: float = 0.0) -> None:
+        self._gap = gap
+        self._ready: list[tuple[tuple[int, ...], int, T]] = []
+        self._later: list[tuple[float, int, T | str]] = []  # documents, and hosts that rest
+        self._hosts: defaultdict[str, _Host[T]] = defaultdict(lambda: _Host(per_host, gap))
+        self._count = 0  # tells documents of one position apart
+
+    def put(self, item: T, not_before: float | None = None) -> None:
+        """Add a document, for now or for later."""
+        self._count += 1
+        if not_before is None:
+            heapq.heappush(self._ready, (item.position, self._count, item))
+        else:
+            heapq.heappush(self._later, (not_before, self._count, item))
+
+    def restrain(self, host: str, most: int, gap: float | None = None) -> None:
+        """Ask a host for so many things at a time, with a pause between them if there is one."""
+        known = self._hosts[host]
+        known.only = None
+        known.most = most
+        if gap:
+            known.gap = max(gap, self._gap)
+            self._rest(host, known.started + known.gap)
+        self._unpark(known)
+
+    def release(self, host: str) -> None:
+        """Let all documents of a host come up at once: it will not be asked any more."""
+        known = self._hosts[host]
+        known.only, known.gap, known.free_at, known.most = None, 0.0, 0.0, sys.maxsize
+        self._unpark(known)
+
+    def reserve(self, item: T) -> None:
+        """Ask a host for nothing but this document, until it is restrained in another way."""
+        self._hosts[item.host].only = item
+
+    def _rest(self, host: str, until: float) -> None:
+        self._hosts[host].free_at = until
+        self._count += 1
+        heapq.heappush(self._later, (until, self._count, host))
+
+    def get(self, now: float) -> T | None:
+        """Take the next document that may be fetched; its host is busy until :meth:`done`."""
+        while self._later and self._later[0][0] <= now:
+            due = heapq.heappop(self._later)[2]
+            if isinstance(due, str):
+                self._unpark(self._hosts[due])
+            else:
+                self.put(due)
+        while self._ready:
+            entry = heapq.heappop(self._ready)
+            item = entry[2]
+            host = self._hosts[item.host]
+            allowed = host.only is None or host.only is item
+            if allowed and host.active < host.most and host.free_at <= now:
+                host.active += 1
+                host.started = now
+                if host.gap:
+                    self._rest(item.host, now + host.gap)
+                return item
+            heapq.heappush(host.parked, entry)
+        return None
+
+    def done(self, item: T) -> None:
+        """Take note that a document is no longer being fetched."""
+        host = self._hosts[item.host]
+        host.active -= 1
+        self._unpark(host)
+
+    def _unpark(self, host: _Host[T]) -> None:
+        """Let as many documents of a host come up again as it has room for."""
+        for _ in range(min(host.most - host.active, len(host.parked))):
+            heapq.heappush(self._ready, heapq.heappop(host.parked))
+
+    def next_due(self) -> float | None:
+        """Return the time for which the next document is put off, if one is."""
+        return self._later[0][0] if self._later else None
+
+
+class Schedule:
+    """Says which document is asked for next, and whether one that failed is asked for again.
+
+    A host that fails is asked for less at a time, then given up; a pause that robots.txt asks for is
+    kept if the options say so. ``chance`` gives random numbers from 0 to 1.
+    """
+
+    def __init__(self, options: CrawlOptions, per_host: int, chance: Callable[[], float]) -> None:
+        self._per_host = 1 if options.wait else per_host
+        self._keeps_delay = options.crawl_delay
+        self._chance = chance
+        self._queue = Queue["Doc"](self._per_host, options.wait)
+        self._hosts = Hosts()
+        self._short_since: float | None = None  # of something on this machine
+
+    def add(self, doc: Doc) -> None:
+        """Add a document that was not asked for yet."""
+        if self._keeps_delay and doc.role is Role.ROBOTS:
+            self._queue.reserve(doc)  # nothing is asked before robots.txt has come
+        self._queue.put(doc)
+
+    def add_declared(self, doc: Doc, error: WebClientErrorResponse) -> None:
+        """Add a document again that failed as a known path, if one that is declared would be."""
+        if DECLARED.delay(max(doc.failures[kind_of(error)], 1), error) is not None:
+            doc.put_back()
+            self._queue.put(doc)
+
+    def next(self, now: float) -> Doc | None:
+        """Return the document to ask for now, if there is one; its host is busy until it is over."""
+        return self._queue.get(now)
+
+    def next_due(self) -> float | None:
+        """Return the time for which the next document is put off, if one is."""
+        return self._queue.next_due()
+
+    def given_up(self, doc: Doc) -> Reason | None:
+        """Return why a document is not worth asking for: its host is given up."""
+        return self._hosts.given_up(doc.origin)
+
+    def leave(self, doc: Doc) -> None:
+        """Take note that a document is not asked for after all."""
+        self._queue.done(doc)
+
+    def finished(self, doc: Doc, result: Received | Failed, now: float) -> None:
+        """Take note of what came of a request; ask a host that fails for less at a time."""
+        self._short_since = None
+        was_slow = self._hosts.is_slow(doc.origin)
+        self._hosts.judge(doc.origin, result, now)
+        is_slow = self._hosts.is_slow(doc.origin)
+        if self._hosts.given_up(doc.origin) is not None:
+            self._queue.release(doc.host)
+        elif was_slow != is_slow and not self._keeps_delay:
+            self._queue.restrain(doc.host, 1 if is_slow else self._per_host)
+        self._queue.done(doc)
+
+    def repeat(
+        self, doc: Doc, error: WebClientErrorResponse, now: float, *, ending: bool
+    ) -> float | None:
+        """Add a document again that failed; return the seconds until then, or None if it is not."""
+        kind = kind_of(error)
+        doc.failures[kind] += 1
+        if ending or self._hosts.given_up(doc.origin) is not None:
+            return None
+        if error.unreachable and self._hosts.answers(doc.origin):  # somebody was there just now
+            error = WebClientErrorResponse(error.message(), retryable=True)
+        policy = PROBE if doc.probe else DECLARED
+        pause = policy.delay(doc.failures[kind], error, self._chance())
+        if pause is not None:
+            self._queue.put(doc, not_before=now + pause)
+        return pause
+
+    def wait_out(self, doc: Doc, code: int, now: float) -> None:
+        """Add a document again that could not be fetched for want of something on this machine.
+
+        Nobody is blamed. Raises :class:`LocalShortageError` if waiting does not help.
+        """
+        self._queue.done(doc)
+        if self._short_since is None:
+            self._short_since = now
+        shortage = LocalShortageError(code)
+        if not shortage.may_pass or now - self._short_since > SHORTAGE_SECONDS:
+            raise shortage
+        if doc.result is None:
+            doc.attempt -= 1
+            self._queue.put(doc, not_before=now + SHORTAGE_PAUSE)
+
+    def settled(self, doc: Doc, result: Received | Failed) -> None:
+        """Keep to the pause that a robots.txt asks for, from now on."""
+        if self._keeps_delay and doc.role is Role.ROBOTS:
+            delay = result.look.crawl_delay if isinstance(result, Received) else None
+            self._queue.restrain(doc.host, 1 if delay else self._per_host, delay)

@@ -1,0 +1,259 @@
+"""Settles the places of the tree, one after another, as far as their documents have come.
+
+Callbacks run and limits cut here, in an order that does not depend on the network.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from usp._base.reason import Reason
+from usp._crawl import journal
+from usp._crawl.choice import (
+    followed,
+    has_callbacks,
+    listed,
+    recurs,
+    refuse,
+    without_fragments,
+)
+from usp._crawl.places import Absent, Place, Present, Skipped
+from usp._crawl.values import UNFETCHED, ClientMistake, Failed, LeftOut, NotFetched
+from usp.objects.failure_codes import FailureCode
+from usp.objects.sitemap import AbstractIndexSitemap
+from usp.web_client.abstract_client import failure_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._crawl.places import Doc, State
+    from usp._crawl.values import Look, Received
+    from usp._formats.abstract_parser import ChildEntry
+    from usp.options import CrawlOptions
+
+
+class Top(Protocol):
+    """Decides what stands at the top of the tree; it is asked in the order of the tree."""
+
+    def holds(self, top: Place) -> bool:
+        """Return whether a place at the top is in the tree."""
+
+    def declares(self, url: str) -> bool:
+        """Return whether a URL stands in what comes before the known paths."""
+
+
+class Everything:
+    """A top that holds whatever is wanted."""
+
+    def holds(self, top: Place) -> bool:  # noqa: ARG002
+        """Return True."""
+        return True
+
+    def declares(self, url: str) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+
+class Walk:
+    """The way through the places of a tree, depth first.
+
+    It stops at the place that is ``awaited``, whose document is not there yet, until it is
+    ``complete``. ``ask`` wants the document of a place that a sitemap declares, by its address.
+    """
+
+    def __init__(
+        self, options: CrawlOptions, ask: Callable[[Place, str | None], Doc], top: Top
+    ) -> None:
+        self.awaited: Place | None = None
+        self.complete = False
+        self._options = options
+        self._limits = options.effective_limits
+        self._asks_callbacks = has_callbacks(options)
+        self._ask = ask
+        self._top = top
+        self._roots: list[Place] = []
+        self._later: list[Place] = []  # known paths that may turn out to be excluded
+        self._ahead: list[tuple[Place, bool]] | None = None  # a stack; whether children are walked
+        self._settled: list[Place] = []
+        self._places = 0  # in the tree
+        self._pages = 0
+
+    def begin(self, top: Top) -> None:
+        """Let ``top`` decide what is in the tree."""
+        self._top = top
+
+    def add(
+        self, url: str, level: int, parents: frozenset[str], *, probe: bool, later: bool
+    ) -> Place:
+        """Return a new place at the top, after those that are there already.
+
+        A known path that is asked for ``later`` is so when everything before it is settled.
+        """
+        place = Place(url, level, None, (len(self._roots),), declared_by=parents, probe=probe)
+        self._roots.append(place)
+        self._places += not probe
+        if later:
+            self._later.append(place)
+        return place
+
+    def ask_no_more(self) -> None:
+        """Ask no callbacks any more: the crawl is ended."""
+        self._asks_callbacks = False
+
+    def holds(self, place: Place) -> bool:
+        """Return whether what is at or below a place is in the tree."""
+        return self._top.holds(self._top_of(place))
+
+    def take_settled(self) -> list[Place]:
+        """Return the places that were settled since the last call, in the order of their pages."""
+        settled, self._settled = self._settled, []
+        return settled
+
+    def advance(self) -> Reason | None:
+        """Go on as far as possible; return the reason if the tree has as many pages as it may.
+
+        If a callback raises an exception, its place is tried again the next time.
+        """
+        self.awaited = None
+        if self._ahead is None:
+            self._ahead = [(place, False) for place in reversed(self._roots)]
+        ahead = (
+            self._ahead
+        )  # a stack rather than recursion: how deep a tree is, its website decides
+        while ahead:
+            place, is_walked = ahead[-1]
+            if is_walked:
+                ahead.pop()
+                if reason := self._finish(place):
+                    return reason
+                continue
+            if self._later and place is self._later[0]:
+                self._ask_for_known_paths()
+            if not place.is_there:
+                self.awaited = place
+                return None
+            self._settle(place)
+            # Pages of an index stand among its children; those of all others come first.
+            pages_at = (place.received.look.pages_at if place.received else None) or 0
+            first, last = place.children[:pages_at], place.children[pages_at:]
+            ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
+                *((child, False) for child in reversed(last)),
+                (place, True),
+                *((child, False) for child in reversed(first)),
+            ]
+        self.complete = True
+        return None
+
+    def _ask_for_known_paths(self) -> None:
+        """Ask for the known paths that nothing before them declares: what is declared was decided."""
+        later, self._later = self._later, []
+        for place in later:
+            if not self._top.declares(place.url):
+                place.doc = self._ask(place, None)
+
+    def _finish(self, place: Place) -> Reason | None:
+        """Count the pages of a place once those before it are counted, and hand it on."""
+        reason = None
+        if place.received is not None:
+            reason = self._count_pages(place, place.received.look)
+        self._settled.append(place)
+        return reason
+
+    def _settle(self, place: Place) -> None:
+        place.state = self._outcome(place)
+        is_top = self._top_of(place) is place and not place.is_homepage
+        if is_top and not self._top.holds(place):  # asked about every one of them, in order
+            if place.reason is not None:
+                journal.left_out(place.node_url, str(place.reason), quiet=place.probe)
+            return
+        received = place.received
+        if received is not None and place.doc is not None:
+            self._places += place.doc.probe  # a known path counts once it is in the tree
+            if received.look.kind and issubclass(received.look.kind, AbstractIndexSitemap):
+                self._add_children(place, received)
+
+    @staticmethod
+    def _outcome(place: Place) -> State:
+        """Return what has become of a place whose document is there."""
+        if isinstance(place.state, Absent):
+            return place.state  # it was refused when it was declared
+        result, final_url = place.doc.result if place.doc else None, place.final_url
+        if result is None:
+            return Skipped()
+        if isinstance(result, Failed):
+            return Absent(_why_failed(place, result))
+        look = result.look
+        if final_url != place.url and final_url in place.parents:
+            code = FailureCode.REDIRECT_RECURSION
+            full = (
+                f"Recursion detected when {place.url} redirected to {final_url} "
+                f"with parent URLs {listed(place.parents)}."
+            )
+            return Absent(Reason(code, code.message, full=full), recurs=True, astray=True)
+        if look.kind is None:
+            assert look.refusal is not None
+            reason = look.refusal.at(f"No parsers support sitemap from {final_url}")
+            return Absent(reason, tuple(look.problems))
+        return Present(result)
+
+    def _top_of(self, place: Place) -> Place:
+        """Return the place at the top of the tree that a place stands below, or is."""
+        top = self._roots[place.position[0]]
+        if top.is_homepage and len(place.position) > 1:
+            return top.children[place.position[1]]
+        return top
+
+    def _count_pages(self, place: Place, look: Look) -> Reason | None:
+        """Leave out the pages that are too many; return the reason if no more are wanted."""
+        most = self._limits.pages
+        if most is None or not look.pages or not self.holds(place):
+            return None
+        room = most - self._pages
+        self._pages += min(look.pages, room)
+        if look.pages <= room:
+            return None
+        place.most = room
+        reason = self._limits.reached("pages")
+        place.leave_out(LeftOut(look.pages - room, reason), "pages")
+        return reason
+
+    def _add_children(self, place: Place, received: Received) -> None:
+        parents = place.parents | {place.final_url}
+        children = list(received.look.children)
+        if self._asks_callbacks and not place.is_homepage:
+            children = followed(children, place.level, parents, self._options)
+        most = self._limits.sitemaps
+        room = len(children) if most is None else max(0, most - self._places)
+        left_out = received.look.left_out or LeftOut(0, self._limits.reached("sitemaps"))
+        missing = left_out.count + max(0, len(children) - room)
+        if missing:
+            place.leave_out(LeftOut(missing, left_out.reason), "sitemaps")
+        above = without_fragments(parents)
+        places = tuple(
+            self._child(place, child, above, (*place.position, at))
+            for at, child in enumerate(children[:room])
+        )
+        place.state = Present(received, places)
+        self._places += len(places)
+
+    def _child(
+        self, parent: Place, entry: ChildEntry, above: frozenset[str], position: tuple[int, ...]
+    ) -> Place:
+        url, level = entry.loc, parent.level + 1
+        place = Place(url, level, parent, position, entry.lastmod)
+        refusal = refuse(url, level, above, self._limits)
+        if refusal:
+            reason = refusal.at(f"Unable to add sub-sitemap from URL {url}")
+            place.state = Absent(reason, recurs=recurs(url, above))
+        elif not parent.is_homepage or not self._top.declares(url):
+            place.doc = self._ask(place, parent.final_url)
+        return place
+
+
+def _why_failed(place: Place, result: Failed) -> Reason:
+    """Return why a document did not come; raises what a client raised that nobody would hear of."""
+    if isinstance(result.error, NotFetched):
+        return UNFETCHED
+    if isinstance(result.error, ClientMistake) and place.is_alone:
+        raise result.error.exception  # the caller must not take it for an empty website
+    return failure_reason(result.error).at(f"Unable to fetch sitemap from {place.url}")
