@@ -123,7 +123,7 @@ def test_columns_are_those_that_are_asked_for(run, dated):
     ("options", "said"),
     [
         (["-o", "pages.dat"], "say it with -f"),
-        (["-f", "csv", "--columns", "loc"], "there is no column 'loc'; there are url"),
+        (["-f", "csv", "--columns", "loc"], "unknown column 'loc'; choose from url"),
         (["--columns", "url"], "write -f csv"),
         (["-f", "csv", "-u"], "--strip-url is for tabtree and pages"),
         (["--since", "soon"], "--since 'soon' is not a date"),

@@ -162,7 +162,7 @@ def test_a_reader_reads_no_more_than_it_is_asked_for():
 def test_columns_come_in_the_order_in_which_they_are_asked_for():
     table = to_arrow(tree_of(RICH), ["priority", "url"], Selection(include=["*plain*"]))
     assert table.to_pylist() == [{"priority": 0.5, "url": "https://x.org/plain"}]
-    with pytest.raises(ValueError, match="there is no column 'loc'; there are url, lastmod"):
+    with pytest.raises(ValueError, match="unknown column 'loc'; choose from url, lastmod"):
         to_arrow(tree_of(RICH), ["loc"])
     with pytest.raises(ValueError, match="no column is chosen"):
         to_arrow(tree_of(RICH), [])

@@ -456,7 +456,7 @@ def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkey
 
     monkeypatch.setattr(threading.Thread, "join", interrupted)
     batch = pa.record_batch({"url": ["a"]})
-    behind = parquet_file._Behind(Writer()).__enter__()
+    behind = parquet_file._WriterThread(Writer()).__enter__()
     behind.put([batch])
     assert began.wait(20)
     with pytest.raises(KeyboardInterrupt):

@@ -50,11 +50,11 @@ class PageBatch(abc.ABC):
 
     @abc.abstractmethod
     def pages(self) -> Iterator[SitemapPage]:
-        """Give the pages, one for each URL and in their order."""
+        """Return the pages, one for each URL and in their order."""
 
     @abc.abstractmethod
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Give the fields of the protocol as they are written, in columns; see ``PageBlock``."""
+        """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
 
 
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
@@ -94,8 +94,8 @@ class AbstractSitemapParser(abc.ABC):
 
     @abc.abstractmethod
     def feed(self, text: str) -> Iterable[Entry]:
-        """Give the entries that are complete so far."""
+        """Return the entries that are complete so far."""
 
     @abc.abstractmethod
     def close(self) -> Iterable[Entry]:
-        """Give the rest, and note what is missing."""
+        """Return the rest, and note what is missing."""

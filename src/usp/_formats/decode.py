@@ -90,7 +90,7 @@ class Decoder:
         return self._text.encoding if self._text else None
 
     def feed(self, data: bytes) -> str:
-        """Give the text that is complete so far."""
+        """Return the text that is complete so far."""
         return "".join(self.texts(data))
 
     def texts(self, data: bytes) -> Iterator[str]:
@@ -98,7 +98,7 @@ class Decoder:
         return self._decode(self._unpacker.feed(data))
 
     def close(self) -> str:
-        """Give the rest of the text."""
+        """Return the rest of the text."""
         text = "".join(self._decode(self._unpacker.close()))
         if self._text is None:
             text += self._start()
@@ -145,7 +145,7 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
 
 
 def _shape(head: bytes) -> str | None:
-    """Tell UTF-16 and UTF-32 without a byte order mark by the zeros around the first characters."""
+    """Return which UTF-16 or UTF-32 it is, told by the zeros around the first characters."""
     if not _ASCII.issuperset(head[:4]):
         return None
     zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
@@ -153,7 +153,7 @@ def _shape(head: bytes) -> str | None:
 
 
 def _known(label: str | None) -> str | None:
-    """Give Python's name of a text encoding, or None if there is none."""
+    """Return Python's name of a text encoding; None if Python does not know it."""
     if label is None:
         return None
     try:

@@ -56,7 +56,7 @@ _PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 def _is_clear(start: str) -> bool:
-    """Tell whether the beginning of a document that is no XML shows what it is."""
+    """Return whether the beginning of a document that is not XML shows what it is."""
     return bool(
         _ROOT.search(start)
         or _ENTRY.search(start)
@@ -83,10 +83,10 @@ class Role(Enum):
 class DocumentParser:
     """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
 
-    ``parser`` is what the document turned out to need, once that is known; if it turned out to be no
-    sitemap, ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is
-    only unpacked, to learn what it is and whether it is whole. With ``fast`` regular stretches of it
-    come out as batches of pages.
+    ``parser`` is what the document turned out to need, once that is known; if it is not a sitemap,
+    ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is only
+    decompressed, to learn what it is and whether it is complete. With ``fast`` regular stretches of
+    it come out as batches of pages.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class DocumentParser:
         self._xml: XMLSitemapParser | None = None
         self._tail = ""
         self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
-        self._has_more = False  # whether there is more behind the root than the tail
+        self._has_more = False  # whether there is more after the root than the tail
 
     @property
     def namespace(self) -> tuple[str, str] | None:
@@ -133,7 +133,7 @@ class DocumentParser:
         return self._decoder.encoding
 
     def feed(self, data: bytes) -> Iterable[Entry]:
-        """Give the entries that are complete so far."""
+        """Return the entries that are complete so far."""
         return list(chain.from_iterable(self.steps(data)))
 
     def steps(self, data: bytes, piece: int = MAX_PIECE) -> Iterator[Iterable[Entry]]:
@@ -146,7 +146,7 @@ class DocumentParser:
             yield from self._read_pieces(self._decoder.texts(data), piece)
 
     def close(self, unfinished: Reason | None = None) -> Iterable[Entry]:
-        """Give the rest; ``unfinished`` is why there is no more of the document, if there was."""
+        """Return the rest; ``unfinished`` is why there is no more of the document, if there was."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished

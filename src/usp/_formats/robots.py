@@ -56,7 +56,7 @@ MAX_CRAWL_DELAY = 60.0
 
 
 def has_directive(text: str) -> bool:
-    """Tell whether any line of a text is one of robots.txt."""
+    """Return whether any line of a text is one of robots.txt."""
     return bool(_DIRECTIVE.search(text))
 
 
@@ -77,11 +77,11 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         self._awaited = False  # whether a Sitemap line had no address, and the next one may have
 
     def feed(self, text: str) -> list[ChildEntry]:
-        """Give the children of the lines that are complete so far."""
+        """Return the children of the lines that are complete so far."""
         return list(self._children(self._lines.feed(text)))
 
     def close(self) -> list[ChildEntry]:
-        """Give the child of the last line."""
+        """Return the child of the last line."""
         return list(self._children(self._lines.close()))
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
@@ -180,7 +180,7 @@ class _Kind(Enum):
 
 
 def _kind(name: str) -> _Kind | None:
-    """Tell whether a line of that name is about sitemaps."""
+    """Return whether a line of that name is about sitemaps."""
     words = name.lower().replace("-", " ").replace("_", " ").split()
     text = " ".join(words)
     if _SITEMAP.fullmatch(text):
@@ -191,14 +191,14 @@ def _kind(name: str) -> _Kind | None:
 
 
 def _is_address(text: str) -> bool:
-    """Tell whether a text is an address and nothing else: absolute, or a path that names a sitemap."""
+    """Return whether a text is an address alone: absolute, or a path that names a sitemap."""
     if len(text.split()) != 1:
         return False
     return is_http_url(_mended(text)) or (text.startswith("/") and _names_sitemap(text))
 
 
 def _names_sitemap(address: str) -> bool:
-    """Tell whether an address looks like that of a sitemap, which a page for people does not."""
+    """Return whether an address looks like that of a sitemap, which a page for people does not."""
     try:
         path = urlsplit(address).path.lower()
     except ValueError:

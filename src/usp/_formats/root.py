@@ -83,18 +83,18 @@ class XMLSitemapParser(AbstractSitemapParser):
         self._open = 0  # elements that are open around what may be the root
 
     def feed(self, text: str) -> list[Entry]:
-        """Give the entries that are complete so far."""
+        """Return the entries that are complete so far."""
         if self.concrete is None:
             text = self.look(text)
         return self.concrete.feed(text) if self.concrete else []
 
     def close(self) -> list[Entry]:
-        """Give the rest."""
+        """Return the rest."""
         entries = self.feed(self.look("", final=True)) if self.concrete is None else []
         return entries + self.concrete.close() if self.concrete else []
 
     def look(self, text: str, *, final: bool = False) -> str:
-        """Look for the root; once it is found, give the text behind its tag."""
+        """Look for the root; return the text after its tag once it is found."""
         if self.refusal:
             return ""
         self._scanner.feed(text)
@@ -122,7 +122,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         self.refuse(Reason(FailureCode.NOT_A_SITEMAP, text))
 
     def refuse(self, reason: Reason) -> None:
-        """Decide that the document is no sitemap; the first reason counts."""
+        """Refuse the document; the first reason counts."""
         if self.refusal is None:
             self.problems.add_all(self._before.listed())
         self.refusal = self.refusal or reason
@@ -152,7 +152,7 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     @staticmethod
     def _is_common_word(root: Name, parser: type[AbstractXMLSitemapParser]) -> bool:
-        """Tell whether an element inside another one may be a root by its name alone."""
+        """Return whether an element inside another one may be a root by its name alone."""
         return root.local.lower() == "feed" and root.space not in parser.vocabulary
 
     def _begin(

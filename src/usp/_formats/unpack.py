@@ -31,10 +31,10 @@ _PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
 
 
 class Inflater:
-    """Unpacks one layer of gzip or deflate: ``feed`` packed bytes, get plain ones.
+    """Decompresses one layer of gzip or deflate: ``feed`` compressed bytes, get plain ones.
 
     Everything before the first broken byte comes out, wherever the input is cut. Members that
-    follow each other are one stream; zeros behind the last one are padding, anything else is passed
+    follow each other are one stream; zeros after the last one are padding, anything else is passed
     over.
     """
 
@@ -42,13 +42,13 @@ class Inflater:
         self._window = window
         self._problems = problems
         self._limits = limits
-        self._taken = self._given = 0  # bytes, packed and plain
+        self._taken = self._given = 0  # bytes, compressed and plain
         self._inflate = zlib.decompressobj(window)
         self._head = b""  # what follows a finished member and may be the head of the next
         self._over = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Give what ``data`` unpacks to, in bounded pieces."""
+        """Yield what ``data`` decompresses to, in bounded pieces."""
         at = 0
         while at < len(data) and not self._over:
             if self._inflate.eof:
@@ -114,7 +114,7 @@ class Inflater:
 
 
 def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
-    """Give what a failing call had unpacked before it failed: zlib throws that away."""
+    """Return what a failing call had unpacked before it failed: zlib throws that away."""
     saved = bytearray()
     for at in range(len(piece)):
         try:
@@ -177,7 +177,7 @@ class Unpacker:
         return (self._room is not None and self._room < 0) or bool(self._inner and self._inner.full)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Give the plain bytes that are complete so far."""
+        """Return the plain bytes that are complete so far."""
         if self._inflater is None and not self._plain:
             self._head += data
             if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)):
@@ -186,7 +186,7 @@ class Unpacker:
         yield from self._pass(data)
 
     def close(self) -> Iterator[bytes]:
-        """Give what is left, and note a stream that broke off."""
+        """Return what is left, and note a stream that broke off."""
         if self._inflater is None and not self._plain:
             yield from self._pass(self._look())
         if self._inflater and self._inner:

@@ -89,11 +89,11 @@ class UrlBatch(PageBatch):
         self._rows: list[_Row] = []
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Give the pages; nothing but their URLs is read."""
+        """Return the pages; nothing but their URLs is read."""
         return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Give the fields in columns, if the block has a shape."""
+        """Return the fields in columns, if the block has a shape."""
         return read_columns(self._block, self._shape, len(self.urls)) if self._shape else None
 
     def fields(self, at: int) -> PageFields | _Row:
@@ -246,7 +246,7 @@ _USUAL_IN_ADDRESS = bytes(set(range(0x21, 0x7F)) - set(b"&"))
 
 
 def read_columns(block: str, shape: Shape, count: int) -> dict[str, Sequence[str]] | None:
-    """Give the fields of a block of that shape as texts; None if one needs a closer look."""
+    """Return the fields of a block of that shape as texts; None if one needs a closer look."""
     if not shape.names:
         return {}
     found = shape.rows.findall(block)

@@ -90,7 +90,7 @@ def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
 
 # Addresses ------------------------------------------------------------------------------------------
 
-_INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, and is no white space to Python
+_INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, which are not white space to Python
 _BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
 _BLANK = re.compile(r"\s")
 _SCHEMES = ("http://", "https://")

@@ -35,10 +35,10 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
         parquet.ParquetWriter(
             sink, arrow_schema(names), compression="zstd", use_dictionary=repeating
         ) as writer,
-        _Behind(writer) as behind,
+        _WriterThread(writer) as thread,
     ):
         for group in _groups(batches_of(blocks, names, _BATCH_ROWS)):
-            behind.put(group)
+            thread.put(group)
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
@@ -55,7 +55,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
         yield group
 
 
-class _Behind:
+class _WriterThread:
     """Writes row groups in a thread of its own: Arrow needs no Python to compress them."""
 
     def __init__(self, writer: Any) -> None:

@@ -133,9 +133,9 @@ def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tup
         return there
     names = tuple(dict.fromkeys((columns,) if isinstance(columns, str) else columns))
     if unknown := [name for name in names if name not in there]:
-        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(there)}")
+        raise ValueError(f"unknown column {unknown[0]!r}; choose from {', '.join(there)}")
     if not names:
-        raise ValueError(f"no column is chosen; there are {', '.join(there)}")
+        raise ValueError(f"no column is chosen; choose from {', '.join(there)}")
     return names
 
 

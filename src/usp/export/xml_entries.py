@@ -34,7 +34,7 @@ _LONGEST_NUMBER = 90
 
 
 def entry(page: SitemapPage, names: Container[str]) -> str:
-    """Give a page as ``<url>…</url>``; of its fields those whose columns are named."""
+    """Return a page as ``<url>…</url>``; of its fields those whose columns are named."""
     return f"<url>{''.join(_fields(page, names))}</url>\n"
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from usp.objects.page import SitemapImage, SitemapNewsStory, SitemapPageMapObject
+from usp.objects.extension_values import SitemapImage, SitemapNewsStory, SitemapPageMapObject
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 
 if TYPE_CHECKING:

@@ -1,17 +1,21 @@
-"""A page of a sitemap and what a sitemap can say about it."""
+"""A page of a sitemap: alone, in blocks, and read when it is asked."""
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, unique
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from usp._base.safe_text import printable
 from usp._compat.names import elsewhere
-from usp.objects.pickles import old_fields
+from usp.objects.extension_values import (
+    SitemapImage,
+    SitemapNewsStory,
+    SitemapPageMapObject,
+    old_fields,
+    plain,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +38,6 @@ __all__ = [
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
 """The priority of a page whose sitemap gives none, or none that can be read."""
 
-_set = object.__setattr__  # how a frozen value sets its fields once, in its own constructor
-
 
 @unique
 class SitemapPageChangeFrequency(Enum):
@@ -51,127 +53,8 @@ class SitemapPageChangeFrequency(Enum):
 
     @classmethod
     def has_value(cls, value: str) -> bool:
-        """Tell whether ``value`` is one of the frequencies of the sitemap protocol."""
+        """Return whether ``value`` is one of the frequencies of the sitemap protocol."""
         return value in cls._value2member_map_
-
-
-def plain(value: object) -> Any:
-    """Give a value as dictionaries, lists and scalars, for ``to_dict``."""
-    if isinstance(value, Value):
-        return value.to_dict()
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
-
-
-class Value:
-    """What the frozen dataclasses of this package share: ``to_dict``, ``repr`` and old pickles."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the fields as a dictionary, nested values as dictionaries too."""
-        return {field.name: plain(getattr(self, field.name)) for field in _fields(self)}
-
-    def __repr__(self) -> str:
-        """Return class and fields, texts as they are: programs print and parse it."""
-        fields = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in _fields(self))
-        return _shown(f"{type(self).__name__}({fields})")
-
-
-def _shown(text: str) -> str:
-    """Return what is printed of a value: as 1.8.1 prints it, but without a website's controls."""
-    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
-
-
-def _set_state(self: Value, state: object) -> None:
-    """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
-    fields = old_fields(state)
-    names = [field.name for field in _fields(self)]
-    if fields is None:
-        assert isinstance(state, list)
-        fields = dict(zip(names, state, strict=True))
-    for name in names:
-        _set(self, name, fields[name])
-
-
-def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(value)
-
-
-@dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapImage(Value):
-    """An image of a page, from the image extension."""
-
-    loc: str
-    caption: str | None
-    geo_location: str | None
-    title: str | None
-    license: str | None
-
-    def __init__(
-        self,
-        loc: str,
-        caption: str | None = None,
-        geo_location: str | None = None,
-        title: str | None = None,
-        license_: str | None = None,
-    ) -> None:
-        _set(self, "loc", loc)
-        _set(self, "caption", caption)
-        _set(self, "geo_location", geo_location)
-        _set(self, "title", title)
-        _set(self, "license", license_)
-
-    __setstate__ = _set_state
-
-
-@dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapNewsStory(Value):
-    """A news story, from the news extension or from a feed."""
-
-    title: str
-    publish_date: datetime | None
-    publication_name: str | None
-    publication_language: str | None
-    access: str | None
-    genres: list[str]
-    keywords: list[str]
-    stock_tickers: list[str]
-
-    def __init__(
-        self,
-        title: str,
-        publish_date: datetime | None,
-        publication_name: str | None = None,
-        publication_language: str | None = None,
-        access: str | None = None,
-        genres: Iterable[str] | None = None,
-        keywords: Iterable[str] | None = None,
-        stock_tickers: Iterable[str] | None = None,
-    ) -> None:
-        _set(self, "title", title)
-        _set(self, "publish_date", publish_date)
-        _set(self, "publication_name", publication_name)
-        _set(self, "publication_language", publication_language)
-        _set(self, "access", access)
-        _set(self, "genres", list(genres) if genres else [])
-        _set(self, "keywords", list(keywords) if keywords else [])
-        _set(self, "stock_tickers", list(stock_tickers) if stock_tickers else [])
-
-    __setstate__ = _set_state
-
-    def __hash__(self) -> int:
-        return hash((self.title, self.publication_name))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class SitemapPageMapObject(Value):
-    """A DataObject of Google's PageMap: its type, its id and its attributes in order."""
-
-    type: str | None
-    id: str | None
-    attributes: tuple[tuple[str, str], ...]
 
 
 class PageFields(NamedTuple):
@@ -245,7 +128,7 @@ class SitemapPage:
         return getattr(self, "_sitemap_url", None)
 
     def fields(self) -> PageFields:
-        """Give everything but the URL, as a tuple."""
+        """Return everything but the URL, as a tuple."""
         fields = self._fields or self._read()
         if not isinstance(fields, PageFields):
             fields = self._fields = PageFields(*fields)
@@ -300,7 +183,7 @@ class SitemapPage:
         return self.fields()[8]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the page as a dictionary; rarer fields have a key only when they are set."""
+        """Return the page as a dictionary; rarer fields have a key only when they are set."""
         frequency = self.change_frequency
         result: dict[str, Any] = {
             "url": self.url,
@@ -341,7 +224,7 @@ class SitemapPage:
     def __repr__(self) -> str:
         """Return the fields of 1.8.1, in its form: programs print and parse it."""
         fields = ", ".join(f"{name}={getattr(self, name)}" for name in _PRINTED)
-        return _shown(f"SitemapPage({fields})")
+        return shown(f"SitemapPage({fields})")
 
 
 _PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story", "images")
@@ -363,11 +246,11 @@ class PageBlock(Protocol):
         ...
 
     def pages(self) -> Iterable[SitemapPage]:
-        """Give the pages, in order."""
+        """Return the pages, in order."""
         ...
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Give ``lastmod``, ``changefreq`` and ``priority`` as they are written, a column each.
+        """Return ``lastmod``, ``changefreq`` and ``priority`` as they are written, a column each.
 
         A field that no page has is left out; an empty text is none. None if the pages have anything
         else, or something that needs a closer look: then the pages must be asked.
@@ -389,11 +272,11 @@ class PageList:
         return [page.url for page in self._pages]
 
     def pages(self) -> Sequence[SitemapPage]:
-        """Give the pages, in order."""
+        """Return the pages, in order."""
         return self._pages
 
     def texts(self) -> None:
-        """Give nothing: the pages must be asked."""
+        """Return nothing: the pages must be asked."""
 
 
 class EntryBlock(Protocol):

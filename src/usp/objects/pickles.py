@@ -1,4 +1,4 @@
-"""Trees in pickles: flat, so that they may be deep, and those that 1.8.1 has written."""
+"""Trees in pickles: flat, so that they may be deep."""
 
 from __future__ import annotations
 
@@ -14,22 +14,6 @@ _Flat: TypeAlias = (
     "list[tuple[AbstractSitemap, None, None] | tuple[type, dict[str, Any], list[int]]]"
 )
 """Nodes with nothing below; of indexes the class, the state, and the places of what they list."""
-
-_PAGES = "_pages_value"
-_SLOTS = 2  # a pair: the dictionary of the object, which is None, and its slots
-
-
-def old_fields(state: object) -> dict[str, Any] | None:
-    """Return the fields of an object pickled by 1.8.1 by their plain names; None if it was not.
-
-    Such a state has private names, ``_SitemapPage__url``, and one of its own for the pages of a node.
-    """
-    if not (isinstance(state, tuple) and len(state) == _SLOTS and isinstance(state[1], dict)):
-        return None
-    fields = {name.rpartition("__")[2]: value for name, value in state[1].items()}
-    if _PAGES in fields:
-        fields["pages"] = fields.pop(_PAGES)
-    return fields
 
 
 def flattened(top: AbstractIndexSitemap) -> _Flat:

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from usp._base.logs import get_logger
 from usp._compat.names import elsewhere
+from usp.objects.extension_values import old_fields
 from usp.objects.page import PageList, SitemapPage
-from usp.objects.pickles import flattened, old_fields, restored
+from usp.objects.pickles import flattened, restored
 from usp.objects.problem import Failure
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from usp.objects.page import Value
+from usp.objects.extension_values import Value
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -52,11 +52,11 @@ class SelectionRun:
         return self._left == 0
 
     def wants(self, sitemap_url: str) -> bool:
-        """Tell whether the pages of a sitemap are wanted at all."""
+        """Return whether the pages of a sitemap are wanted at all."""
         return self._sitemaps.match(sitemap_url)
 
     def pages(self, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
-        """Give the wanted ones of pages; nothing more is asked for once there are enough."""
+        """Return the wanted ones of pages; nothing more is asked for once there are enough."""
         remaining = iter(pages)
         while not self.over and (page := next(remaining, None)) is not None:
             if self._wants_page(page):
@@ -81,7 +81,7 @@ class SelectionRun:
         return True
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Give what is wanted of ``tree.page_blocks()``; a sitemap that is not wanted is not read."""
+        """Return what is wanted of ``tree.page_blocks()``; a sitemap that is not wanted is not read."""
         for sitemap in _page_sitemaps(tree):
             if self.over:
                 return
@@ -91,7 +91,7 @@ class SelectionRun:
     def of_blocks(
         self, blocks: Iterable[tuple[AbstractSitemap, PageBlock]]
     ) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Give what is wanted of blocks; one of which nothing is wanted is left out."""
+        """Return what is wanted of blocks; one of which nothing is wanted is left out."""
         for sitemap, block in blocks:
             if self.over:
                 return
@@ -189,11 +189,11 @@ class _Picked:
         self.urls = list(compress(block.urls, keep))
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Give the pages, in order."""
+        """Return the pages, in order."""
         return compress(self._block.pages(), self._keep)
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Give the fields in columns, if the block has them so."""
+        """Return the fields in columns, if the block has them so."""
         texts = self._block.texts() if self._texts is None else self._texts
         if texts is None:
             return None

@@ -63,7 +63,7 @@ class Field(NamedTuple):
 
     name: str
     text: str
-    written: str = ""  # what stands in the tag behind the name
+    written: str = ""  # what stands in the tag after the name
 
     def attributes(self, note: Note) -> dict[str, str]:
         """Read the attributes; ``note`` hears of damage in them."""
@@ -103,7 +103,7 @@ class RawEntry(abc.ABC):
 
     @abc.abstractmethod
     def finish(self, parser: Vocabulary) -> list[Entry]:
-        """Give what the entry has become; note what it lacks."""
+        """Return what the entry has become; note what it lacks."""
 
     def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
         """Take a loc that stands too deep, for an entry that has no other."""

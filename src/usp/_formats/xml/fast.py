@@ -138,7 +138,7 @@ class Shape(NamedTuple):
 
 
 def learn_shape(block: str, tag: Tags) -> Shape | None:
-    """Give the shape of the first entry of a block, if it has fields of the protocol only."""
+    """Return the shape of the first entry of a block, if it has fields of the protocol only."""
     found = tag.simple.match(block)
     names = tuple(_NAME.findall(found[1])) if found else ()
     return _shape(tag, names) if found and len(set(names)) == len(names) else None
@@ -161,7 +161,7 @@ def _shape(tag: Tags, names: tuple[str, ...]) -> Shape:
 
 
 def cut_shape(block: str, tag: Tags, shape: Shape) -> list[str] | None:
-    """Give the locs of a block all of whose entries have that shape, or None."""
+    """Return the locs of a block all of whose entries have that shape, or None."""
     locs = shape.locs.findall(tag.end + block)
     # An entry has four tags of its own: url and loc, begin and end.
     regular = block.count("<") == len(locs) * (4 + 2 * len(shape.names))
@@ -169,7 +169,7 @@ def cut_shape(block: str, tag: Tags, shape: Shape) -> list[str] | None:
 
 
 def cut(block: str, tag: Tags) -> list[str] | None:
-    """Give the locs of a block as they are written, or None if it is not regular."""
+    """Return the locs of a block as they are written, or None if it is not regular."""
     if ("!" in block and "<!" in block) or ("?" in block and "<?" in block):
         return None
     locs = tag.locs.findall(tag.end + block)
@@ -192,7 +192,7 @@ def _cleaned(locs: list[str], block: str) -> list[str] | None:
 
 
 def plain(urls: list[str]) -> bool:
-    """Tell whether URLs that begin well go on so: nothing in them needs a second look.
+    """Return whether URLs that begin well go on so: nothing in them needs a second look.
 
     That leaves out blanks, control and invisible characters (none of them printable), users and
     passwords, IPv6 addresses, and hosts that are not written in ASCII.
@@ -219,7 +219,7 @@ _ASCII_HOST = re.compile(r"https?://[A-Za-z0-9._~:%-]++(?:[/?#]|\Z)")
 
 
 def is_plain(url: str, *, references: bool = False) -> bool:
-    """Tell the same of a single URL; one with an ampersand is plain only with ``references``."""
+    """Return the same about a single URL; one with an ampersand is plain only with ``references``."""
     begins_well = _BEGINS_WELL.match(url) is not None
     return begins_well and (references or "&" not in url) and plain([url])
 

@@ -35,7 +35,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         self._held = ""  # text that the fast lane waits to see the end of
 
     def _feed(self, text: str) -> list[Entry]:
-        """Give the entries that are complete so far: by the fast lane where it can be taken."""
+        """Return the entries that are complete so far: by the fast lane where it can be taken."""
         if self._tags is None:
             return self._scan(text)
         if not self._at_rest():
@@ -82,7 +82,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
         )
 
     def close(self) -> list[Entry]:
-        """Give the rest."""
+        """Return the rest."""
         return self._scan(self._held) + super().close()
 
     @abc.abstractmethod
@@ -115,7 +115,7 @@ class TwoLaneParser(AbstractXMLSitemapParser):
             self._tags = None  # the same tags may mean something else below another root
 
     def _choose_tags(self, style: Style | None = None) -> Tags:
-        """Give the tags of entries that are written with the same prefix as the root."""
+        """Return the tags of entries that are written with the same prefix as the root."""
         prefix = self._root_tag[0].rpartition(":")[0]
         own = {
             other

@@ -73,7 +73,7 @@ _BY_PREFIX = {
 
 
 def space_of(uri: str) -> Space:
-    """Tell the vocabulary by its namespace URI."""
+    """Return the vocabulary that a namespace URI stands for."""
     uri = uri.strip().lower()
     if not uri:
         return Space.NONE
@@ -96,11 +96,11 @@ class Scope:
         self._meanings: dict[type, dict[str, Any]] = {}
 
     def prefixes(self) -> list[str]:
-        """Give the declared prefixes; the default namespace is ``""``."""
+        """Return the declared prefixes; the default namespace is ``""``."""
         return list(self._uris)
 
     def name(self, written: str) -> Name:
-        """Give the meaning of a tag's name."""
+        """Return the meaning of a tag's name."""
         name = self._names.get(written)
         if name is None:
             name = self._look_up(written)
@@ -109,7 +109,7 @@ class Scope:
         return name
 
     def meanings(self, inside: type) -> dict[str, Any]:
-        """Give the place where a parser remembers what tags mean to it, in some entries."""
+        """Return the place where a parser remembers what tags mean to it, in some entries."""
         meanings = self._meanings.get(inside)
         if meanings is None:
             meanings = self._meanings[inside] = {}
@@ -132,7 +132,7 @@ class Scope:
         return Name(space, local, uri)
 
     def below(self, written: str, attributes: dict[str, str]) -> Scope:
-        """Give the scope inside a tag that declares namespaces; ``written`` are its attributes."""
+        """Return the scope inside a tag that declares namespaces; ``written`` are its attributes."""
         scope = self._below.get(written)
         if scope is None:
             uris = dict(self._uris)

@@ -115,7 +115,7 @@ class Nesting(Vocabulary):
         return True
 
     def _begins_at(self, depth: int) -> bool:
-        """Tell whether the element at that depth began anything that its end will end."""
+        """Return whether the element at that depth began anything that its end will end."""
         return (
             (self._field is not None and self._field.depth == depth)
             or (self._entry is not None and self._entry_depth == depth)
@@ -145,7 +145,7 @@ class Nesting(Vocabulary):
         self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
 
     def _is_inside_loc(self) -> bool:
-        """Tell whether the parser stands in a loc that has said nothing yet."""
+        """Return whether the parser stands in a loc that has said nothing yet."""
         field = self._field
         return (
             field is not None

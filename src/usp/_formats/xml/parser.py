@@ -44,7 +44,7 @@ class AbstractXMLSitemapParser(Nesting):
         self._stray_text = False
 
     def feed(self, text: str) -> list[Entry]:
-        """Give the entries that are complete so far."""
+        """Return the entries that are complete so far."""
         if len(text) <= MAX_PIECE:
             return self._feed(text)
         return [entry for piece in pieces(text) for entry in self._feed(piece)]
@@ -59,7 +59,7 @@ class AbstractXMLSitemapParser(Nesting):
         return done
 
     def read(self, text: str) -> list[Entry]:
-        """Give the entries of a stretch of text that begins and ends directly below the root."""
+        """Return the entries of a stretch of text that begins and ends directly below the root."""
         if "<!" in text or "<?" in text:
             return self._scan(text)
         tokens = proper_tags(text, 0, len(text))
@@ -70,7 +70,7 @@ class AbstractXMLSitemapParser(Nesting):
         return done
 
     def close(self) -> list[Entry]:
-        """Give the rest; an entry that was not closed before the document broke off is lost."""
+        """Return the rest; an entry that was not closed before the document broke off is lost."""
         self.scanner.close()
         if self.scanner.given_up:
             self._entry = None
@@ -237,9 +237,9 @@ class AbstractXMLSitemapParser(Nesting):
             if self._entry.texts or not raw.isspace():
                 self._add_entry_text(self._entry, raw)
         elif len(self._stack) <= 1 and not self._stray_text:
-            behind = raw.lstrip(_BLANKS)
-            if behind:
-                line = self.line + raw.count("\n", 0, len(raw) - len(behind))
+            words = raw.lstrip(_BLANKS)
+            if words:
+                line = self.line + raw.count("\n", 0, len(raw) - len(words))
                 self.problems.add(ProblemCode.TEXT_BETWEEN_ENTRIES, line)
                 self._stray_text = True  # told once, in however many pieces it comes
 

@@ -27,7 +27,7 @@ _BLANK = re.compile(r"[\t\n\r]")
 
 
 def decode_text(raw: str, note: Note) -> str:
-    """Give text as it is meant: references decoded, line ends made one, forbidden characters out."""
+    """Return text as it is meant: references decoded, line ends made one, forbidden characters out."""
     if "\r" in raw:
         raw = _LINE_END.sub("\n", raw)
     if "&" in raw:
@@ -39,7 +39,7 @@ def decode_text(raw: str, note: Note) -> str:
 
 
 def decode_cdata(text: str, note: Note) -> str:
-    """Give the text of a CDATA section: as it stands, but for line ends and forbidden characters."""
+    """Return the text of a CDATA section: as it stands, but for line ends and forbidden characters."""
     return _clean(_LINE_END.sub("\n", text) if "\r" in text else text, note)
 
 
@@ -84,7 +84,7 @@ def _character(number: str, written: str, note: Note) -> str:
 
 
 def attributes(raw: str, note: Note) -> dict[str, str]:
-    """Give the attributes of a tag, names in lower case; of two with one name the first counts."""
+    """Return the attributes of a tag, names in lower case; of two with one name the first counts."""
     if "&" not in raw:
         pairs = _SIMPLE_ATTRIBUTE.findall(raw)
         if raw.count("=") == len(pairs) and raw.isprintable():

@@ -7,7 +7,7 @@ expands no entities and opens nothing. For well-formed documents it gives exactl
 Three rules make it tolerant, and every one of them is impossible in well-formed XML:
 
 - a ``<`` that no tag begins with, or whose tag does not end before the next ``<``, is text;
-- a quote that does not end before the next ``<`` is no quote: the tag ends at its first ``>``;
+- a quote that does not end before the next ``<`` is not a quote: the tag ends at its first ``>``;
 - a comment or CDATA section that never ends has not begun: what stands after its opening is read as
   if the opening were not there; a processing instruction that never ends, ends at its first ``>``, or
   before the next ``<``.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from usp.objects.problem import Problems
 
 MAX_TAG = 1024 * 1024
-"""A longer tag is no tag, but text that begins with ``<``."""
+"""A longer tag is read as text that begins with ``<``."""
 
 MAX_HELD = 4 * 1024 * 1024
 """How much of an unfinished section is kept, to be read again if it never ends."""
@@ -151,7 +151,7 @@ class Scanner:
             self._more_holes = 0
 
     def rest(self) -> str:
-        """Give what is not read yet, and forget it."""
+        """Return what is not read yet, and forget it."""
         self._advance()
         rest, self._buffer = self._buffer, ""
         self._hole = False
@@ -357,7 +357,7 @@ class Scanner:
         return True
 
     def _read_declaration(self, kind: str, at: int, *, final: bool) -> bool:
-        """Tell of a declaration and step behind it; what stands inside is never read."""
+        """Report a declaration and step over it; what stands inside is never read."""
         buffer = self._buffer
         depth, position = 0, -1
         for found in _BRACKET.finditer(buffer, at + 2, at + MAX_TAG):

@@ -6,7 +6,7 @@ import re
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
-# More than XML allows beyond ASCII: what is no name there is damage anyway.
+# More than XML allows beyond ASCII: anything else there is damage anyway.
 NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
 TAG = re.compile(rf"""<(/?)({NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
 _TOKEN = re.compile(TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")
@@ -33,7 +33,7 @@ class Handler(Protocol):
     """What the scanner tells about a document, in its order."""
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Begin an element; ``attributes`` is what stands in the tag behind the name."""
+        """Begin an element; ``attributes`` is what stands in the tag after the name."""
         ...
 
     def end(self, name: str) -> None:
@@ -53,7 +53,7 @@ class Handler(Protocol):
         ...
 
     def declaration(self, kind: str, subset: bool) -> None:
-        """Tell of a DOCTYPE or of another declaration of a DTD, in capitals.
+        """Take a DOCTYPE or another declaration of a DTD, in capitals.
 
         ``subset`` if it may have declarations of its own inside.
         """

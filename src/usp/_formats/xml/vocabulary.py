@@ -63,15 +63,15 @@ class Vocabulary(AbstractSitemapParser):
         self._root_tag = (name, attributes)
 
     def _known(self, name: str) -> Meaning:
-        """Give what an element means where the parser stands."""
+        """Return what an element means where the parser stands."""
         return self.meaning(name, type(self._entry))
 
     def meanings(self, inside: type) -> dict[str, Meaning]:
-        """Give what is known about the meaning of elements in entries of some class."""
+        """Return what is known about the meaning of elements in entries of some class."""
         return self._scope.meanings(inside)
 
     def meaning(self, name: str, inside: type) -> Meaning:
-        """Give what an element means in entries of some class, or outside (``NoneType``)."""
+        """Return what an element means in entries of some class, or outside (``NoneType``)."""
         known = self.meanings(inside)
         meaning = known.get(name)
         if meaning is None:
@@ -95,7 +95,7 @@ class Vocabulary(AbstractSitemapParser):
         return space in self.vocabulary or space is Space.NONE or name.uri == self._root.uri
 
     def _scope_inside(self, attributes: str) -> Scope:
-        """Give the scope inside a tag, which may declare namespaces."""
+        """Return the scope inside a tag, which may declare namespaces."""
         if "xmlns" not in attributes:
             return self._scope
         return self._scope.below(attributes, read_attributes(attributes, self._ignore))
@@ -107,7 +107,7 @@ class Vocabulary(AbstractSitemapParser):
             self._bases.append((depth, self._joined(step)))
 
     def may_have_strays(self, text: str) -> bool:
-        """Tell whether entries that have no business here may begin in a text that was not read."""
+        """Return whether entries that have no business here may begin in a text that was not read."""
         text = text.lower() if self.fold else text
         # The word alone is found faster than a tag, and most documents do not have it.
         return any(
@@ -115,7 +115,7 @@ class Vocabulary(AbstractSitemapParser):
         )
 
     def means(self, name: str, space: Space) -> bool:
-        """Tell whether a tag is of some vocabulary, where the parser stands."""
+        """Return whether a tag is of some vocabulary, where the parser stands."""
         return self._scope.name(name).space is space
 
     @property
@@ -133,7 +133,7 @@ class Vocabulary(AbstractSitemapParser):
         self.problems.add(code, self.line, excerpt, lost)
 
     def base(self) -> str | None:
-        """Give the address that relative ones are resolved against, ``xml:base`` considered."""
+        """Return the address that relative ones are resolved against, ``xml:base`` considered."""
         return self._bases[-1][1] if self._bases else self.url
 
     def _joined(self, step: str) -> str | None:
