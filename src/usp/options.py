@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CommonKeywords", "CrawlOptions", "SitemapKeywords", "WebsiteKeywords"]
 
+DEFAULT_CONCURRENCY = 8
+"""Simultaneous requests to one host, unless a client is told otherwise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlOptions:

@@ -8,7 +8,7 @@ import pytest
 
 from usp._demo import demo_site
 from usp.cli.commands import COMMANDS
-from usp.cli.output.formats import OUTPUTS
+from usp.cli.list_options import LINES, TABLES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def test_every_option_is_documented(option):
     assert all(name in DOCS for name in names)
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("output", [*LINES, *TABLES])
 def test_every_output_format_is_documented(output):
     assert f"`{output}`" in DOCS
 
@@ -49,7 +49,7 @@ def test_the_two_commands_stand_in_blocks_of_one_line():
 def test_the_readme_shows_what_the_demo_prints(run):
     def neutral(text: str) -> str:
         text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
-        text = re.sub(r"at: .*report.html", "at: PATH", text)
+        text = re.sub(r"report: .*report.html", "report: PATH", text)
         return re.sub(
             r"[\d.]+ (?:Ki)?B$", "SIZE", text, flags=re.MULTILINE
         ).strip()  # of the port too

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
-from usp.cli.output.text import printable, write_lines
+from usp._base.safe_text import printable
+from usp.cli.stdout import write_lines
 
 USP = [sys.executable, "-m", "usp.cli"]
 

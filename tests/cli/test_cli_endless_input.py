@@ -11,7 +11,7 @@ import threading
 import pytest
 from cli_documents import urlset
 
-from usp.cli.endless import piped
+from usp.cli.local import piped
 from usp.limits import LimitReached, Limits
 
 NOISE = random.Random(1).randbytes(1000).hex().encode()

@@ -122,10 +122,10 @@ def test_columns_are_those_that_are_asked_for(run, dated):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["-o", "pages.dat"], "say it with -f"),
+        (["-o", "pages.dat"], "no format given"),
         (["-f", "csv", "--columns", "loc"], "unknown column 'loc'; choose from url"),
-        (["--columns", "url"], "write -f csv"),
-        (["-f", "csv", "-u"], "--strip-url is for tabtree and pages"),
+        (["--columns", "url"], "use for example -f csv"),
+        (["-f", "csv", "-u"], "--strip-url works with"),
         (["--since", "soon"], "--since 'soon' is not a date"),
         (["--include", "re:("], "regular expression that cannot be read"),
         (["--limit", "0"], "--limit"),

@@ -10,7 +10,7 @@ import time
 import pytest
 from cli_documents import index, urlset
 
-from usp.cli.crawling import read_limits
+from usp.cli.shared_options import read_limits
 from usp.limits import DEFAULT, Limits
 
 USP = [sys.executable, "-m", "usp.cli"]

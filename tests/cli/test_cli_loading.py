@@ -10,7 +10,10 @@ import sys
 import pytest
 from cli_documents import urlset
 
+from usp.cli import list_options, listing
 from usp.cli.commands import COMMANDS, SHORT_HELP
+from usp.export import COLUMNS, FORMATS
+from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 
 LOADED = """
 import json, sys
@@ -46,6 +49,20 @@ MACHINERY = {
 @pytest.mark.parametrize("argv", [["--help"], ["-h"], ["--version"], []])
 def test_help_loads_no_machinery(argv):
     assert not loaded(*argv) & MACHINERY
+
+
+@pytest.mark.parametrize("name", ["demo", "ls", "report", "stats", "tree"])
+def test_the_help_of_a_command_loads_nothing_that_it_runs(name):
+    own = {f"usp.cli.commands.{name}", "usp.objects"}  # the codes of failures are in usp.objects
+    assert not loaded(name, "--help") & (MACHINERY - own)
+
+
+def test_options_list_what_the_library_writes():
+    assert list(list_options.LINES) == list(listing.LINES)
+    assert list(list_options.TABLES) == list(FORMATS)
+    assert list(list_options.COLUMNS) == list(COLUMNS)
+    assert list(list_options.SITEMAP_TABLES) == list(SITEMAP_FORMATS)
+    assert list(list_options.SITEMAP_COLUMNS) == list(SITEMAP_COLUMNS)
 
 
 def test_a_command_loads_no_other(tmp_path):

@@ -4,7 +4,7 @@ import socket
 import pytest
 from cli_documents import index, urlset
 
-from usp.cli.output import pages, tabtree
+from usp.cli.listing import page_lines, tabtree_lines
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
 
@@ -177,10 +177,10 @@ def test_pages_are_listed_while_they_are_read():
             return []
 
     tree = IndexWebsiteSitemap("http://x/", [PagesXMLSitemap("http://x/s.xml", Source())])
-    lines = tabtree.lines(tree, str)
+    lines = tabtree_lines(tree, str)
     assert [next(lines) for _ in range(3)] == ["http://x/", "\thttp://x/s.xml", "\t\thttp://x/0"]
     assert read == [0]
-    assert next(pages.lines(tree, str)) == "http://x/0"
+    assert next(page_lines(tree, str)) == "http://x/0"
     assert read == [0, 0]
 
 

@@ -13,7 +13,7 @@ from cli_documents import urlset
 import usp
 from usp._base.advice import Advice, Topic
 from usp._base.reason import Reason
-from usp.cli import hints
+from usp.cli import errors
 from usp.cli.commands import COMMANDS
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import InvalidSitemap
@@ -185,7 +185,7 @@ def said(command: str, advice: Advice) -> str:
     """Return what a command says of a failure with an advice."""
     failure = Failure("http://h/", "it failed", brief=f"it failed ({advice})", advice=advice)
     with click.Context(COMMANDS[command]):
-        return hints.told(failure)
+        return errors.why(failure)
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -209,7 +209,7 @@ def test_hints_name_the_options_there_are():
 
 def test_a_hint_is_found_by_its_value_and_not_by_its_words():
     words = f"it failed ({Advice(Topic.RAISE_LIMIT, 'pages')})"
-    assert hints.told(Failure("http://h/", words)) == words
+    assert errors.why(Failure("http://h/", words)) == words
 
 
 def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypatch):

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from cli_documents import index, urlset
 
-from usp.cli.commands import ls
+from usp.cli import listing
 
 USP = [sys.executable, "-m", "usp.cli"]
 DATED = (
@@ -181,7 +181,7 @@ def test_the_stream_gives_what_the_tree_gives_byte_for_byte(
         argv = ["ls", mixed + path, "-f", output, *selection]
         streamed = run(*argv)
         with monkeypatch.context() as patched:
-            patched.setattr(ls, "_can_stream", lambda *_: False)
+            patched.setattr(listing, "_can_stream", lambda *_: False)
             assert run(*argv) == streamed
         assert streamed.out or selection or path == "/no.xml"
 
@@ -192,7 +192,7 @@ def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, monkeypatch,
         argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
         streamed = run(*argv).out
         with monkeypatch.context() as patched:
-            patched.setattr(ls, "_can_stream", lambda *_: False)
+            patched.setattr(listing, "_can_stream", lambda *_: False)
             assert run(*argv).out == streamed
 
 

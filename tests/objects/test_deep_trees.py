@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from usp.cli import main
+from usp.cli.listing import tabtree_lines
 from usp.cli.local import tree_of
-from usp.cli.output import tabtree
 from usp.cli.treeview import tree_view
 from usp.graph import dot, mermaid
 from usp.limits import DEFAULT, Limits
@@ -141,7 +141,7 @@ def test_a_deep_tree_is_drawn():
     tree = deep_tree()
     assert "end.xml" in dot(tree)
     assert "end.xml" in mermaid(tree)
-    lines = list(tabtree.lines(tree, lambda url: url))
+    lines = list(tabtree_lines(tree, lambda url: url))
     assert lines[-1].lstrip("\t") in {f"{H}/0x.xml", f"{H}/end"}
     assert "\t" * (DEPTH + 1) + f"{H}/end.xml" in lines
     view = tree_view(tree, everything=True, depth=None, count=True, problems=True)

@@ -1,6 +1,6 @@
-"""What to do about a failure, in the words of a program.
+"""What to do about a failure, by the names that the library has for it.
 
-The command line says the same with options of its own (``usp.cli.hints``).
+The command line names its own options instead (``usp.cli.errors``).
 """
 
 from __future__ import annotations

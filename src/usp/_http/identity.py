@@ -24,9 +24,6 @@ Timeout: TypeAlias = float | tuple[float, float] | None
 DEFAULT_TIMEOUT: Timeout = (9.05, 60.0)
 """Seconds to connect, and seconds between two pieces of an answer."""
 
-DEFAULT_CONCURRENCY = 8
-"""How many requests to one host are under way at a time, unless told otherwise."""
-
 _FOR_EVERYBODY = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
 )

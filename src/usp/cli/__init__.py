@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """
     if argv is None:  # the process is that of the command
         interrupts.guard()
-    from usp.cli import app  # noqa: PLC0415 - see above
+    from usp.cli import app
 
     interrupts.allow()
     try:

@@ -7,7 +7,6 @@ nothing could be read, or the result could not be written, 2 when the call was w
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import rich_click as click
 
 import usp
+from usp.cli import stdout
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.errors import FAILED, json_option, tell, wants_json
 from usp.cli.interrupts import INTERRUPTED, interrupts
@@ -72,10 +72,10 @@ class _Group(click.RichGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
+            stdout.discard()
             ctx.exit(0)
         except OSError as error:
-            _forget_stdout()
+            stdout.discard()
             tell.error(_words(error), FAILED)
             ctx.exit(FAILED)
         except SitemapException as error:
@@ -92,17 +92,6 @@ def _words(error: OSError) -> str:
     if error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-
-
-def _forget_stdout() -> None:
-    """Let what is still in the buffer go nowhere, so that Python's own last flush succeeds."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except OSError:  # a stream of somebody's own, without a file
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)
 
 
 @click.group(
@@ -127,7 +116,7 @@ def cli(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
         return
-    from usp.cli import config  # noqa: PLC0415 - of no use for help
+    from usp.cli import config
 
     found = config.find(Path.cwd())
     if found is not None:

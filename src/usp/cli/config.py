@@ -1,7 +1,7 @@
-"""Options from a file: ``usp.toml``, or the table ``[tool.usp]`` of ``pyproject.toml``.
+"""The configuration file: ``usp.toml``, or the table ``[tool.usp]`` of ``pyproject.toml``.
 
-A key is an option without its dashes. Keys at the top are for every command that has such an option;
-a table with the name of a command is for that one.
+A key is the name of an option, without dashes. Keys at the top level apply to every command that has
+the option, a table named after a command to that command only.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-
-from usp._http.failures import redacted, secrets_of_proxies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +22,9 @@ _TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle"})
 
 
 def find(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return the nearest file that has options, in a folder or above it, and what it says.
+    """Return the nearest configuration file, in a folder or above it, and its content.
 
-    A file in a folder above counts only if it belongs to the user: anybody can leave one in ``/tmp``.
+    A file in a parent folder is read only if the user owns it: anybody can put one into ``/tmp``.
     """
     for place in (folder, *folder.parents):
         for name in ("usp.toml", "pyproject.toml"):
@@ -41,14 +39,16 @@ def find(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 def _is_ours(path: Path) -> bool:
     if not hasattr(os, "geteuid"):
         return True
-    # Neither a link of another user to a file of ours counts, nor one of ours to theirs.
+    # Neither another user's link to our file counts, nor our link to theirs.
     return {path.stat().st_uid, path.lstat().st_uid} == {os.geteuid()}
 
 
 def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return what a file in a folder above says about where data goes, for the user to know."""
+    """Return notices of the settings in a parent folder's file that affect where data goes."""
     if path.parent == folder:
         return []
+    from usp._http.failures import redacted, secrets_of_proxies
+
     tables = [options, *(value for value in options.values() if isinstance(value, dict))]
     return [
         redacted(f"{path} sets {name} = {table[key]!r}", secrets_of_proxies(table[key]))
@@ -63,8 +63,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         if path.name == "pyproject.toml":
-            return None  # that file is for others too; they will say what is wrong with it
-        raise click.UsageError(f"{path} cannot be read: {error}") from error
+            return None  # other tools read it too, and report what is wrong with it
+        raise click.UsageError(f"cannot read {path}: {error}") from error
     if path.name == "pyproject.toml":
         content = content.get("tool", {}).get("usp")
     return content if isinstance(content, dict) else None
@@ -73,7 +73,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 def defaults(
     path: Path, options: Mapping[str, Any], commands: Mapping[str, click.Command]
 ) -> dict[str, dict[str, Any]]:
-    """Give the defaults of each command, as click takes them."""
+    """Return the defaults of each command, as click expects them."""
     names = {name: _parameters(command) for name, command in commands.items()}
     result: dict[str, dict[str, Any]] = {name: {} for name in commands}
     for key, value in options.items():
@@ -81,7 +81,7 @@ def defaults(
             continue
         users = [name for name in commands if _plain(key) in names[name]]
         if not users:
-            raise click.UsageError(f"{path}: there is no option --{key.replace('_', '-')}")
+            raise click.UsageError(f"{path}: no command has an option --{key.replace('_', '-')}")
         for name in users:
             result[name][names[name][_plain(key)]] = value
     for command in commands:
@@ -94,7 +94,7 @@ def defaults(
 
 
 def _parameters(command: click.Command) -> dict[str, str]:
-    """Give the names of options as they are written, without dashes, and as click knows them."""
+    """Return the names that click has for options, by the names that users write, without dashes."""
     return {
         _plain(written): parameter.name or ""
         for parameter in command.params

@@ -1,6 +1,8 @@
-"""How a command says what went wrong: in a line for people, or as JSON for programs.
+"""How a command reports what went wrong: in a line for people, or as JSON for programs.
 
-Each failure is told once, by the command and not by the log, which is for those who ask for it.
+Each failure is reported once, by the command and not by the log, which is for those who ask for it.
+What helps is named by the options of the command that is running: the library itself names it by its
+own (:mod:`usp._base.advice`). Advice for which a command has no option is left out.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp._base.advice import Topic
 from usp._base.display import counted
 from usp._base.logs import get_logger
-from usp.cli.output.text import printable
+from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from usp.objects.problem import Failure
+    from usp._base.advice import Advice
+    from usp.objects.problem import AnyCode, Failure
 
 log = get_logger(__name__)
 
@@ -81,7 +85,7 @@ class Teller:
                 {
                     "url": failure.url,
                     "code": failure.code,
-                    "reason": _told(failure),
+                    "reason": why(failure),
                     "attempts": failure.attempts,
                     "status": failure.status,
                 }
@@ -127,13 +131,6 @@ class Teller:
         click.echo("\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
-def _told(failure: Failure) -> str:
-    """Return why something is missing; those who only ask for help need not load what that takes."""
-    from usp.cli import hints  # noqa: PLC0415 - loads nodes and values
-
-    return hints.told(failure)
-
-
 def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
     """Yield a line for each failure; many of one kind share one.
 
@@ -141,7 +138,7 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
     """
     groups: dict[str, list[str]] = {}
     for failure in failures:
-        groups.setdefault(_told(failure), []).append(failure.url)
+        groups.setdefault(why(failure), []).append(failure.url)
     # Where there is no room for all, each reason is told before a second address with the same one.
     alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
     lines: list[tuple[str, int]] = []
@@ -160,7 +157,7 @@ def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]
 
 
 def _names_host(reason: str, url: str) -> bool:
-    from usp._base.urls import url_parts  # noqa: PLC0415 - loads more than help needs
+    from usp._base.urls import url_parts
 
     host = url_parts(url).hostname
     return bool(host) and bool(_naming(str(host)).search(reason))
@@ -169,6 +166,91 @@ def _names_host(reason: str, url: str) -> bool:
 def _naming(host: str) -> re.Pattern[str]:
     """Return the pattern of a host's name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+
+
+# What helps ----------------------------------------------------------------------------------------
+
+
+def _options_here() -> frozenset[str]:
+    """Return the options of the command that is running."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return frozenset()
+    return frozenset(option for parameter in context.command.params for option in parameter.opts)
+
+
+def why(failure: Failure) -> str:
+    """Return why something is missing, without its address, and the options that help."""
+    from usp.objects.failure_codes import FailureCode
+
+    if failure.code is FailureCode.NOT_FETCHED:
+        return "not fetched: sitemaps in files are read without network access"
+    return _reworded(failure.brief, failure.advice)
+
+
+def problem_text(text: str, code: AnyCode) -> str:
+    """Return the text of a problem, and the options that help."""
+    from usp._base.reason import limit_advice
+
+    return _reworded(text, limit_advice(code))
+
+
+def _reworded(text: str, advice: Advice | None) -> str:
+    """Return a text whose advice names options of the command that is running."""
+    if advice is None:
+        return text
+    return advice.reworded(text, _WORDS[advice.topic](advice.name, _options_here()))
+
+
+def _limit(name: str, options: Collection[str]) -> str:
+    if name == "seconds" and "--site-seconds" in options:
+        return "raise it with --site-seconds"
+    return f"raise it with --max {name}=…" if "--max" in options else ""
+
+
+def _network(name: str, options: Collection[str]) -> str:
+    return f"--allow-network {name} permits it" if "--allow-network" in options else ""
+
+
+def _gentle(_: str, options: Collection[str]) -> str:
+    tries = [
+        said
+        for option, said in (
+            ("--user-agent", "--user-agent NAME"),
+            ("--concurrency", "--concurrency 1"),
+            ("--per-host", "--per-host 1"),
+            ("--wait", "--wait 2"),
+        )
+        if option in options
+    ]
+    return f"try {_either(tries)}" if tries else ""
+
+
+def _trust(_: str, options: Collection[str]) -> str:
+    ways = [
+        said
+        for option, said in (
+            ("--ca-bundle", "--ca-bundle FILE trusts its issuer"),
+            ("--insecure", "--insecure skips the check"),
+        )
+        if option in options
+    ]
+    return ", ".join(ways)
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+_WORDS: dict[Topic, Callable[[str, Collection[str]], str]] = {
+    Topic.RAISE_LIMIT: _limit,
+    Topic.ALLOW_NETWORK: _network,
+    Topic.BE_GENTLE: _gentle,
+    Topic.TRUST: _trust,
+}
+
+
+# The one that all commands use ---------------------------------------------------------------------
 
 
 tell = Teller()

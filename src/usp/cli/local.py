@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import select
 import sys
+import time
 from collections import defaultdict
 from functools import partial
 from itertools import chain, takewhile
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from usp._base.reason import Reason
@@ -15,7 +19,6 @@ from usp._crawl.run import parse_document
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._store import Store
-from usp.cli.endless import piped
 from usp.limits import LimitReached
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 128 * 1024
+_TIMES = ("seconds", "document_seconds")
 _HEAD = 64 * 1024  # bytes that are looked at to tell what a document is
 _ROBOTS = re.compile(
     r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
@@ -210,3 +214,44 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _is_named_as_sitemap(file: Path) -> bool:
     return file.name.removesuffix(".gz").endswith((".xml", ".rss", ".atom"))
+
+
+# Pipes: they may be endless or slow, as a website may be -------------------------------------------
+
+
+def piped(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
+    """Yield what comes, as it comes; raise ``LimitReached`` at the first limit of a document."""
+    times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
+    allowed, name = min(times, default=(None, ""))
+    deadline = None if allowed is None else time.monotonic() + allowed
+    received = 0
+    while True:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and (left <= 0 or not _is_ready(file, left)):
+            raise LimitReached(name)
+        chunk = _read(file)
+        if not chunk:
+            return
+        most = limits.document_bytes
+        if most is not None and received + len(chunk) > most:
+            yield chunk[: most - received]
+            raise LimitReached("document_bytes")
+        received += len(chunk)
+        yield chunk
+
+
+def _is_ready(file: IO[bytes], seconds: float) -> bool:
+    """Wait until something can be read; where that cannot be known, say that it can."""
+    if os.name == "nt":  # only sockets can be waited for
+        return True
+    try:
+        # What is in the buffer of a file is read at once: a chunk is larger than any buffer.
+        return bool(select.select([file], [], [], seconds)[0])
+    except (io.UnsupportedOperation, TypeError, ValueError):  # not a file of the system
+        return True
+
+
+def _read(file: IO[bytes]) -> bytes:
+    """Read what is there, without waiting for more."""
+    read = getattr(file, "read1", file.read)
+    return bytes(read(_CHUNK))

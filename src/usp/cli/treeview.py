@@ -10,8 +10,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from usp._base.display import counted, size
-from usp.cli import hints
-from usp.cli.output.text import printable, shown_below
+from usp._base.safe_text import printable
+from usp.cli.errors import problem_text, why
+from usp.cli.stdout import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind, how_many, kind_key
 from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
@@ -66,7 +67,7 @@ class _View:
         for failure in tree.failures():
             if failure not in shown:  # of something that is nowhere in the tree
                 where = "" if failure.url == tree.url else f"{self._shown(failure.url)}: "
-                view.add(Text(f"failed: {where}{self._short(hints.told(failure))}", style="red"))
+                view.add(Text(f"failed: {where}{self._short(why(failure))}", style="red"))
         return view
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
@@ -82,14 +83,12 @@ class _View:
         if isinstance(sitemap, InvalidSitemap):
             word, _ = state_of(sitemap)
             style = "dim" if word == NOT_FOLLOWED else "red"
-            view.add(Text(f"{word}: {self._short(hints.told(sitemap.why))}", style=style))
+            view.add(Text(f"{word}: {self._short(why(sitemap.why))}", style=style))
         elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
             for problem in _problems(sitemap.problems):
                 view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
         elif sitemap.failure is not None:
-            view.add(
-                Text(f"incomplete: {self._short(hints.told(sitemap.failure))}", style="yellow")
-            )
+            view.add(Text(f"incomplete: {self._short(why(sitemap.failure))}", style="yellow"))
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
             view.add(
@@ -157,12 +156,12 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
         kind = many.get(kind_key(problem))
         if kind is None:
             cost = f" ({counted(problem.lost, 'entry')} lost)" if problem.lost else ""
-            yield f"{hints.told_problem(str(problem), problem.code)}{cost}"
+            yield f"{problem_text(str(problem), problem.code)}{cost}"
         elif kind.first is problem:
             cost = f" ({counted(kind.lost, 'entry')} lost)" if kind.lost else ""
             first = "" if problem.line is None else f", first in line {problem.line}"
             what = "" if problem.excerpt is None else f": {problem.excerpt!r}"
-            message = hints.told_problem(kind.message, kind.code)
+            message = problem_text(kind.message, kind.code)
             yield f"{kind.times:,} times: {message}{first}{what}{cost}"
 
 

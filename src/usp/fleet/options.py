@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from usp._http.identity import DEFAULT_CONCURRENCY, Timeout
 from usp.limits import Limits
-from usp.options import CrawlOptions
+from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from usp._base.urls import Login
+    from usp._http.identity import Timeout
     from usp.events import Event, Listener
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]

@@ -15,13 +15,13 @@ from usp._http import aiohttp_sessions
 from usp._http.failures import secrets_of_proxies
 from usp._http.flow import Arrived, Body, Flow, Head, Request, Session
 from usp._http.identity import (
-    DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     RequestWaiter,
     Timeout,
     proxies_of,
 )
+from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
     AbstractAsyncWebClientSuccessResponse,

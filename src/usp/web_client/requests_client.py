@@ -19,7 +19,6 @@ from usp._http.failures import secrets_of_params, secrets_of_proxies, without_pa
 from usp._http.flow import Arrived, Deadline, Flow, Head, Request
 from usp._http.flow import Session as SessionFacts
 from usp._http.identity import (
-    DEFAULT_CONCURRENCY,
     DEFAULT_TIMEOUT,
     Identity,
     RequestWaiter,
@@ -35,6 +34,7 @@ from usp._http.requests_responses import (
     kind_of,
 )
 from usp._http.requests_sessions import DEADLINE, Session, session_for
+from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
     AbstractWebClient,

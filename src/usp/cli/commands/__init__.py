@@ -1,7 +1,7 @@
-"""The commands: one module each, and the table of them.
+"""The commands, one module each, and a table of them.
 
-A new command is a module with a ``command``, and a line in the table. A command is loaded when it is
-asked for: those that are not called cost nothing.
+A new command is a module with a ``command``, and a line in the table. Modules are loaded when their
+command is called. They only declare it: what it does is loaded when it runs, so that the help is quick.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SHORT_HELP: Mapping[str, str] = {
     "demo": "Read the sitemaps of a small bundled website and show them.",
     "ls": "List the sitemaps of a website and their pages.",
-    "tree": "Show the sitemaps of a website as a tree: what they hold, and what is wrong with them.",
-    "graph": "Draw the sitemaps of a website: square boxes list sitemaps, rounded ones list pages.",
-    "report": "Write a report of a website's sitemaps: one HTML page that needs no network.",
+    "tree": "Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.",
+    "graph": "Draw the sitemaps of a website as a graph, for Graphviz or Mermaid.",
+    "report": "Write a report on the sitemaps of a website: one HTML file that works offline.",
     "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
-    "stats": "Tell what a dataset holds: totals, outcomes, the largest sites, formats, failures, "
+    "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
     "dates.",
 }
-"""What each command does, in the words that it begins its own help with."""
+"""The first sentence of each command's own help."""
 
 
 class _Commands(Mapping[str, "click.Command"]):

@@ -13,28 +13,31 @@ import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import counted, duration, size
-from usp.cli import fetching
-from usp.cli.crawling import read_limits
+from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, tell
-from usp.cli.fetching import read_verify
-from usp.cli.live import can_show, live_line
-from usp.cli.log import logging_to
-from usp.cli.output.text import printable
-from usp.export.schema import COLUMNS, MissingExtraError, chosen
+from usp.cli.list_options import COLUMNS
+from usp.cli.log_handlers import logging_to
+from usp.cli.progress import can_show, live_line
+from usp.cli.shared_options import (
+    LIMIT_NAMES,
+    fetch_options,
+    read_limits,
+    read_verify,
+    read_zones,
+)
+from usp.export.schema import MissingExtraError, chosen
 from usp.fleet.dataset import DatasetError, NotADatasetError
 from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions
 from usp.fleet.run import ENGINES, FleetRun, crawl_fleet
 from usp.fleet.sites import SiteListError, read_sites
-from usp.limits import Limits
-from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp.fleet.run import FleetProgress
+    from usp.limits import Limits
 
 _EVERY = 30.0  # seconds between two lines of the log
-_LIMITS = ", ".join(field.name for field in dataclasses.fields(Limits))
 _USUAL = FleetOptions()
 
 
@@ -103,7 +106,7 @@ _USUAL = FleetOptions()
     "limits",
     multiple=True,
     metavar="NAME=VALUE",
-    help=f"Set a limit for every site, as in 'usp ls'. Names: {_LIMITS}.",
+    help=f"Set a limit for every site, as in 'usp ls'. Names: {', '.join(LIMIT_NAMES)}.",
 )
 @click.option("--no-pages", is_flag=True, help="Only count pages; do not write their table.")
 @click.option(
@@ -120,7 +123,7 @@ _USUAL = FleetOptions()
     metavar="NET",
     help="Allow connections to this private network, address or host ('any': all of them).",
 )
-@fetching.options
+@fetch_options
 @click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
@@ -169,16 +172,12 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
 def _read_run(values: dict[str, Any]) -> FleetRun:
     columns = values["columns"]
     try:
-        zones = Zones(allow=values["allow_network"], trust_start=False)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--allow-network") from error
-    try:
         names = None if columns is None else chosen(n.strip() for n in columns.split(","))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--columns") from error
     options = FleetOptions(
         limits=_read_limits(values["limits"], values["site_seconds"]),
-        zones=zones,
+        zones=read_zones(values["allow_network"], trust_start=False),
         pages=not values["no_pages"],
         columns=names,
         verify=read_verify(values["ca_bundle"], insecure=values["insecure"]),

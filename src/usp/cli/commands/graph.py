@@ -8,63 +8,66 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp import graph
-from usp.cli.address import Address, address
-from usp.cli.crawling import Crawling, crawl_options, end_with
-from usp.cli.target import Target, is_from_file
-from usp.export.atomic import replacing
+from usp.cli.shared_options import Target, crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from usp.cli.address import Address
+    from usp.cli.crawling import Crawling
 
 _DRAW = {"dot": graph.dot, "mermaid": graph.mermaid, "svg": graph.svg}
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
 
 
 @click.command("graph")
-@click.argument("start", metavar="URL", type=address)
+@url_argument
 @click.option(
     "-f",
     "--format",
     "language",
     type=click.Choice(list(_DRAW)),
-    help="What to draw in; by default what the name of the file says, or dot.",
+    help="Graph language; by default that of the output file's suffix, or dot.",
 )
 @click.option(
     "-o",
     "--output",
     type=Target(),
     metavar="FILE",
-    help="Write to this file instead of the standard output.",
+    help="Write to this file instead of standard output.",
 )
 @click.option(
     "--siblings",
     type=click.IntRange(min=1),
     default=graph.MOST_SIBLINGS,
     show_default=True,
-    help="Draw so many sitemaps below one; the rest become one box.",
+    help="Draw at most this many children of a sitemap; the others share one box.",
 )
 @crawl_options
 def command(
     crawling: Crawling, start: Address, language: str | None, output: Path | None, siblings: int
 ) -> None:
-    """Draw the sitemaps of a website: square boxes list sitemaps, rounded ones list pages.
+    """Draw the sitemaps of a website as a graph, for Graphviz or Mermaid.
 
-    URL is a website or a sitemap, a file, a folder, or - for the standard input.
+    URL is a website, a sitemap, a file, a folder, or - for standard input.
 
     \b
     Examples:
-      usp graph example.org -o site.svg            a picture (needs Graphviz)
+      usp graph example.org -o site.svg            an image (needs Graphviz)
       usp graph example.org -f mermaid             for Markdown
-      usp graph example.org | dot -Tpng > a.png    anything else that Graphviz draws
+      usp graph example.org | dot -Tpng > a.png    any other format of Graphviz
     """  # noqa: D301 - click knows the backspace
     told = _SUFFIXES.get(output.suffix.lower()) if output else "dot"
     if language is None or (output is not None and is_from_file("language")):
         language = told or language
     if language is None:
         raise click.UsageError(
-            f"{output.name if output else ''!r} does not say what to draw in; end it in .svg, .dot "
-            "or .mmd, or use --format"
+            f"no format given for {output.name if output else ''!r}; use -f, or one of the suffixes "
+            ".svg, .dot, .mmd"
         )
+    from usp.cli.crawling import end_with
+    from usp.export.atomic import replacing
+
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
     text = _DRAW[language](tree, most_siblings=siblings)

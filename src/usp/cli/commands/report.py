@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.cli.address import Address, address
-from usp.cli.crawling import Crawling, crawl_options, end_with
-from usp.cli.output.text import printable
-from usp.cli.target import Target
-from usp.export.atomic import replacing
-from usp.report import FetchLog, html
+from usp._base.safe_text import printable
+from usp.cli.shared_options import Target, crawl_options, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from usp.cli.address import Address
+    from usp.cli.crawling import Crawling
     from usp.events import Event
 
 
 @click.command("report")
-@click.argument("start", metavar="URL", type=address)
+@url_argument
 @click.option(
     "-o",
     "--output",
@@ -28,12 +26,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     default="report.html",
     show_default=True,
-    help="The file to write; an older one is replaced. - is the standard output.",
+    help="File to write; an existing one is replaced. - is standard output.",
 )
 @click.option(
     "--all-problems",
     is_flag=True,
-    help="Look for problems in every sitemap, however large. Takes long for millions of pages.",
+    help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
 @crawl_options
 def command(
@@ -42,12 +40,12 @@ def command(
     output: Path | None,
     all_problems: bool,
 ) -> None:
-    """Write a report of a website's sitemaps: one HTML page that needs no network.
+    """Write a report on the sitemaps of a website: one HTML file that works offline.
 
-    URL is a website or a sitemap, a file, a folder, or - for the standard input. The page shows the
-    tree of sitemaps, the pages by section, date and language, what is damaged, missing or declared
-    twice, and how long everything took. Its path is printed at the end. The exit status is 0 if
-    anything was read, 1 if nothing could be; with --strict, 3 if something is missing.
+    URL is a website, a sitemap, a file, a folder, or - for standard input. The report shows the tree
+    of sitemaps, the pages by section, date and language, what is damaged, missing or listed twice, and
+    how long each request took. Its path is printed at the end. The exit status is 0 if anything was
+    read and 1 if nothing was; with --strict, it is 3 if anything is missing.
 
     \b
     Examples:
@@ -55,6 +53,9 @@ def command(
       usp report example.org -o example.html
       usp report https://example.org/sitemap.xml --all-problems
     """  # noqa: D301 - click knows the backspace
+    from usp.cli.crawling import end_with
+    from usp.report import FetchLog, html
+
     fetches = FetchLog()
     with crawling.running() as progress:
 
@@ -71,6 +72,8 @@ def command(
 
 
 def _write(page: str, output: Path) -> None:
+    from usp.export.atomic import replacing
+
     try:
         with replacing(output) as file:
             file.write(page.encode())

@@ -8,25 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-from rich.table import Table
 
 from usp._base.display import counted, duration, size
-from usp.cli.console import Output
+from usp._base.safe_text import printable
 from usp.cli.errors import json_option
-from usp.cli.output.text import printable
-from usp.export.schema import MissingExtraError
-from usp.fleet.dataset import DatasetError, NotADatasetError
-from usp.fleet.stats import dataset_stats
+from usp.cli.stdout import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
 
 _TITLES = {
     "outcomes": "Outcomes",
     "largest": "Largest sites",
     "formats": "Formats",
     "extensions": "Extensions",
-    "failures": "Why something is missing",
+    "failures": "Failures",
 }
 _LAST_YEARS = 15
 
@@ -38,7 +37,7 @@ _LAST_YEARS = 15
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="List this many sites and reasons.",
+    help="Number of sites and reasons to list.",
 )
 @click.option(
     "-f",
@@ -46,7 +45,7 @@ _LAST_YEARS = 15
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="text: tables, the default; json: everything, for programs.",
+    help="text: tables (the default). json: everything, for programs.",
 )
 @json_option
 def command(dataset: Path, most: int, output: str) -> None:
@@ -60,6 +59,10 @@ def command(dataset: Path, most: int, output: str) -> None:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
+    from usp.export.schema import MissingExtraError
+    from usp.fleet.dataset import DatasetError, NotADatasetError
+    from usp.fleet.stats import dataset_stats
+
     try:
         stats = dataset_stats(dataset, most)
     except NotADatasetError as error:
@@ -68,44 +71,43 @@ def command(dataset: Path, most: int, output: str) -> None:
         raise click.ClickException(printable(str(error))) from error
     if output == "json":
         click.echo(json.dumps(stats, indent=1, default=str))
+        sys.stdout.flush()
     else:
-        _show(stats)
-    sys.stdout.flush()
+        show(*_parts(stats))
 
 
-def _show(stats: dict[str, Any]) -> None:
-    console = Output()
+def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
     totals = stats["totals"]
-    console.print(
+    yield (
         f"{counted(totals['sites'], 'site')}, {counted(totals['sitemaps'] or 0, 'sitemap')},"
         f" {counted(totals['pages'] or 0, 'page')}; {size(totals['bytes'] or 0)} received in"
-        f" {counted(totals['requests'] or 0, 'request')}",
-        soft_wrap=True,
+        f" {counted(totals['requests'] or 0, 'request')}"
     )
     for name, title in _TITLES.items():
         if stats[name]:
-            console.print(_table(title, stats[name]))
-    _show_freshness(console, stats["freshness"])
+            yield _table(title, stats[name])
+    yield from _freshness(stats["freshness"])
 
 
-def _show_freshness(console: Output, freshness: dict[str, Any]) -> None:
+def _freshness(freshness: dict[str, Any]) -> Iterator[RenderableType]:
     if not freshness["dated"]:
-        console.print("No page has a date.")
+        yield "No page has a date."
         return
     shares = ", ".join(
         f"{share:.1%} within {counted(int(days), 'day')}"
         for days, share in freshness["shares"].items()
     )
-    console.print(
+    yield (
         f"\n{freshness['dated']:,} of {counted(freshness['pages'], 'page')}"
         f" {'has' if freshness['pages'] == 1 else 'have'} a date, the newest"
-        f" {str(freshness['newest'])[:10]}; before it: {shares}",
-        soft_wrap=True,
+        f" {str(freshness['newest'])[:10]}; before it: {shares}"
     )
-    console.print(_table("Pages by year", freshness["years"][-_LAST_YEARS:]))
+    yield _table("Pages by year", freshness["years"][-_LAST_YEARS:])
 
 
 def _table(title: str, rows: Iterable[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
     listed = list(rows)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for name, value in listed[0].items():

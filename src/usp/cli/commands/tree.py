@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp.cli.address import Address, address
-from usp.cli.console import Output
-from usp.cli.crawling import Crawling, crawl_options, end_with, was_read
-from usp.cli.output.text import write_lines
-from usp.cli.output.tree_json import tree_json
-from usp.cli.treeview import summary, tree_view
+from usp.cli.shared_options import crawl_options, url_argument
+
+if TYPE_CHECKING:
+    from usp.cli.address import Address
+    from usp.cli.crawling import Crawling
 
 
 @click.command("tree")
-@click.argument("start", metavar="URL", type=address)
+@url_argument
 @click.option(
-    "-a", "--all", "everything", is_flag=True, help="Show every sitemap, however many there are."
+    "-a",
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show every sitemap; long lists are shortened otherwise.",
 )
 @click.option(
     "-d",
     "--depth",
     type=click.IntRange(min=1),
-    help="Show this many levels; what is below is only counted.",
+    help="Show this many levels; sitemaps below them are only counted.",
 )
 @click.option(
     "-p",
     "--problems",
     is_flag=True,
-    help="Read every field of every page, and show what is wrong with them; takes longer.",
+    help="Check every field of every page, and show the problems; takes longer.",
 )
 @click.option(
     "-f",
@@ -37,9 +41,9 @@ from usp.cli.treeview import summary, tree_view
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="text: a drawing (the default). json: every sitemap, nested as in the tree.",
+    help="text: for people (the default). json: for programs, nested like the tree.",
 )
-@click.option("--no-count", is_flag=True, help="Do not read the pages: no counts and no dates.")
+@click.option("--no-count", is_flag=True, help="Do not count the pages of each sitemap; faster.")
 @crawl_options
 def command(
     crawling: Crawling,
@@ -50,19 +54,24 @@ def command(
     output: str,
     no_count: bool,
 ) -> None:
-    """Show the sitemaps of a website as a tree: what they hold, and what is wrong with them.
+    """Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.
 
-    URL is a website or a sitemap, a file, a folder, or - for the standard input. Long runs of
-    sitemaps are cut short unless --all is given.
+    URL is a website, a sitemap, a file, a folder, or - for standard input. Long lists of sitemaps are
+    shortened; --all shows them in full.
 
     \b
     Examples:
       usp tree example.org                 the whole site
-      usp tree example.org --depth 2       robots.txt and what it names
+      usp tree example.org --depth 2       only the first two levels
       usp tree sitemap_index.xml           a file
       usp tree example.org --all | less    every sitemap, in plain text
-      usp tree example.org -f json         the same for programs
+      usp tree example.org -f json         the tree as JSON
     """  # noqa: D301 - click knows the backspace
+    from usp.cli.crawling import end_with, was_read
+    from usp.cli.stdout import show, write_lines
+    from usp.cli.tree_json import tree_json
+    from usp.cli.treeview import summary, tree_view
+
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
         if tree.failures() and not tree.sub_sitemaps and not was_read(tree):
@@ -77,10 +86,5 @@ def command(
             tree, everything=everything, depth=depth, count=not no_count, problems=problems
         )
         totals = "" if no_count else summary(tree, problems=problems)
-    console = Output()
-    console.print(view)
-    if totals:
-        console.print()
-        console.print(totals, soft_wrap=True)
-    sys.stdout.flush()
+    show(view, *(("", totals) if totals else ()))
     end_with(tree, start, strict=crawling.strict, shown=depth is None)

@@ -11,19 +11,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
-from usp.cli.output.formats import LINES, OUTPUTS
-from usp.cli.target import Target, is_from_file
-from usp.export import COLUMNS, FORMATS, format_of
-from usp.export.schema import MissingExtraError, chosen, pyarrow
-from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
-from usp.selection import Selection, bounds
+from usp.cli.shared_options import Target, is_from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
+
+    from usp.selection import Selection
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+# The names of what usp.export writes, which the help lists without loading it.
+LINES = ("tabtree", "pages")
+TABLES = ("csv", "json", "jsonl", "parquet", "xml")
+SITEMAP_TABLES = ("text", "csv", "json", "jsonl", "parquet")
+COLUMNS = (
+    *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
+    *("news", "images", "videos", "alternates", "mobile"),
+)
+SITEMAP_COLUMNS = ("url", "parent", "type", "status", "bytes", "pages", "failure", "code")
 _USUAL = "tabtree"
 
 
@@ -34,13 +40,13 @@ class Undated:
         self.count = 0
 
     def add(self, count: int) -> None:
-        """Count some more."""
+        """Add to the count."""
         self.count += count
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is listed, and how."""
+    """What to list, in which format, and where to write it."""
 
     output: str
     target: Path | None
@@ -52,7 +58,7 @@ class Listing:
 
     @property
     def is_lines(self) -> bool:
-        """Whether it is written line by line, for people and pipes; else it is a table."""
+        """Whether the format is one of lines, for people and pipes, and not a table."""
         return self.output in LINES
 
 
@@ -61,17 +67,17 @@ _OPTIONS = [
         "-f",
         "--format",
         "output",
-        type=click.Choice([*OUTPUTS, "sitemaps"]),
-        help="tabtree: sitemaps and pages, indented by tabs (the default without -o). "
-        "pages: one page URL a line. csv, json, jsonl, parquet: a table of the pages. xml: one "
-        "sitemap of them all. sitemaps: a table of the sitemaps, see --sitemaps.",
+        type=click.Choice([*LINES, *TABLES, "sitemaps"]),
+        help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
+        "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
+        "sitemap with all pages. sitemaps: the same as --sitemaps.",
     ),
     click.option(
         "--sitemaps",
         is_flag=True,
-        help="List the sitemaps instead of their pages: "
-        f"{', '.join(SITEMAP_COLUMNS)}; in text, or in the format of -f or -o: csv, json, jsonl, "
-        "parquet.",
+        help="List the sitemaps instead of their pages, with the columns "
+        f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
+        "parquet).",
     ),
     click.option(
         "-o",
@@ -79,40 +85,44 @@ _OPTIONS = [
         "target",
         metavar="FILE",
         type=Target(),
-        help="Write to this file when everything has been read; its suffix sets the format,"
-        " .gz compresses it.",
+        help="Write to this file once everything has been read. Its suffix sets the format; "
+        ".gz compresses it.",
     ),
     click.option(
-        "-u", "--strip-url", is_flag=True, help="Leave out scheme and host of the website."
+        "-u", "--strip-url", is_flag=True, help="Leave out the scheme and host of the website."
     ),
     click.option(
         "--columns",
         metavar="NAMES",
-        help=f"Only these columns of a table, comma-separated: {', '.join(COLUMNS)}.",
+        help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
     ),
     click.option(
         "--since",
         metavar="DATE",
-        help="Only pages that changed, or were published if nothing says when they changed, on this "
-        "date or later: 2025, 2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept.",
+        help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
+        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept.",
     ),
-    click.option("--until", metavar="DATE", help="The same, on this date or before."),
+    click.option(
+        "--until", metavar="DATE", help="Only pages last modified on this date or before."
+    ),
     click.option("--dated", is_flag=True, help="Leave out pages without a date."),
     click.option(
         "--include",
         multiple=True,
         metavar="PATTERN",
-        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the path on, 're:…' a "
-        "regular expression; 'sitemap:*news*' is for the URL of the sitemap.",
+        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
+        "'re:…' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap.",
     ),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="No pages that match."),
-    click.option("--unique", is_flag=True, help="Each URL once, however many sitemaps name it."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
+    click.option(
+        "--unique", is_flag=True, help="List each URL once, even if several sitemaps have it."
+    ),
     click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
     click.option(
         "--limit",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop after this many pages; the rest is not fetched.",
+        help="Stop after this many pages; no more sitemaps are fetched then.",
     ),
 ]
 _SELECTED = ("since", "until", "include", "exclude", "unique", "same_host", "limit")
@@ -123,7 +133,9 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
 def _moment(name: str, text: str | None) -> str | datetime | None:
-    """Return the time seven days ago for ``7d``; anything else must be a date."""
+    """Return the time seven days ago for ``7d``; any other text must be a date."""
+    from usp.selection import bounds
+
     if text is None:
         return None
     match = _AGO.fullmatch(text.strip())
@@ -139,7 +151,7 @@ def _moment(name: str, text: str | None) -> str | datetime | None:
 
 
 def list_options(command: F) -> F:
-    """Give a command the options of a listing; it gets them as ``listing``."""
+    """Return a command with the options of a listing; it receives them as ``listing``."""
 
     def collected(**values: Any) -> Any:
         given = {name: values.pop(name) for name in _SELECTED}
@@ -150,7 +162,9 @@ def list_options(command: F) -> F:
         )
         if sitemaps or output == "sitemaps":
             if strip_url or selection is not None:
-                raise click.UsageError("filters and --strip-url are for pages, not for --sitemaps")
+                raise click.UsageError(
+                    "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
+                )
             form = _table_of_sitemaps(output, target)
             names = _columns(columns, SITEMAP_COLUMNS)
             listing = Listing(form, target, names, None, undated, strip_url=False, sitemaps=True)
@@ -165,6 +179,8 @@ def list_options(command: F) -> F:
 
 
 def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selection | None:
+    from usp.selection import Selection
+
     period = {name: _moment(name, given[name]) for name in ("since", "until")}
     try:
         Selection(since=period["since"], until=period["until"])
@@ -191,32 +207,38 @@ def _listing(
     if target is not None and is_from_file("output"):
         output = _format_told(target) or output
     output = output or (_USUAL if target is None else _format_of(target))
-    if output in FORMATS and strip_url:
-        raise click.UsageError(f"--strip-url is for tabtree and pages; {output} has whole URLs")
-    if output not in FORMATS and columns is not None:
-        raise click.UsageError(f"--columns is for tables, and {output} is none; write -f csv")
+    if output in TABLES and strip_url:
+        raise click.UsageError(
+            f"--strip-url works with the formats tabtree and pages, not with {output}"
+        )
+    if output not in TABLES and columns is not None:
+        raise click.UsageError(
+            f"--columns needs a table, and {output} is not one; use for example -f csv"
+        )
     if output == "parquet":
         _check_parquet(target)
     return Listing(output, target, _columns(columns, COLUMNS), selection, undated, strip_url)
 
 
 def _table_of_sitemaps(output: str | None, target: Path | None) -> str:
-    """Return the format of a table of sitemaps: that of -f, else the one that the file tells."""
+    """Return the format of a table of sitemaps: that of -f, else that of the file name."""
     told = _format_told(target) if target is not None else None
     if output in (None, "sitemaps") or (told is not None and is_from_file("output")):
         output = "text" if told in (None, "pages") else told
-    if output not in SITEMAP_FORMATS:
+    if output not in SITEMAP_TABLES:
         raise click.UsageError(
-            f"a table of sitemaps cannot be {output}; choose from {', '.join(SITEMAP_FORMATS)}"
+            f"sitemaps cannot be listed as {output}; choose from {', '.join(SITEMAP_TABLES)}"
         )
     if output == "parquet":
         _check_parquet(target)
     return output
 
 
-def _columns(given: str | None, known: Iterable[str]) -> tuple[str, ...] | None:
+def _columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
     if given is None:
         return None
+    from usp.export.schema import chosen
+
     try:
         return chosen((name.strip() for name in given.split(",")), known)
     except ValueError as error:
@@ -224,7 +246,9 @@ def _columns(given: str | None, known: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def _format_told(target: Path) -> str | None:
-    """Return the format that the suffix of a file tells; None if it tells none."""
+    """Return the format that the suffix of a file stands for; None if it stands for none."""
+    from usp.export import format_of
+
     if target.name.lower().removesuffix(".gz").endswith(".txt"):
         return "pages"
     return format_of(target)
@@ -234,18 +258,20 @@ def _format_of(target: Path) -> str:
     form = _format_told(target)
     if form is None:
         raise click.BadParameter(
-            f"{target.name!r} does not tell the format; say it with -f, or give the file a suffix: "
-            f"{', '.join(f'.{name}' for name in FORMATS)}, .txt",
+            f"no format given for {target.name!r}; use -f, or one of the suffixes "
+            f"{', '.join(f'.{name}' for name in TABLES)}, .txt",
             param_hint="--output",
         )
     return form
 
 
 def _check_parquet(target: Path | None) -> None:
-    """Say before anything is fetched what would not work in the end."""
+    """Raise an error if Parquet cannot be written, before anything is fetched."""
+    from usp.export.schema import MissingExtraError, pyarrow
+
     if target is None and sys.stdout.isatty():
         raise click.UsageError(
-            "parquet is not for a terminal; write it to a file with -o pages.parquet"
+            "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
         )
     try:
         pyarrow(".parquet")

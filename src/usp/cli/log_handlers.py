@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp._base.safe_text import printable
 from usp.cli.errors import tell
-from usp.cli.output.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

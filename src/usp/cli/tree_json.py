@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from usp.cli import hints
+from usp.cli.errors import why
 from usp.export.sitemaps import sitemap_row
 from usp.objects.problem import by_kind
 from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap
@@ -58,7 +58,7 @@ def tree_json(
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
-    fields = sitemap_row(node, hints.told, count=count)
+    fields = sitemap_row(node, why, count=count)
     del fields["parent"]
     modified = node.last_modified
     fields["lastmod"] = None if modified is None else modified.isoformat()
@@ -80,7 +80,7 @@ def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, 
                 "url": failure.url,
                 "status": failure.status,
                 "code": failure.code,
-                "failure": hints.told(failure),
+                "failure": why(failure),
             }
             for failure in node.not_found
         ]

@@ -1,1 +1,0 @@
-"""What listings look like; the table of them is in :mod:`usp.cli.output.formats`."""

@@ -1,0 +1,121 @@
+"""The standard output: text that is safe to print, tables and drawings, and readers that go away."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import string
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import quote
+
+from usp._base.safe_text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import RenderableType
+
+_NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
+_EVERY = 0.1  # seconds between two looks at a pipe
+
+
+# Lines --------------------------------------------------------------------------------------------
+
+
+def shown_below(homepage_url: str) -> Callable[[str], str]:
+    """Return a function that shortens URLs beginning with ``homepage_url`` to their path."""
+    keep_from = len(homepage_url) - 1  # the slash at its end
+
+    def shown(url: str) -> str:
+        return printable(url[keep_from:] if url.startswith(homepage_url) else url)
+
+    return shown
+
+
+def write_lines(lines: Iterable[str], stream: TextIO) -> None:
+    """Write lines as they come; percent-encode what the encoding of the stream cannot represent."""
+    encoding = (stream.encoding or "utf-8").lower()
+    if encoding in ("utf-8", "utf8"):
+        stream.writelines(f"{line}\n" for line in lines)
+    else:
+        stream.writelines(f"{_encodable(line, encoding)}\n" for line in lines)
+
+
+def _encodable(line: str, encoding: str) -> str:
+    try:
+        line.encode(encoding)
+    except UnicodeEncodeError:
+        return quote(line, safe=string.printable)
+    return line
+
+
+# Tables and drawings ------------------------------------------------------------------------------
+
+
+def show(*parts: RenderableType) -> None:
+    """Print tables, drawings and texts, in color on a terminal; lines are never wrapped or cut."""
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False, width=_NO_WRAP)
+    with console.capture() as printed:  # rich would end the process if the reader is gone
+        for part in parts:
+            console.print(part, soft_wrap=isinstance(part, str))
+    sys.stdout.write(printed.get())
+    sys.stdout.flush()
+
+
+# Readers that go away -----------------------------------------------------------------------------
+
+
+@contextmanager
+def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
+    """Call ``on_closed``, from another thread, if the reader of a pipe closes it meanwhile.
+
+    Otherwise that is noticed at the next write, which on a slow website may be much later.
+    """
+    descriptor = _pipe(stream)
+    if descriptor is None or not hasattr(select, "poll"):
+        yield
+        return
+    over = threading.Event()
+    threading.Thread(
+        target=_watch, args=(descriptor, over, on_closed), name="usp-pipe", daemon=True
+    ).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _watch(descriptor: int, over: threading.Event, on_closed: Callable[[], object]) -> None:
+    poll = select.poll()
+    poll.register(descriptor, 0)  # errors are always reported
+    while not over.wait(_EVERY):
+        if poll.poll(0):
+            on_closed()
+            return
+
+
+def _pipe(stream: TextIO) -> int | None:
+    """Return the descriptor of a pipe; None for any other stream."""
+    try:
+        descriptor = stream.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return None
+    return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
+
+
+def discard() -> None:
+    """Send what is still buffered nowhere, so that the last flush of Python succeeds."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except OSError:  # a stream of somebody's own, without a file
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
