@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 import profiles  # noqa: F401 - for what it sets
 from usp._crawl import schedule
@@ -33,17 +34,41 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-SHARED = {"chromium": "browser", "fleet": "fleet", "local_dataset": "fleet", "slow_fleet": "killed"}
-"""Fixtures that take long to make, and the worker that makes them for all."""
+SHARED = {
+    "chromium": ("test_report_browser.py", "test_report_layout.py"),
+    "fleet": (
+        "test_fleet_truth.py",
+        "test_fleet_cli.py",
+        "test_fleet_deaths.py",
+        "test_shortage.py",
+    ),
+    "slow_fleet": ("test_fleet_killed.py",),
+}
+"""Fixtures that take long to make, and the files whose tests use them: one worker runs them all."""
+
+GROUPS = {name: fixture for fixture, names in SHARED.items() for name in names}
 
 
-@pytest.hookimpl(tryfirst=True)
+class SharingScheduling(LoadScopeScheduling):
+    """Gives a worker all tests that share something expensive, and of the others one at a time.
+
+    The mark ``xdist_group`` is not used for that: with pytest 9.2 and xdist 3.8 it does nothing.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return GROUPS.get(nodeid.partition("::")[0].rpartition("/")[2], nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingScheduling:
+    return SharingScheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests that share something expensive run on one worker."""
+    """Refuse tests that would make something expensive once more, on another worker."""
     for item in items:
-        # One mark each: two of them would make a group of their own.
-        for group in {SHARED[name] for name in getattr(item, "fixturenames", ()) if name in SHARED}:
-            item.add_marker(pytest.mark.xdist_group(group))
+        for fixture in SHARED.keys() & set(getattr(item, "fixturenames", ())):
+            if GROUPS.get(item.path.name) != fixture:
+                raise pytest.UsageError(f"{item.path.name} uses {fixture}: list it in SHARED")
 
 
 @pytest.fixture(autouse=True)
