@@ -1,8 +1,8 @@
 """The sitemap tree as a diagram: square boxes for indexes, rounded ones for page sitemaps.
 
-Each box says how many pages there are: in the sitemap, or in all sitemaps below.
+Each box shows the number of pages in the sitemap, or in all sitemaps below it.
 
-Graphviz DOT and Mermaid are text; SVG is drawn by Graphviz, where that is installed.
+Graphviz DOT and Mermaid are text; SVG needs Graphviz to be installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["dot", "mermaid", "svg"]
 
 MOST_SIBLINGS = 20
-"""Of more sitemaps below one, only the first are drawn, and the rest as one box after them."""
+"""How many children of a sitemap are drawn; the others share one box after them."""
 
 _MAX_LABEL = 60
 _TIME = 120.0  # seconds for Graphviz
@@ -43,11 +43,11 @@ class _Box:
 
 
 def dot(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
-    """Return the tree as a graph in Graphviz' language."""
+    """Return the tree as a graph in the DOT language of Graphviz."""
     lines = [
         "digraph sitemaps {",
         "  rankdir=LR;",
-        "  ordering=out;",  # what is below a sitemap stands in the order of declaration
+        "  ordering=out;",  # children are drawn in the order of declaration
         '  node [fontname="Helvetica", fontsize=11, margin="0.15,0.08"];',
         '  edge [arrowsize=0.6, color="#777777"];',
     ]
@@ -93,15 +93,15 @@ _MERMAID = {"index": ("[", "]"), "pages": ("(", ")"), "failed": ("[", "]"), "mor
 
 
 def svg(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
-    """Draw the tree with Graphviz.
+    """Return the tree as SVG, drawn by Graphviz.
 
     Raises ``SitemapException`` if Graphviz is not installed, or cannot draw it.
     """
     program = shutil.which("dot")
     if program is None:
         raise SitemapException(
-            "Graphviz is not installed, which draws SVG: install it (apt-get install graphviz, "
-            "brew install graphviz), or take dot or mermaid, which are text"
+            "Graphviz is not installed, but SVG needs it: install it (apt-get install graphviz, "
+            "brew install graphviz), or use the formats dot or mermaid"
         )
     source = dot(tree, most_siblings=most_siblings).encode()
     try:
@@ -110,7 +110,7 @@ def svg(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise SitemapException(
-            f"Graphviz needs more than {_TIME:g} seconds; draw fewer siblings"
+            f"Graphviz took more than {_TIME:g} seconds; draw fewer siblings"
         ) from error
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()
@@ -119,7 +119,7 @@ def svg(tree: AbstractSitemap, *, most_siblings: int = MOST_SIBLINGS) -> str:
 
 
 def _boxes(tree: AbstractSitemap, most: int) -> Iterator[_Box]:
-    """Yield the boxes from the top down; each comes after the one above it, and after its siblings."""
+    """Yield the boxes depth first, each after its parent and its earlier siblings."""
     pages = _page_counts(tree)
     number = count()
     waiting: list[tuple[AbstractSitemap | _Box, str | None]] = [(tree, None)]
@@ -143,10 +143,10 @@ def _boxes(tree: AbstractSitemap, most: int) -> Iterator[_Box]:
 
 
 def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
-    """Return how many pages each sitemap has with all below it; every document is read once."""
+    """Return the number of pages in and below each sitemap; every document is read once."""
     order = [tree, *tree.all_sitemaps()]
     counts: dict[int, int] = {}
-    for node in reversed(order):  # what is below comes first
+    for node in reversed(order):  # children come before their parents
         below = node.sub_sitemaps
         if id(node) not in counts:
             counts[id(node)] = sum(counts[id(c)] for c in below) if below else node.page_count()
@@ -154,7 +154,7 @@ def _page_counts(tree: AbstractSitemap) -> dict[int, int]:
 
 
 def _contents(node: AbstractSitemap, pages: int) -> str:
-    """Return what a box says below its name."""
+    """Return the second line of a box."""
     if isinstance(node, InvalidSitemap):
         return "failed" if node.failure else "not followed"
     held = counted(pages, "page")
@@ -168,7 +168,7 @@ def _kind(node: AbstractSitemap) -> str:
 
 
 def _label(node: AbstractSitemap, *, top: bool) -> str:
-    """Return the path of a sitemap, of the website its host."""
+    """Return the path of a sitemap, or the host of a website."""
     parts = url_parts(node.url)
     if isinstance(node, IndexWebsiteSitemap):
         return _short(parts.netloc or node.url)
@@ -189,7 +189,7 @@ def _quoted(lines: tuple[str, ...]) -> str:
 
 
 def _entities(lines: tuple[str, ...]) -> str:
-    """Write what Mermaid would take for its own as numbers."""
+    """Return lines with the characters that are special in Mermaid as numeric entities."""
     return "<br>".join(
         "".join(char if char.isalnum() or char in " /.-_…," else f"#{ord(char)};" for char in line)
         for line in lines

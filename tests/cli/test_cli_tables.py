@@ -92,7 +92,7 @@ def test_columns_of_the_table_may_be_chosen(run, site):
     assert out.splitlines()[:4] == ["pages\ttype", "\trobots", "\tindex", "2\turlset"]
     ended = run("ls", site, "--sitemaps", "--columns", "lastmod")
     assert ended.status == 2
-    assert "there are url, parent" in ended.err
+    assert "choose from url, parent" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_columns_come_in_the_order_in_which_they_are_asked_for():
     assert table.to_pylist() == [{"priority": 0.5, "url": "https://x.org/plain"}]
     with pytest.raises(ValueError, match="unknown column 'loc'; choose from url, lastmod"):
         to_arrow(tree_of(RICH), ["loc"])
-    with pytest.raises(ValueError, match="no column is chosen"):
+    with pytest.raises(ValueError, match="no columns given"):
         to_arrow(tree_of(RICH), [])
     with pytest.raises(ValueError, match="batch_rows"):
         record_batches(tree_of(RICH), batch_rows=0)

@@ -1,4 +1,4 @@
-"""What people do with pages elsewhere: tables and files.
+"""Pages as tables and files.
 
 ``write`` puts the pages of a tree or a stream into a file or a stream; :mod:`usp.export.arrow` gives
 them as Arrow tables. Both need no more memory for a large site than for a small one.
@@ -44,7 +44,7 @@ FORMATS: Mapping[str, _Write] = {
     "parquet": parquet_file.write,
     "xml": xml_file.write,
 }
-"""What is written, and what writes it."""
+"""The formats with their writers."""
 
 
 def write(
@@ -57,7 +57,7 @@ def write(
     site: str | None = None,
     location: str | None = None,
 ) -> None:
-    """Write the pages of a tree, or pages that come one by one, while they are read.
+    """Write the pages of a tree, or of an iterable, while they are read.
 
     ``target`` is a file or a stream, of bytes or of text. A file takes its place when it is complete;
     if anything goes wrong, what was there before stays. ``format`` is one of :data:`FORMATS`; a
@@ -85,7 +85,7 @@ def write_blocks(
     *,
     location: str | None = None,
 ) -> None:
-    """Write pages that come in blocks, each with the address of its sitemap, as :func:`write` does."""
+    """Write pages given as blocks, each with the URL of its sitemap, as :func:`write` does."""
     path = os.fspath(target) if isinstance(target, str | os.PathLike) else None
     form = format or (path is not None and format_of(path)) or ""
     if form not in FORMATS:
@@ -105,7 +105,7 @@ def write_blocks(
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the format that the suffix of a file stands for; None if it stands for none."""
+    """Return the format for the suffix of a file; None if there is none."""
     name = PurePath(path).name.lower()
     suffix = PurePath(name.removesuffix(".gz")).suffix.removeprefix(".")
     compressed_twice = suffix == "parquet" and name.endswith(".gz")

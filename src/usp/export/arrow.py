@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_ROWS", "batches_of", "c_stream", "reader", "record_batches", "to_arrow"]
 
 BATCH_ROWS = 1 << 16
-_PAGES = 1 << 11  # page objects at a time: with all they hold, they take the most room
+_PAGES = 1 << 11  # page objects at a time: with their values they take the most memory
 
 _FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)
 _READ = {"url": "url", **OF_TEXTS}
@@ -52,7 +52,7 @@ def record_batches(
     *,
     site: str | None = None,
 ) -> Iterator[Any]:
-    """Return the pages of a tree, or any pages, as ``pyarrow.RecordBatch`` of so many rows or fewer.
+    """Return pages, of a tree or any others, in record batches of at most ``batch_rows`` rows.
 
     ``columns`` are the wanted ones, in this order; ``site`` is the address of the website where
     there is no tree that knows it.
@@ -70,7 +70,7 @@ def reader(
     selection: Selection | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Any:
-    """Return a ``pyarrow.RecordBatchReader`` that reads the pages while it is read."""
+    """Return a ``pyarrow.RecordBatchReader`` that parses the pages while it is consumed."""
     batches = record_batches(pages, columns, selection, batch_rows)
     return pyarrow().RecordBatchReader.from_batches(arrow_schema(columns), batches)
 
@@ -92,8 +92,8 @@ def c_stream(sitemap: AbstractSitemap, requested_schema: object | None = None) -
 def batches_of(
     blocks: Iterable[tuple[str | None, PageBlock]], names: tuple[str, ...], rows: int = BATCH_ROWS
 ) -> Iterator[Any]:
-    """Return blocks, each with the address of its sitemap, as record batches of these columns."""
-    parts: list[Any] = []  # of a batch, each collected in one of the two ways
+    """Yield blocks, each given with the URL of its sitemap, as record batches of these columns."""
+    parts: list[Any] = []  # parts of a batch, each built in one of the two ways below
     collected: _TextColumns | _PageColumns = _TextColumns(names)
     size = 0
     for sitemap_url, block in blocks:
@@ -110,13 +110,13 @@ def batches_of(
             parts += collected.batches()
             collected = kind(names)
         collected.add(sitemap_url, block, texts)
-        del texts  # thousands of texts, whose room the next ones can have
+        del texts  # thousands of strings, whose memory the next ones can use
         size += count
     yield from _together([*parts, *collected.batches()], rows)
 
 
 def _together(parts: list[Any], rows: int) -> Iterator[Any]:
-    """Make one batch of several; a block that is larger than a batch is cut."""
+    """Yield one batch for several parts; a block that is larger than a batch is split."""
     if not parts:
         return
     whole = parts[0]
@@ -127,11 +127,11 @@ def _together(parts: list[Any], rows: int) -> Iterator[Any]:
         yield whole.slice(at, rows)
 
 
-# Columns that are collected until they are a record batch -------------------------------------------
+# Columns that are collected into a record batch -----------------------------------------------------
 
 
 class _Columns:
-    """What both ways of collecting share: addresses, and the sitemaps that they stand in."""
+    """Common part of both collectors: the URLs of pages and of their sitemaps."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -139,7 +139,7 @@ class _Columns:
         self._sitemaps: list[tuple[str | None, int]] = []
 
     def batches(self) -> list[Any]:
-        """Return what was collected as one batch, or none."""
+        """Return the collected columns as one batch, or nothing."""
         if not self.count:
             return []
         arrays = [self._array(name) for name in self._names]
@@ -160,7 +160,7 @@ class _Columns:
 
 
 class _TextColumns(_Columns):
-    """Collects blocks whose fields are given as texts."""
+    """Collects blocks whose fields are available as text."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(names)
@@ -175,7 +175,7 @@ class _TextColumns(_Columns):
         block: PageBlock,
         texts: Mapping[str, Sequence[str]] | None,
     ) -> None:
-        """Take a block; its texts are given to Arrow while they are at hand, in the CPU's cache."""
+        """Add a block; its texts go to Arrow while they are still in the CPU's cache."""
         assert texts is not None
         pa = pyarrow()
         count = len(block.urls)
@@ -199,7 +199,7 @@ class _TextColumns(_Columns):
         return pa.nulls(self.count, arrow_type(COLUMNS[name]))
 
     def _field(self, name: str) -> Any:
-        """Read an address or a field of the protocol."""
+        """Return the column of the URLs or of a field of the protocol."""
         pa = pyarrow()
         if name == "lastmod_precision" and self._dates:
             return self._dates[1]
@@ -215,14 +215,14 @@ class _TextColumns(_Columns):
 
 
 class _PageColumns(_Columns):
-    """Collects pages that must be asked."""
+    """Collects blocks that have to be read page by page."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(names)
         self._pages: list[SitemapPage] = []
 
     def add(self, sitemap_url: str | None, block: PageBlock, texts: object) -> None:
-        """Take a block."""
+        """Add a block."""
         del texts
         before = len(self._pages)
         self._pages += block.pages()

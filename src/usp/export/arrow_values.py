@@ -1,4 +1,4 @@
-"""Values of the objects, and columns of texts, as Arrow arrays."""
+"""Values of objects, and columns of text, as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LARGEST = (1 << 63) - 1
 
-# What Arrow reads as our own parser does. Of other years one of them may know less than the other.
+# Dates that Arrow parses as our own parser does. Outside of these years they may differ.
 _USUAL = (
     r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
     r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
@@ -23,7 +23,7 @@ _USUAL = (
 )
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
 _DAY = len("2024-05-31")
-_FEW = 200  # distinct texts, which our own parser has read before Arrow has begun
+_FEW = 200  # distinct texts up to which our own parser is faster than Arrow
 
 
 def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
@@ -32,7 +32,7 @@ def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
     if isinstance(kind, Many):
         ends = accumulate(len(value) if value else 0 for value in values)
         offsets = [0, *ends]
-        # An offset that is not known makes its list unknown; the last one only ends the others.
+        # A null offset makes its list null; the last offset only ends the list before it.
         begins = [at if value else None for at, value in zip(offsets, values, strict=False)]
         inner = array_of([item for value in values if value for item in value], kind.of)
         return pa.ListArray.from_arrays(pa.array([*begins, offsets[-1]], pa.int32()), inner)
@@ -61,7 +61,7 @@ def _single(value: Any, kind: Kind) -> Any:
 
 
 def texts_array(texts: Sequence[str | None]) -> Any:
-    """Return texts as an Arrow array; half a character, which UTF-8 has not, becomes ``?``."""
+    """Return text as an Arrow array; a lone surrogate becomes ``?``."""
     pa = pyarrow()
     try:
         return pa.array(texts, pa.string())
@@ -71,7 +71,7 @@ def texts_array(texts: Sequence[str | None]) -> Any:
 
 
 def by_distinct(texts: Any, read: Callable[[str], Any], kind: Any) -> Any:
-    """Read an array of texts, each distinct one once."""
+    """Parse an array of text, each distinct value once."""
     encoded = texts.dictionary_encode()
     values = [read(text) for text in encoded.dictionary.to_pylist()]
     return pyarrow().array(values, kind).take(encoded.indices)
@@ -81,7 +81,7 @@ def by_distinct(texts: Any, read: Callable[[str], Any], kind: Any) -> Any:
 
 
 def read_dates(texts: Any) -> tuple[Any, Any]:
-    """Return the moments of an array of texts, and how exactly they are written."""
+    """Return the timestamps of an array of text, and their precision."""
     pa = pyarrow()
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
@@ -102,7 +102,7 @@ def _read_one_by_one(texts: list[str]) -> tuple[Any, Any]:
 
 
 def _read_usual(texts: Any) -> tuple[Any, Any] | None:
-    """Let Arrow read distinct texts; None if one of them is not written as usual."""
+    """Return distinct texts as parsed by Arrow; None if one of them has an unusual form."""
     pa, pc = pyarrow(), pyarrow(".compute")
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     if not pc.all(pc.match_substring_regex(texts, _USUAL)).as_py():

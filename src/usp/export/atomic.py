@@ -1,4 +1,4 @@
-"""Files that are written completely, or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NewFile", "compressing", "new_file", "replacing", "sync_folder"]
 
-_MODE = 0o666  # less what the user's umask takes away, as for any new file
+_MODE = 0o666  # minus the user's umask, as for any new file
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file to write; it takes its place when the block has ended without an exception.
+    """Open a file for writing; it is moved into place when the block ends without an exception.
 
     Until then it has another name in the same folder, and what was at ``path`` stays. Anything but
     an ordinary file, such as a pipe or ``/dev/null``, is written to as it is.
@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 class NewFile:
-    """A file that has not taken its place yet."""
+    """A file that has not been moved into place yet."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.realpath(path))  # a link stays a link
@@ -50,20 +50,20 @@ class NewFile:
             if self.path.parent.is_dir():
                 raise
             raise FileNotFoundError(
-                f"there is no folder {str(self.path.parent)!r}; make it first"
+                f"there is no folder {str(self.path.parent)!r}; create it first"
             ) from error
         self.stream: IO[bytes] = os.fdopen(descriptor, "wb")
         self._keep_mode(descriptor)
 
     def _keep_mode(self, descriptor: int) -> None:
-        """Let nobody read the new file who could not read the one that it replaces."""
+        """Give the new file the mode of the one that it replaces."""
         with contextlib.suppress(OSError, AttributeError):  # there is none, or it is Windows
             before = self.path.stat()
             os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
             os.chown(descriptor, before.st_uid, before.st_gid)
 
     def take_place(self, path: Path | None = None) -> None:
-        """Put the file where it belongs, or at another ``path``, once its bytes are on the disk."""
+        """Move the file into place, or to another ``path``, once its bytes are on disk."""
         self.stream.flush()
         os.fsync(self.stream.fileno())
         self.stream.close()
@@ -72,7 +72,7 @@ class NewFile:
         sync_folder(target.parent)
 
     def remove(self) -> None:
-        """Remove the file, unless the file has taken its place."""
+        """Remove the file, unless it has been moved into place."""
         with contextlib.suppress(OSError):
             self.stream.close()
         self._temporary.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class NewFile:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
-    """Yield a file that is gone when the block ends, unless it was put in its place."""
+    """Yield a file that is removed when the block ends, unless it was moved into place."""
     file = NewFile(path)
     try:
         yield file
@@ -90,17 +90,17 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[NewFile]:
 
 @contextlib.contextmanager
 def compressing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Yield a stream that compresses what is written to another, if the file is called ``.gz``."""
+    """Yield a stream that compresses what is written to another, if the file name ends in ``.gz``."""
     if not os.fspath(path).endswith(".gz"):
         yield stream
         return
-    # No name and no time in it: the same pages give the same bytes.
+    # Without a name and a time: the same pages give the same bytes.
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as compressed:
         yield compressed  # type: ignore[misc]
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the new name survive a power cut, where folders can be synced."""
+    """Sync a folder, so that the new name survives a power failure, where that is possible."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

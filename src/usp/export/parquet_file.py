@@ -20,16 +20,16 @@ GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 48 << 20
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20
-_PATIENCE = 0.1  # seconds until somebody who waits for room looks whether anybody makes some
+_PATIENCE = 0.1  # seconds between checks whether the writer is still alive, while waiting for room
 _WAITING = 1  # row groups between reader and writer: each is some ten megabytes
 
 
 def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write a table in row groups, compressed by zstd."""
+    """Write a table in row groups, zstd-compressed."""
     names = tuple(names)
     repeating = [name for name in names if COLUMNS[name] in (Kind.WORD, Kind.NUMBER, Kind.TIME)]
     pa, parquet = pyarrow(), pyarrow(".parquet")
-    # The buffer is Arrow's: whenever it called Python, it would have to wait for the parser.
+    # The buffer is Arrow's: if it called Python for every write, it would wait for the parser.
     with (
         pa.BufferedOutputStream(pa.PythonFile(_Open(stream), mode="w"), _BUFFER) as sink,
         parquet.ParquetWriter(
@@ -56,7 +56,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 class _WriterThread:
-    """Writes row groups in a thread of its own: Arrow needs no Python to compress them."""
+    """Writes row groups in a separate thread: Arrow compresses them without the GIL."""
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
@@ -65,7 +65,7 @@ class _WriterThread:
         self._thread = threading.Thread(target=self._run, name="usp-write", daemon=True)
 
     def put(self, group: list[Any]) -> None:
-        """Let batches be written as one group; raises what went wrong with those before it."""
+        """Queue batches to be written as one row group; raises the error of an earlier one."""
         if self._error is None:
             self._waiting.put(group)
         if self._error is not None:
@@ -74,7 +74,7 @@ class _WriterThread:
     def _run(self) -> None:
         while (group := self._waiting.get()) is not None:
             if self._error is not None:
-                continue  # what waits is taken, so that nobody waits for room
+                continue  # the queue is drained, so that nothing waits for room
             try:
                 table = pyarrow().Table.from_batches(group).unify_dictionaries()
                 self._writer.write_table(table, row_group_size=GROUP_ROWS)
@@ -115,7 +115,7 @@ class _WriterThread:
 
 
 class _Open:
-    """A stream as Arrow wants it, which may be a pipe, and which stays open."""
+    """A stream as Arrow needs it; it may be a pipe, and it stays open."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The columns of the table, whatever it is written as.
+"""The columns of the table, in every format.
 
 The table is described without Arrow, so that the text formats need none; :func:`arrow_schema` says the
 same to Arrow.
@@ -27,7 +27,7 @@ __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "py
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """Values under names; each with how it is got from the object."""
+    """Named values, each with the function that gets it from the object."""
 
     fields: Mapping[str, tuple[Callable[[Any], Any], Any]]
 
@@ -42,7 +42,7 @@ class Many:
 AnyKind: TypeAlias = Kind | Record | Many
 
 TEXTS = frozenset({Kind.TEXT, Kind.VERBATIM, Kind.ADDRESS, Kind.ADDRESS_OR_NAME})
-"""The kinds of values that are texts."""
+"""The kinds of values that are text."""
 
 
 def record_of(table: Table) -> Record:
@@ -76,10 +76,10 @@ COLUMNS: Mapping[str, AnyKind] = {
     "sitemap": Kind.WORD,
     **{one.column: _column_of(one) for one in EXTENSIONS if one.column},
 }
-"""Every column and what its values are, in order."""
+"""Every column with the type of its values, in order."""
 
 
-# How the values are got ---------------------------------------------------------------------------
+# Where the values come from -------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -101,7 +101,7 @@ OF_TEXTS: Mapping[str, str] = {
     "changefreq": "changefreq",
     "priority": "priority",
 }
-"""The columns that are read from the texts of a block, and the element that has the text."""
+"""The columns that are read from the texts of a block, with the element that holds the text."""
 
 
 def _frequency(page: SitemapPage) -> str | None:
@@ -117,14 +117,14 @@ OF_PAGES: Mapping[str, Callable[[SitemapPage], Any]] = {
     "priority": attrgetter("priority"),
     **{one.column: attrgetter(one.field) for one in EXTENSIONS if one.column},
 }
-"""What gets the value of a column, as an object, from a page; ``sitemap`` is not known to it."""
+"""The function that returns the value of a column for a page; all columns except ``sitemap``."""
 
 
-# What is wanted of it, and what Arrow calls it ------------------------------------------------------
+# Selected columns, and their Arrow types ------------------------------------------------------------
 
 
 def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tuple[str, ...]:
-    """Return the names of the wanted columns; all of them for None.
+    """Return the names of the selected columns; all of them for None.
 
     Raises ``ValueError`` for an unknown name.
     """
@@ -135,7 +135,7 @@ def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tup
     if unknown := [name for name in names if name not in there]:
         raise ValueError(f"unknown column {unknown[0]!r}; choose from {', '.join(there)}")
     if not names:
-        raise ValueError(f"no column is chosen; choose from {', '.join(there)}")
+        raise ValueError(f"no columns given; choose from {', '.join(there)}")
     return names
 
 
@@ -153,7 +153,7 @@ def arrow_schema(columns: Iterable[str] | None = None) -> Any:
 
 @cache
 def arrow_type(kind: AnyKind) -> Any:
-    """Return the type that a kind of value has in Arrow."""
+    """Return the Arrow type for a kind of value."""
     pa = pyarrow()
     if isinstance(kind, Many):
         return pa.list_(arrow_type(kind.of))

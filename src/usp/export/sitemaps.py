@@ -1,4 +1,4 @@
-"""The sitemaps of a tree as a table: a row for each, and for what was looked for in vain."""
+"""The sitemaps of a tree as a table: a row for each, and for each address that failed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SITEMAP_COLUMNS: Mapping[str, str] = {
     "failure": "string",
     "code": "string",
 }
-"""Every column, and what its values are in Arrow."""
+"""Every column with its Arrow type."""
 
 
 def sitemap_rows(
@@ -106,7 +106,7 @@ def write_sitemaps(
 
 
 def _clean(value: Any) -> Any:
-    """Return a value that UTF-8 has: half a surrogate pair becomes ``?``."""
+    """Return a value that can be encoded as UTF-8: a lone surrogate becomes ``?``."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -155,4 +155,4 @@ SITEMAP_FORMATS: Mapping[
     "jsonl": _write_lines,
     "parquet": _write_parquet,
 }
-"""What the table is written as, and what writes it; ``text`` has tabs between the columns."""
+"""The formats of the table with their writers; ``text`` has tabs between the columns."""

@@ -1,4 +1,4 @@
-"""Streams that take the bytes of a table, whatever the caller has: bytes, text, or a terminal.
+"""Binary streams for whatever the caller has: a binary stream, a text stream, or a terminal.
 
 On a terminal what a website wrote is escaped, in the way that each format has for it.
 """
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bytes_of"]
 
-# Line ends and tabs are shown as what they are. Everything else that has no shape may steer a terminal;
-# blanks of any width may not.
+# Line ends and tabs are shown as they are. All other invisible characters could control a terminal;
+# spaces of any width could not.
 _SUSPECT = re.compile(r"\r(?!\n)|[^\S\r\n\t ]|[^\w\s]")
 
 
 def bytes_of(stream: Any, form: str) -> IO[bytes]:
-    """Return what takes bytes: the stream itself, what is below it, or what decodes them for it.
+    """Return a stream for bytes: the stream itself, its buffer, or an adapter that decodes for it.
 
     A terminal gets nothing that it would obey.
     """
@@ -34,12 +34,14 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
         below = cast("IO[bytes]", stream.buffer)
         return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
     if form == "parquet":
-        raise ValueError("parquet is not text; give a file or a binary stream")
+        raise ValueError(
+            "parquet cannot be written to a text stream; give a file or a binary stream"
+        )
     return cast("IO[bytes]", _Decoding(stream))
 
 
 class _Decoding:
-    """Takes bytes for a stream of text."""
+    """A binary stream that writes to a text stream."""
 
     def __init__(self, stream: io.TextIOBase) -> None:
         self._stream = stream
@@ -51,16 +53,16 @@ class _Decoding:
 
 
 class _Terminal:
-    """Takes the bytes of a table for a terminal, and writes them so that nothing steers it."""
+    """A binary stream that writes to a terminal, with control characters escaped."""
 
     def __init__(self, stream: IO[bytes], form: str) -> None:
         self._stream = stream
         self._escape = _ESCAPES.get(form, printable)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""  # a carriage return, of which nobody knows yet what follows
+        self._held = ""  # a carriage return whose next character has not arrived yet
 
     def write(self, data: bytes) -> int:
-        """Write what is complete; takes all of it."""
+        """Write all complete characters; return the number of bytes accepted."""
         text = self._held + self._decoder.decode(data)
         self._held = "\r" if text.endswith("\r") else ""
         text = text[: len(text) - len(self._held)]

@@ -38,11 +38,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNUSUAL = ('"', ",", "\r", *(f"\n{sign}" for sign in _FORMULA))
 
 
-# csv: a header, then a line for each page, as RFC 4180 has it ---------------------------------------
+# csv: a header, then a line per page, as in RFC 4180 ------------------------------------------------
 
 
 def write_csv(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write a table; what has structure stands in its cell as JSON."""
+    """Write a table; nested values are written as JSON in their cell."""
     stream.write((",".join(names) + "\r\n").encode())
     style = _Line()
     for sitemap_url, block in blocks:
@@ -69,14 +69,14 @@ class _Line:
         if not isinstance(kind, Kind):
             return ["" if value is None else quoted(to_json(value)) for value in values]
         texts = [value or "" for value in values]
-        # Most addresses and words need no quotes, and one look at all of them tells.
+        # Most URLs and words need no quotes; one check of all of them at once tells.
         joined = "\n" + "\n".join(texts)
         usual = joined.count("\n") == len(texts) and not any(sign in joined for sign in _UNUSUAL)
         return texts if usual else [quoted(guarded(text)) for text in texts]
 
 
 def guarded(text: str) -> str:
-    """Return text that no spreadsheet takes for a formula: with an apostrophe before it, if need be."""
+    """Return text that spreadsheets do not run as a formula: prefixed with an apostrophe if needed."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -88,11 +88,11 @@ def quoted(text: str) -> str:
     return f'"{doubled}"'
 
 
-# jsonl: an object a line for each page; json: the same objects in one array -------------------------
+# jsonl: one object per line and page; json: the same objects in one array ---------------------------
 
 
 def write_json_lines(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write an object a line; each has every column."""
+    """Write one object per line; each has every column."""
     style = _Object("\n")
     for sitemap_url, block in blocks:
         lines = _rows(names, sitemap_url, block, style)
@@ -147,13 +147,13 @@ _ENCODERS: dict[Kind, Callable[[Any], str]] = {
 
 
 class Style(Protocol):
-    """How a row is written: what stands around its cells, and what they look like."""
+    """How a row is written: the text around its cells, and the cells themselves."""
 
     begin: str
     end: str
 
     def label(self, name: str) -> str:
-        """Return what stands before the cell of a column."""
+        """Return the text before the cell of a column."""
         ...
 
     def cells(self, values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
@@ -164,7 +164,7 @@ class Style(Protocol):
 def _rows(
     names: Sequence[str], sitemap_url: str | None, block: PageBlock, style: Style
 ) -> Iterator[str]:
-    """Fill the columns that differ from row to row into a form that holds all others."""
+    """Return rows: the columns that vary, filled into a template that holds the constant ones."""
     members, columns = [], []
     for name, column in zip(names, _plain_columns(names, sitemap_url, block), strict=True):
         kind = COLUMNS[name]
@@ -231,7 +231,7 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 
 
 def plain(value: Any, kind: AnyKind) -> Any:
-    """Return a value as JSON has it; None for a list without items."""
+    """Return a value for JSON; None for an empty list."""
     if value is None:
         return None
     if isinstance(kind, Many):

@@ -1,4 +1,4 @@
-"""Pages as entries of a ``<urlset>``, with all that the extensions have."""
+"""Pages as entries of a ``<urlset>``, extensions included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMESPACES = {
     "xmlns": "http://www.sitemaps.org/schemas/sitemap/0.9",
     **{f"xmlns:{one.prefix}": one.namespace for one in EXTENSIONS},
 }
-"""What an urlset declares, whether its entries need it or not."""
+"""The namespaces that a urlset declares, whether its entries need them or not."""
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _IN_TEXT = {"\r": "&#13;"}
@@ -34,7 +34,7 @@ _LONGEST_NUMBER = 90
 
 
 def entry(page: SitemapPage, names: Container[str]) -> str:
-    """Return a page as ``<url>…</url>``; of its fields those whose columns are named."""
+    """Return a page as ``<url>…</url>``, with the fields of the selected columns."""
     return f"<url>{''.join(_fields(page, names))}</url>\n"
 
 
@@ -55,7 +55,7 @@ def _fields(page: SitemapPage, names: Container[str]) -> Iterator[str]:
 
 
 def _twice(text: str) -> str:
-    """Save what looks like a reference: our parser, like many, decodes texts twice."""
+    """Return text that survives being decoded twice, as our parser and many others do."""
     return text.replace("&", "&amp;") if html_unescape_strip(text) != text.strip() else text
 
 
@@ -71,12 +71,12 @@ def _text(value: object) -> str:
 
 
 def _number(value: Decimal) -> str:
-    """Write a number without an exponent, unless that would go on and on."""
+    """Return a number without an exponent, unless that would be very long."""
     written = format(value, "f") if abs(value.adjusted()) < _LONGEST_NUMBER else str(value)
     return written if len(written) <= _LONGEST_NUMBER else str(value)
 
 
-# Extensions, as their tables say ------------------------------------------------------------------
+# Extensions, as their tables say --------------------------------------------------------------------
 
 
 def extension_text(extension: Extension, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""``xml``: a sitemap of the pages, or as many as the protocol asks for, with an index above."""
+"""``xml``: a sitemap of the pages, or several with an index if they do not fit into one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_URLS = 50_000
 MAX_BYTES = 50 * 1024 * 1024
-"""What one sitemap may hold, according to the protocol."""
+"""The maximum size of one sitemap, according to the protocol."""
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _BEGIN = "".join(
@@ -32,7 +32,7 @@ _END = b"</urlset>\n"
 
 
 class TooLargeError(ValueError):
-    """There are more pages than one sitemap may hold, and nowhere to put the others."""
+    """The pages do not fit into one sitemap, and a stream cannot hold several."""
 
 
 def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
@@ -42,8 +42,8 @@ def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
         held.writelines(next(parts))
         if next(parts, None) is not None:
             raise TooLargeError(
-                f"one sitemap may hold {MAX_URLS:,} URLs and {size(MAX_BYTES)}, and here are "
-                "more; write to a file (-o sitemap.xml), and they are split into several"
+                f"the pages do not fit into one sitemap of {MAX_URLS:,} URLs and {size(MAX_BYTES)}; "
+                "write to a file (-o sitemap.xml) to split them into several"
             )
         held.seek(0)
         while piece := held.read(1 << 18):
@@ -93,7 +93,7 @@ def _entries(blocks: Blocks, names: Sequence[str]) -> Iterator[bytes]:
 
 
 def _parts(entries: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
-    """Return sitemaps, each in pieces, which must be taken before the next one is."""
+    """Yield sitemaps, each as an iterator of chunks that must be consumed before the next one."""
     waiting = [next(entries, b"")]
 
     def part() -> Iterator[bytes]:
