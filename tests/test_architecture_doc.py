@@ -13,7 +13,7 @@ SOURCE = ROOT / "src"
 
 
 def listed() -> dict[str, set[str]]:
-    """Return the files in the first column of the tables after "Inside `usp/…`", by folder."""
+    """Return the files in the tables after "Inside `usp/…`", by folder."""
     found: dict[str, set[str]] = {}
     folder = None
     for line in TEXT.splitlines():
@@ -22,7 +22,7 @@ def listed() -> dict[str, set[str]]:
         elif line.startswith("#"):
             folder = None
         elif folder and line.startswith("|"):
-            found.setdefault(folder, set()).update(re.findall(r"`(\w+\.py)`", line.split("|")[1]))
+            found.setdefault(folder, set()).update(re.findall(r"`(\w+\.py)`", line))
     return found
 
 
