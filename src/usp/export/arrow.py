@@ -54,8 +54,8 @@ def record_batches(
 ) -> Iterator[Any]:
     """Return pages, of a tree or any others, in record batches of at most ``batch_rows`` rows.
 
-    ``columns`` are the wanted ones, in this order; ``site`` is the address of the website where
-    there is no tree that knows it.
+    ``columns`` are their columns, in this order; ``site`` is the homepage, needed if
+    the pages are not those of a tree.
     """
     if batch_rows < 1:
         raise ValueError(f"batch_rows must be a positive integer, not {batch_rows!r}")

@@ -123,7 +123,7 @@ def _own(table: Table, value: Any) -> tuple[str, str]:
 def _field_text(
     prefix: str, name: str, specs: Sequence[FieldSpec], get: Mapping[str, Any], value: Any
 ) -> str:
-    """Return the element, or the elements, of fields that stand in one."""
+    """Return the element, or the elements, of fields that share one."""
     first = specs[0]
     held = get[first.name](value)
     if isinstance(first.kind, Table):

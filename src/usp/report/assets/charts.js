@@ -11,7 +11,7 @@
   const color = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  // Of an axis, whose steps nobody knows before; everything else comes as text.
+  // For axes, whose steps are not known in advance; all other numbers come formatted.
   const seconds = (value) => `${number.format(value)} s`;
   const short = (value) =>
     value >= 1e6 ? `${number.format(value / 1e6)}M` : value >= 1e4 ? `${number.format(value / 1e3)}k` : number.format(value);
