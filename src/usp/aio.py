@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from usp._base.urls import without_login
-from usp._crawl.asyncio_driver import LoopDriver, Stepper
+from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.clients import prepared
 from usp._crawl.fetch import END
 from usp._crawl.reading import PageStream, pages_of
@@ -184,13 +184,13 @@ async def _crawl(
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
-) -> AsyncIterator[tuple[Crawl, LoopDriver]]:
+) -> AsyncIterator[tuple[Crawl, AsyncioDriver]]:
     """Give a crawl and its driver; what was made for this crawl is closed in the end."""
     given = _own_client() if web_client is None else web_client
     client = prepared(given, without_login(start_url), options.effective_limits)
     crawl = begin(client, start_url, options)
     try:
-        async with LoopDriver(crawl, client, store_for(crawl), options.on_event) as driver:
+        async with AsyncioDriver(crawl, client, store_for(crawl), options.on_event) as driver:
             yield crawl, driver
     finally:
         if client is not web_client:

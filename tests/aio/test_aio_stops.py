@@ -15,7 +15,7 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 import usp.aio
 import usp.stream
 import usp.tree
-from usp._crawl.asyncio_driver import LoopDriver
+from usp._crawl.asyncio_driver import AsyncioDriver
 from usp._crawl.retry import RetryPolicy
 from usp.web_client.abstract_client import LocalWebClientSuccessResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -218,7 +218,7 @@ def test_cancelling_the_task_cancels_what_is_under_way(serve, gate, wait_for, fr
 @pytest.mark.parametrize("front", ["tree", "pages"])
 def test_a_cancellation_that_comes_with_news_is_not_lost(monkeypatch, front):
     """The task is cancelled in the very turn of the loop in which a document has come."""
-    put = LoopDriver._put
+    put = AsyncioDriver._put
 
     async def cancel():
         client = AsyncClient(Web(SITE))
@@ -233,7 +233,7 @@ def test_a_cancellation_that_comes_with_news_is_not_lost(monkeypatch, front):
             if order.url.endswith("/i.xml"):
                 task.cancel()
 
-        monkeypatch.setattr(LoopDriver, "_put", put_and_cancel)
+        monkeypatch.setattr(AsyncioDriver, "_put", put_and_cancel)
         with pytest.raises(asyncio.CancelledError):
             await task
         await alone()

@@ -105,7 +105,7 @@ def test_networks_addresses_and_names_can_be_allowed(entry):
     ],
 )
 def test_an_entry_that_makes_no_sense_is_named(entry):
-    with pytest.raises(ValueError, match=r"is no network") as caught:
+    with pytest.raises(ValueError, match=r"is not a network") as caught:
         Zones(allow=("10.0.0.0/8", entry))
     assert repr(entry) in str(caught.value)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 
-class LoopDriver:
+class AsyncioDriver:
     """Drives a crawl, step by step or to its end, in the loop that is running.
 
     An asynchronous context: leaving it cancels what is under way. A synchronous client is asked in
@@ -50,11 +50,11 @@ class LoopDriver:
         self._inbox: deque[News] = deque()
         self._news = asyncio.Event()
 
-    async def __aenter__(self) -> LoopDriver:  # noqa: PYI034 - nobody subclasses it
+    async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - nobody subclasses it
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._driving.stopped = True
+        self._driving.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -65,7 +65,7 @@ class LoopDriver:
             await self.step()
 
     async def step(self, *, wait: bool = True) -> None:
-        """Give out orders, and take the news there is; ``wait`` for it unless there is some."""
+        """Hand out orders, and take the news there is; ``wait`` for it unless there is some."""
         driving = self._driving
         for order in driving.orders(self._most - self._busy):
             self._busy += 1
@@ -92,7 +92,7 @@ class LoopDriver:
     def wake_by(self, arrival: Arrival) -> None:
         """End the wait of a step when more of a document has come."""
         loop = asyncio.get_running_loop()
-        arrival.on_growth = lambda: loop.call_soon_threadsafe(self._news.set)
+        arrival.call_once(lambda: loop.call_soon_threadsafe(self._news.set))
 
     async def _obey(self, order: Fetch) -> None:
         result: Received | Failed
@@ -102,7 +102,9 @@ class LoopDriver:
             else:
                 result = await self._fetch_in_thread(order, self._client)
         except BaseException as error:
-            if self._driving.stopped or not isinstance(error, Exception | asyncio.CancelledError):
+            if self._driving.is_stopped or not isinstance(
+                error, Exception | asyncio.CancelledError
+            ):
                 raise
             result = mistake(error, self._client, order)
         self._put(order, result)

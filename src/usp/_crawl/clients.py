@@ -60,7 +60,7 @@ def is_async(client: object) -> bool:
     return inspect.iscoroutinefunction(getattr(client, "get", None))
 
 
-def sorted_out(response: Any, kind: Any) -> Any:
+def checked_response(response: Any, kind: Any) -> Any:
     """Return a response as what it is: a success of this ``kind``, or an error.
 
     Raises ``TypeError`` for what is neither, and has not the methods of either.
@@ -81,7 +81,7 @@ def _has(response: object, *names: str) -> bool:
     return all(callable(getattr(response, name, None)) for name in names)
 
 
-def newer(response: T, name: str, default: Callable[[T], R]) -> R:
+def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
     """Call a method that responses have not always had, or else the default.
 
     A response class of a user's own may have something else under that name.
@@ -116,7 +116,7 @@ def blamed(client: object) -> FailureCode:
     return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
 
 
-def told(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
+def without_secrets(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
     """Return the error of a client, without the login that it was given."""
     message = error.message()
     safe = order.without_secrets(message)

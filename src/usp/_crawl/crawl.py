@@ -168,10 +168,10 @@ class Crawl:
             else:
                 self._schedule.add(doc)
         elif doc.probe and not probe:
-            self._take_seriously(doc)
+            self._promote(doc)
         return doc
 
-    def _take_seriously(self, doc: Doc) -> None:
+    def _promote(self, doc: Doc) -> None:
         """Ask again for what was given up as a probe, now that somebody has declared it."""
         doc.probe = doc.quiet = False
         error = _error_of(doc.result)

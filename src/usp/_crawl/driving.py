@@ -40,7 +40,7 @@ class Driving:
         self._others_at: float | None = None
         self._alone = True  # whether the others still wait
         self._starved = False  # whether there were fewer descriptors than room
-        self.stopped = False  # whether nobody is interested any more
+        self.is_stopped = False  # nobody is interested any more
 
     def orders(self, room: int) -> list[Fetch]:
         """Return what is to be fetched now, as far as there is room and a descriptor for it."""
@@ -59,7 +59,7 @@ class Driving:
         return room
 
     def take(self, news: News) -> None:
-        """Give the crawl what came of an order, and tell what follows from it."""
+        """Report to the crawl what came of an order; tell whoever listens what follows from it."""
         order, what = news
         if isinstance(what, Arrival):
             self._crawl.arriving(order, what)
@@ -79,9 +79,13 @@ class Driving:
         """Seconds to wait for what is still being received when nobody is interested any more."""
         return PATIENCE
 
+    def stop(self) -> None:
+        """End what is being fetched: nobody is interested any more."""
+        self.is_stopped = True
+
     def given_up(self) -> Reason | None:
         """Return why a fetch should end, if it should; may be asked from any thread."""
-        return GIVEN_UP if self.stopped else self._crawl.overdue(time.monotonic())
+        return GIVEN_UP if self.is_stopped else self._crawl.overdue(time.monotonic())
 
     def pause(self, *, room: bool) -> float | None:
         """Return the seconds to wait for news at most, None for as long as it takes."""

@@ -18,7 +18,7 @@ from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.clients import blamed, mistake, newer, sorted_out, told
+from usp._crawl.clients import blamed, call_newer, checked_response, mistake, without_secrets
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.values import Arrival, Failed, Received, not_fetched, not_wanted
@@ -96,9 +96,9 @@ class Reception:
             url=order.url,
             final_url=without_login(final_url),
             status=_status(response),
-            headers=newer(response, "headers", ResponseFacts.headers),
+            headers=call_newer(response, "headers", ResponseFacts.headers),
             redirects=tuple(
-                map(without_login, newer(response, "redirects", ResponseFacts.redirects))
+                map(without_login, call_newer(response, "redirects", ResponseFacts.redirects))
             ),
             attempts=order.attempt,
             content_type=content_type,
@@ -236,9 +236,9 @@ def fetching(
     started = time.monotonic()
     result: Received | Failed
     try:
-        response = sorted_out((yield Need.ANSWER), kind)
+        response = checked_response((yield Need.ANSWER), kind)
         if isinstance(response, WebClientErrorResponse):
-            result = Failed(told(order, response))
+            result = Failed(without_secrets(order, response))
         else:
             reception = Reception(order, response, store, started, limits)
             result = yield from _receive(reception, given_up, client)
@@ -318,7 +318,9 @@ def fetch_document(
                     value = response = client.get(order.address)
                 elif step is Need.PIECE:
                     if body is None:
-                        body = iter(newer(response, "body", AbstractWebClientSuccessResponse.body))
+                        body = iter(
+                            call_newer(response, "body", AbstractWebClientSuccessResponse.body)
+                        )
                     value = next(body, END)
                 elif isinstance(step, Arrival):
                     announce(step)
@@ -335,6 +337,6 @@ def fetch_document(
 
 def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
     try:
-        newer(response, "close", AbstractWebClientSuccessResponse.close)
+        call_newer(response, "close", AbstractWebClientSuccessResponse.close)
     except Exception as error:  # noqa: BLE001 - what came of it is there
         journal.not_closed(url, error)

@@ -3,7 +3,7 @@
 ``usp.helpers`` tells of requests and ``usp.fetch_parse`` of documents, in the words of
 ultimate-sitemap-parser 1.8.1 wherever it has some; ``usp.objects.sitemap`` tells of nodes without
 content, and ``usp.tree`` of the start. No other logger has anything to say above DEBUG. There is one
-INFO line for each sitemap, and a failure that is expected, or that is not the last word, is no warning.
+INFO line for each sitemap; a failure that is expected, or not the last word, is not a warning.
 """
 
 from __future__ import annotations

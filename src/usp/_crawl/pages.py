@@ -1,12 +1,13 @@
-"""Pages that are read from a stored document, each time anew."""
+"""The pages of a stored document, each URL once; they are read anew each time."""
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import chain, compress, islice
+from struct import Struct
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from usp._crawl.seen import SeenUrls
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
     from usp._formats.abstract_parser import Entry
-    from usp._store import Document, Exchange
+    from usp._store import Document
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, ProblemCode, Problems
@@ -33,7 +34,7 @@ def parser_for(
     fast: bool = False,
     limits: Limits = DEFAULT,
 ) -> DocumentParser:
-    """Give a parser for a document that was fetched so."""
+    """Return a parser for a document that was fetched so."""
     return DocumentParser(
         document_url,
         role=role,
@@ -49,7 +50,7 @@ _BLOCK = 1000  # pages that came one by one
 
 
 class UniquePages:
-    """Gives the pages of entries: the first declaration of a URL counts.
+    """Turns entries into pages: the first declaration of a URL counts.
 
     Pages whose URL has more than ``longest`` characters are left out.
     """
@@ -81,45 +82,18 @@ class UniquePages:
         return [len(url) <= longest and self._seen.add(url) for url in urls]
 
 
-class PageReader:
-    """Gives the pages of a document while it is read, in blocks: ``feed`` chunks, then ``close``.
-
-    ``given`` are pages that are not given once more.
-    """
-
-    def __init__(
-        self,
-        base: str | None,
-        exchange: Exchange,
-        limits: Limits = DEFAULT,
-        given: UniquePages | None = None,
-    ) -> None:
-        self._parser = parser_for(
-            base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
-        )
-        self._given = given or UniquePages(limits.url_length)
-
-    def feed(self, chunk: bytes) -> Iterator[PageBlock | None]:
-        """Yield the pages that are complete so far; None for a step that completes none."""
-        return _steps(self._parser.steps(chunk), self._given)
-
-    def close(self, unfinished: Reason | None = None) -> Iterator[PageBlock]:
-        """Yield the rest; ``unfinished`` is why there is no more, if there was."""
-        return _blocks(self._parser.close(unfinished), self._given)
-
-
-def _steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
+def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterator[PageBlock | None]:
     """Yield the pages of each step in blocks, or None if it has none."""
     for entries in steps:
         count = 0
-        for block in _blocks(entries, unique):
+        for block in page_blocks(entries, unique):
             count += 1
             yield block
         if not count:
             yield None
 
 
-def _blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
+def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
     """Yield the pages of entries in blocks; those that come one by one are put together."""
     single: list[SitemapPage] = []
     for entry in entries:
@@ -188,8 +162,8 @@ class StoredPages:
     def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
         parser = self._parser(fast=True)
         for chunk in self._document.chunks():
-            yield from _steps(parser.steps(chunk), unique)
-        yield from _blocks(parser.close(self._document.exchange.broken), unique)
+            yield from page_steps(parser.steps(chunk), unique)
+        yield from page_blocks(parser.close(self._document.exchange.broken), unique)
 
     def count(self) -> int:
         """Count the pages without keeping them."""
@@ -244,3 +218,125 @@ def note_length(problems: Problems, limits: Limits, url: str, line: int | None =
 
 def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
     problems.add(code, line, excerpt or None)
+
+
+# Which URLs were seen already: few of them as they are, many as fingerprints -------------------------
+
+MOST_PLAIN = 65_536
+"""URLs that are kept as they are. The protocol allows 50,000 in one document."""
+
+_HASH = (1 << 64) - 1
+_PARTS = 8192  # a power of two, as the next ones
+_FIRST_FILTER = 1 << 19  # bytes
+_SPARSE = 16  # bits of the filter for each URL, at least
+
+
+class SeenUrls:
+    """Remembers URLs: :meth:`add` one, or :meth:`add_all` of a block.
+
+    Up to :data:`MOST_PLAIN` it is a set. Beyond that a URL is a fingerprint of 96 bits: Python's own
+    hash, which has a secret key, and a checksum. They take less than 20 bytes each: ten million
+    URLs take 180 MB instead of over a gigabyte. Among as many, the chance that any two different ones
+    have the same fingerprint is below 1 in 10 ** 14.
+    """
+
+    def __init__(self) -> None:
+        self._plain: set[str] | None = set()
+        self._prints: _Fingerprints | None = None
+
+    def add(self, url: str) -> bool:
+        """Remember a URL; return False if it is known."""
+        new = self.add_all([url])
+        return new is None or new[0]
+
+    def add_all(self, urls: list[str]) -> list[bool] | None:
+        """Remember URLs; return which of them were new, or None if all were."""
+        if self._prints is not None:
+            return self._prints.add(urls)
+        seen = self._plain
+        assert seen is not None
+        new = None if self._adds_only_new(urls, seen) else [_adds(url, seen) for url in urls]
+        if len(seen) > MOST_PLAIN:
+            self._prints = _Fingerprints(seen)
+            self._plain = None
+        return new
+
+    @staticmethod
+    def _adds_only_new(urls: list[str], seen: set[str]) -> bool:
+        """Add URLs in a few calls; return False, and do nothing, if one is known or comes twice."""
+        if not seen.isdisjoint(urls):
+            return False
+        before = len(seen)
+        seen.update(urls)
+        if len(seen) == before + len(urls):
+            return True
+        seen.difference_update(urls)
+        return False
+
+
+def _adds(url: str, seen: set[str]) -> bool:
+    before = len(seen)
+    seen.add(url)
+    return len(seen) > before
+
+
+class _Fingerprints:
+    """Fingerprints in parts, one after another, and a filter that knows most of the new ones.
+
+    The filter has a bit for many hashes each: one that is not set was never seen. Only the others,
+    one in sixteen at most, are searched for, in the part where they would be.
+    """
+
+    _RECORD = Struct("<QI")
+
+    def __init__(self, urls: Iterable[str]) -> None:
+        self._parts = [bytearray() for _ in range(_PARTS)]
+        self._filter = bytearray(_FIRST_FILTER)
+        self._count = 0
+        self.add(list(urls))
+
+    def add(self, urls: list[str]) -> list[bool] | None:
+        """Remember URLs; return which of them were new, or None if all were."""
+        hashes = [number & _HASH for number in map(hash, urls)]  # which may be negative
+        records = map(self._RECORD.pack, hashes, _checksums(urls))
+        parts, bits, mask = self._parts, self._filter, len(self._filter) - 1
+        known: list[int] = []
+        for at, (number, record) in enumerate(zip(hashes, records, strict=True)):
+            part = parts[number >> 51]
+            place, bit = number >> 3 & mask, 1 << (number & 7)
+            if not bits[place] & bit:
+                bits[place] |= bit
+            elif self._is_in(part, record):
+                known.append(at)
+                continue
+            part += record
+        self._count += len(urls) - len(known)
+        while self._count * _SPARSE > len(self._filter) * 8:
+            self._grow()
+        if not known:
+            return None
+        new = [True] * len(urls)
+        for at in known:
+            new[at] = False
+        return new
+
+    def _is_in(self, part: bytearray, record: bytes) -> bool:
+        at = part.find(record)
+        while at > 0 and at % self._RECORD.size:  # across two of them
+            at = part.find(record, at + 1)
+        return at >= 0
+
+    def _grow(self) -> None:
+        """Make the filter four times as large."""
+        bits = self._filter = bytearray(4 * len(self._filter))
+        mask = len(bits) - 1
+        for part in self._parts:
+            for number, _ in self._RECORD.iter_unpack(part):
+                bits[number >> 3 & mask] |= 1 << (number & 7)
+
+
+def _checksums(urls: list[str]) -> list[int]:
+    try:
+        return list(map(crc32, map(str.encode, urls)))
+    except UnicodeEncodeError:  # half of a pair of characters
+        return [crc32(url.encode("utf-8", "surrogatepass")) for url in urls]

@@ -6,7 +6,7 @@ from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from usp._crawl.pages import PageReader, StoredPages, UniquePages
+from usp._crawl.pages import StoredPages, UniquePages, page_blocks, page_steps, parser_for
 from usp._crawl.values import PATIENCE
 from usp.objects.page import PageList, of_sitemap
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageStream:
-    """Gives the pages that can be read without waiting, each time it is asked.
+    """Hands out the pages that can be read without waiting, each time it is asked.
 
     They come in the order of the tree: what comes in before its turn waits in the store. The
     document whose turn it is, is read while it comes in.
@@ -200,7 +200,10 @@ class _Growing:
         self._limits = limits
         self.url = place.final_url
         self._given = UniquePages(limits.url_length)
-        self._reader = PageReader(self.url, arrival.exchange, limits, self._given)
+        exchange = arrival.exchange
+        self._parser = parser_for(
+            self.url, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+        )
         self._position = 0
 
     @property
@@ -218,7 +221,7 @@ class _Growing:
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)
-                yield from self._reader.feed(chunk)
+                yield from page_steps(self._parser.steps(chunk), self._given)
                 continue
             if settled:
                 yield from self._rest()
@@ -229,5 +232,5 @@ class _Growing:
         received = self.place.received
         if received is None or received.document is self.arrival.document:
             broken = received.document.exchange.broken if received else self.place.reason
-            return self._reader.close(broken)
+            return page_blocks(self._parser.close(broken), self._given)
         return StoredPages(received.document, self.url, self._limits).steps(self._given)

@@ -96,7 +96,7 @@ def tree_of(top: Top[N], options: CrawlOptions) -> N:
 def client_for(
     web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
-    """Give what fetches for one crawl: a client of ours, or the caller's."""
+    """Yield what fetches for one crawl: a client of ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
     client = prepared(given, without_login(start_url), options.effective_limits)
     try:

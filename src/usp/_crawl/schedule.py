@@ -136,7 +136,7 @@ class Queue(Generic[T]):
 
 
 class Schedule:
-    """Says which document is asked for next, and whether one that failed is asked for again.
+    """Decides which document is asked for next, and whether one that failed is asked for again.
 
     A host that fails is asked for less at a time, then given up; a pause that robots.txt asks for is
     kept if the options say so. ``chance`` gives random numbers from 0 to 1.

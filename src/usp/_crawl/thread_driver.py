@@ -47,7 +47,7 @@ class ThreadDriver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._driving.stopped = True
+        self._driving.stop()
         self._work.stop()
 
     def run(self) -> None:
@@ -56,7 +56,7 @@ class ThreadDriver:
             self.step()
 
     def step(self, *, wait: bool = True) -> None:
-        """Give out orders, and take one piece of news; ``wait`` for it unless there is some."""
+        """Hand out orders, and take one piece of news; ``wait`` for it unless there is some."""
         driving, work = self._driving, self._work
         for order in driving.orders(work.room()):
             work.start(order)
@@ -70,7 +70,7 @@ class ThreadDriver:
 
     def wake_by(self, arrival: Arrival) -> None:
         """End the wait of a step when more of a document has come."""
-        arrival.on_growth = self._work.wake
+        arrival.call_once(self._work.wake)
 
     def wake(self) -> None:
         """End the wait of a step; may be called from any thread."""
@@ -153,7 +153,7 @@ class _Workers:
         self._news.put(None)
 
     def _work(self) -> None:
-        while (order := self._orders.get()) is not None and not self._driving.stopped:
+        while (order := self._orders.get()) is not None and not self._driving.is_stopped:
             self._obey(order)
 
     def _obey(self, order: Fetch) -> None:

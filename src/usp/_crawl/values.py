@@ -100,7 +100,7 @@ def not_wanted(reason: Reason) -> NotAsked:
 class Arrival:
     """A page sitemap that is still coming in, and can be read as far as it has come.
 
-    Whoever waits for more of it leaves a call in ``on_growth``: it is made once, from the thread that
+    Whoever waits for more of it leaves a call with :meth:`call_once`; it is made from the thread that
     receives.
     """
 
@@ -112,13 +112,17 @@ class Arrival:
         self.kind = kind
         self.over = False
         self.document: Document | None = None  # in the end, unless it failed
-        self.on_growth: Callable[[], object] | None = None
+        self._call: Callable[[], object] | None = None
+
+    def call_once(self, call: Callable[[], object]) -> None:
+        """Leave a call for the next time that more has come, or that nothing more will."""
+        self._call = call
 
     def tell(self) -> None:
         """Tell whoever waits that more has come, or that nothing more will."""
-        waiting, self.on_growth = self.on_growth, None
-        if waiting:
-            waiting()
+        call, self._call = self._call, None
+        if call:
+            call()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ KNOWN_SITEMAP_PATHS = (
 
 
 def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
-    """Return ``paths`` in their fixed order, the caller's own behind them, each once."""
+    """Return ``paths`` in their fixed order, the caller's own after them, each once."""
     wanted = set(paths)
     ordered = [path for path in KNOWN_SITEMAP_PATHS if path in wanted]
     ordered += sorted(wanted.difference(ordered))
@@ -148,7 +148,7 @@ class Website:
         )
 
     def _not_found(self) -> Iterator[Failure | None]:
-        """Say what could not be looked at: whether something is there, nobody knows."""
+        """Yield what could not be looked at: nobody knows whether something is there."""
         failures = list(self._failures())
         nobody = [failure for failure, alone in failures if alone]
         for failure, alone in failures:
@@ -164,7 +164,7 @@ class Website:
             if place is None or result is None:
                 continue
             if not isinstance(result, Failed):
-                # The page of a guard says nothing about what is behind it.
+                # The page of a bot wall says nothing about what it hides.
                 look = result.look
                 guarded = look.refusal and look.refusal.code is FailureCode.BOT_CHALLENGE
                 if guarded or (place.is_homepage and look.unfinished):

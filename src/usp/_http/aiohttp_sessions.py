@@ -52,7 +52,7 @@ def set_cookies(response: Any) -> list[str]:
 
 
 class _Resolver(aiohttp.abc.AbstractResolver):
-    """Gives those addresses of a host to which the gate lets us."""
+    """Resolves hosts to those addresses that the gate admits."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate

@@ -285,7 +285,7 @@ _GUARD_PREFIX = "x-px-"  # PerimeterX
 
 
 def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
-    """Tell whether an error is meant for robots rather than for the address that was asked for."""
+    """Return whether an error is meant for robots rather than for the address that was asked for."""
     if status == _FORBIDDEN:
         return True
     if status not in _ERRORS:

@@ -263,7 +263,7 @@ class ForeignResponse:
 
 
 def _items(headers: Any) -> list[tuple[Any, Any]]:
-    """Return the headers as pairs; what is no mapping has none."""
+    """Return the headers as pairs; something that is not a mapping has none."""
     try:
         return list(headers.items()) if headers is not None else []
     except (AttributeError, TypeError):

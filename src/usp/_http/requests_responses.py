@@ -103,7 +103,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return bytes(data if self._limit is None else data[: self._limit])
 
     def body(self) -> Iterator[bytes]:
-        """Return the body as it comes, gzip and deflate left packed; stops at the limit."""
+        """Return the body as it comes, gzip and deflate left compressed; stops at the limit."""
         overridden = type(self).raw_data is not RequestsWebClientSuccessResponse.raw_data
         if overridden or self._data is not None:
             yield self.raw_data()  # a subclass has its own data; what was read is read

@@ -72,7 +72,7 @@ class Session(OriginalSession):
         return all(adapter is self._adapter for adapter in self.adapters.values())
 
     def again(self, gate: Gate) -> Session:
-        """Give a session with the same settings and with connections of its own."""
+        """Return a session with the same settings and with connections of its own."""
         session = type(self)(gate, self._concurrency)
         for name in _COPIED:
             value = getattr(self, name)
@@ -81,13 +81,13 @@ class Session(OriginalSession):
         return session
 
     def get_redirect_target(self, resp: Any) -> str | None:  # noqa: ARG002
-        """Give None: redirects are followed by the client."""
+        """Return None: redirects are followed by the client."""
         return None
 
     def merge_environment_settings(
         self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
     ) -> Any:
-        """Give the settings for a URL, which depend on its scheme and host only.
+        """Return the settings for a URL, which depend on its scheme and host only.
 
         They are kept: asking the environment about proxies takes longer than a small answer.
         """
@@ -116,7 +116,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
         _connect_by(self.poolmanager, _Guarded, {"gate": self._gate})
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Give the pools of connections to a proxy."""
+        """Return the pools of connections to a proxy."""
         known = proxy in self.proxy_manager
         manager = super().proxy_manager_for(proxy, **options)
         if not known:
@@ -137,7 +137,7 @@ def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
 
 
 def _until(deadline: float, patience: float | None) -> float:
-    """Give how long something may be waited for."""
+    """Return the seconds that something may be waited for."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
@@ -203,7 +203,7 @@ class _Reader(io.RawIOBase):
         self._deadline = DEADLINE.get()
 
     def readable(self) -> bool:
-        """Give True."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
@@ -261,7 +261,7 @@ class _Guarded(_Patient):
         raise self._failure(host, OSError("it has no address"))
 
     def _admitted(self, host: str) -> list[str]:
-        """Give the addresses of a host to which the gate lets us."""
+        """Return the addresses of a host that the gate admits."""
         try:
             host.encode("idna")
             found = socket.getaddrinfo(

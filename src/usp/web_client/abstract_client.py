@@ -57,22 +57,22 @@ class ResponseFacts(AbstractWebClientResponse):
 
     @abc.abstractmethod
     def status_code(self) -> int:
-        """Give the status, such as 200."""
+        """Return the status, such as 200."""
 
     @abc.abstractmethod
     def header(self, case_insensitive_name: str) -> str | None:
-        """Give the value of a header, or None."""
+        """Return the value of a header, or None."""
 
     @abc.abstractmethod
     def url(self) -> str:
-        """Give the address that answered, after redirects."""
+        """Return the address that answered, after redirects."""
 
     def redirects(self) -> tuple[str, ...]:
-        """Give the addresses that led here by redirect, first to last."""
+        """Return the addresses that led here by redirect, first to last."""
         return ()
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Give all headers, where the client knows them."""
+        """Return all headers, where the client knows them."""
         return ()
 
 
@@ -81,16 +81,16 @@ class AbstractWebClientSuccessResponse(ResponseFacts):
 
     @abc.abstractmethod
     def status_message(self) -> str:
-        """Give the reason that stands beside the status, such as ``OK``."""
+        """Return the reason that stands beside the status, such as ``OK``."""
 
     @abc.abstractmethod
     def raw_data(self) -> bytes:
-        """Give the body, HTTP's own compression removed."""
+        """Return the body, HTTP's own compression removed."""
 
     def body(self) -> Iterator[bytes]:
-        """Give the body in pieces, as they come.
+        """Return the body in pieces, as they come.
 
-        A client that can stream overrides this; it may leave gzip and deflate packed, and raises
+        A client that can stream overrides this; it may leave gzip and deflate compressed, and raises
         :class:`BrokenBody` if the body ends too early.
         """
         yield self.raw_data()
@@ -104,7 +104,7 @@ class AbstractAsyncWebClientSuccessResponse(ResponseFacts):
 
     @abc.abstractmethod
     def body(self) -> AsyncIterator[bytes]:
-        """Give the body in pieces, as they come; raises :class:`BrokenBody` if it ends too early."""
+        """Return the body in pieces, as they come; raises :class:`BrokenBody` if it ends too early."""
 
     async def close(self) -> None:
         """Let go of the connection; the body will not be read any further."""
@@ -166,11 +166,11 @@ class WebClientErrorResponse(AbstractWebClientResponse):
         self.shortage = shortage
 
     def message(self) -> str:
-        """Say what went wrong."""
+        """Return what went wrong."""
         return self._message
 
     def retryable(self) -> bool:
-        """Tell whether the same request may succeed later."""
+        """Return whether the same request may succeed later."""
         return self._retryable
 
 
@@ -188,7 +188,7 @@ def failure_reason(error: WebClientErrorResponse) -> Reason:
 
 
 def status_of(error: WebClientErrorResponse) -> int | None:
-    """Give the HTTP status of an error; of a client that does not tell it, from the message."""
+    """Return the HTTP status of an error; of a client that does not tell it, from the message."""
     if error.status is not None:
         return error.status
     code = error.message().partition(" ")[0]
@@ -217,7 +217,7 @@ class AbstractWebClient(abc.ABC):
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:  # noqa: ARG002
-        """Give the client of one crawl, which begins at ``start_url``: itself, or one that is closed.
+        """Return the client of one crawl, which begins at ``start_url``: itself, or one that is closed.
 
         A crawl asks for it before anything else, and closes what it got, unless that is this client.
         """
@@ -242,7 +242,7 @@ class AbstractAsyncWebClient(abc.ABC):
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:  # noqa: ARG002
-        """Give the client of one crawl; see :meth:`AbstractWebClient.for_crawl`."""
+        """Return the client of one crawl; see :meth:`AbstractWebClient.for_crawl`."""
         return self
 
     async def close(self) -> None:  # noqa: B027 - most clients hold nothing
@@ -272,21 +272,21 @@ class LocalWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         self._data = data
 
     def status_code(self) -> int:
-        """Give 200."""
+        """Return 200."""
         return int(HTTPStatus.OK)
 
     def status_message(self) -> str:
-        """Give ``OK``."""
+        """Return ``OK``."""
         return HTTPStatus.OK.phrase
 
     def header(self, case_insensitive_name: str) -> str | None:  # noqa: ARG002 - no headers
-        """Give None: there are no headers."""
+        """Return None: there are no headers."""
         return None
 
     def raw_data(self) -> bytes:
-        """Give the document in UTF-8."""
+        """Return the document in UTF-8."""
         return self._data.encode("utf-8", "surrogatepass")
 
     def url(self) -> str:
-        """Give the URL the document was given."""
+        """Return the URL the document was given."""
         return self._url

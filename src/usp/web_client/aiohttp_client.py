@@ -46,7 +46,7 @@ _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
 class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
-    """A 2xx answer; its body is received while it is read, gzip and deflate left packed."""
+    """A 2xx answer; its body is received while it is read, gzip and deflate left compressed."""
 
     def __init__(
         self,

@@ -78,7 +78,7 @@ def _read(entry: str) -> _IPNetwork | str:
     name = _name(text)
     if not _HOST_NAME.fullmatch(name) or name.isdigit():
         raise ValueError(
-            f"{entry!r} is no network such as '10.0.0.0/8', no address and no host name{reason}"
+            f"{entry!r} is not a network such as '10.0.0.0/8', an address or a host name{reason}"
         )
     return name
 
@@ -115,7 +115,7 @@ _IN_COMPATIBLE = 1 << 16  # below are :: and ::1, and nothing that was ever an I
 
 
 def zone_of(address: IPAddress) -> Zone:
-    """Tell where an address is; one that carries an IPv4 address is where that one is."""
+    """Return the zone of an address; one that carries an IPv4 address is where that one is."""
     address = _inside(address)
     for network, zone in _NETWORKS:
         if address.version == network.version and address in network:
@@ -124,7 +124,7 @@ def zone_of(address: IPAddress) -> Zone:
 
 
 def _inside(address: IPAddress) -> IPAddress:
-    """Give the IPv4 address in an IPv6 address, where there is one."""
+    """Return the IPv4 address in an IPv6 address, where there is one."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -166,7 +166,7 @@ _LOCAL_NAMES = {
 
 
 def zone_of_name(host: str) -> Zone:
-    """Tell where a host is as far as its name shows: where nobody here looks up its address."""
+    """Return the zone of a host as far as its name shows: for hosts that are not looked up here."""
     address = literal_of(host)
     if address is not None:
         return zone_of(address)
@@ -189,7 +189,7 @@ _TRUSTED = frozenset({Zone.LOOPBACK, Zone.PRIVATE})
 
 
 class Gate:
-    """Says to which addresses one crawl may connect. May be asked from several threads.
+    """Decides to which addresses one crawl may connect. May be asked from several threads.
 
     Public addresses are always allowed, and so is what :class:`Zones` allows. The zone in which the
     host of the start really answers is allowed from then on, if it is this machine or a private
@@ -222,7 +222,7 @@ class Gate:
                 self._zone = Zone.LOOPBACK
 
     def admit(self, host: str, address: str) -> None:
-        """See whether a host may be asked at an address; raises :class:`Refused`."""
+        """Raise :class:`Refused` if a host may not be asked at an address."""
         where = _address(address)
         self._judge(host, where, zone_of(where))
 
@@ -234,7 +234,7 @@ class Gate:
             self._learn(host, zone_of(where))
 
     def admit_name(self, host: str) -> None:
-        """See whether a proxy may be asked for a host; raises :class:`Refused`."""
+        """Raise :class:`Refused` if a proxy may not be asked for a host."""
         zone = zone_of_name(host)
         with self._lock:
             self._judge(host, literal_of(host), zone)
