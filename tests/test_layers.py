@@ -30,6 +30,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
         "limits",
         "events",
         "options",
+        "objects.exchange",
         "objects.failure_codes",
         "objects.problem_codes",
         "web_client.abstract_client",

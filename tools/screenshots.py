@@ -21,7 +21,7 @@ from rich.text import Text
 
 import usp.graph
 from usp._demo import demo_site
-from usp.report import FetchLog, write_report
+from usp.report import write_report
 from usp.tree import sitemap_tree_for_homepage
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ PHONE = 390
 
 def demo_report(path: Path) -> None:
     """Write the report of the bundled website."""
-    log = FetchLog()
     with demo_site() as url:
-        tree = sitemap_tree_for_homepage(url, on_event=log)
-    write_report(tree, path, log)
+        tree = sitemap_tree_for_homepage(url)
+    write_report(tree, path)
 
 
 def terminal(command: Sequence[str], page: Path) -> None:

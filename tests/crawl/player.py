@@ -12,8 +12,9 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.places import Place
 from usp._crawl.values import Failed, Fetch, Look, Received
 from usp._formats.abstract_parser import ChildEntry
-from usp._store import Exchange, Store
+from usp._store import Store
 from usp.events import Event
+from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractSitemap,

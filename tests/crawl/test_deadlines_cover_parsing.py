@@ -319,5 +319,5 @@ def test_steps_give_what_feed_gives():
     urls = [url for _, block in node.page_steps() if block for url in block.urls]
     assert urls == [page.url for page in node.all_pages()]
     assert node.problems_until(lambda: None) == node.problems
-    given_up = node.problems_until(lambda: ENOUGH)
+    given_up = sitemap_from_bytes(data).problems_until(lambda: ENOUGH)
     assert given_up[-1].message == "the rest was not read: enough"

@@ -52,9 +52,9 @@ def look(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Look]]:
     contexts: list[Any] = []
     looks: list[Look] = []
 
-    def _look(tree: AbstractSitemap, events: Any = None, **options: Any) -> Look:
+    def _look(tree: AbstractSitemap, **options: Any) -> Look:
         path = tmp_path / f"report-{len(looks)}.html"
-        write_report(tree, path, events)
+        write_report(tree, path)
         context = chromium.new_context(reduced_motion="reduce", **options)
         contexts.append(context)
         result = Look(context.new_page())

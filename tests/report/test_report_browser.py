@@ -9,16 +9,13 @@ from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap,
 
 from usp._demo import demo_site
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.report import FetchLog
 from usp.tree import sitemap_tree_for_homepage
 
 
 @pytest.fixture(scope="module")
 def demo():
-    log = FetchLog()
     with demo_site() as url:
-        tree = sitemap_tree_for_homepage(url, on_event=log)
-    return tree, log
+        return sitemap_tree_for_homepage(url)
 
 
 def rows(tab):
@@ -26,8 +23,8 @@ def rows(tab):
 
 
 def test_the_demo_is_shown_with_the_numbers_of_its_tree(look, demo):
-    tree, log = demo
-    page = look(tree, log)
+    tree = demo
+    page = look(tree)
     pages = list(tree.all_pages())
     tiles = page.tiles()
     assert tiles["pages"] == str(len(pages))
@@ -52,7 +49,7 @@ def test_the_demo_is_shown_with_the_numbers_of_its_tree(look, demo):
 
 
 def test_every_chart_is_drawn_and_has_its_numbers_as_a_table(look, demo):
-    page = look(*demo)
+    page = look(demo)
     charts = page.tab.locator(".chart")
     assert charts.count() == 8
     for at in range(charts.count()):
@@ -87,8 +84,8 @@ def test_long_runs_of_siblings_are_folded(look):
 
 
 def test_search_leaves_what_matches_and_what_stands_above_it(look, demo):
-    tree, log = demo
-    page = look(tree, log)
+    tree = demo
+    page = look(tree)
     page.tab.fill("#search", "SHOP")
     page.tab.wait_for_selector("#rows mark")
     assert page.text("#matches") == "1 of 12 found"
@@ -102,8 +99,8 @@ def test_search_leaves_what_matches_and_what_stands_above_it(look, demo):
 
 
 def test_only_what_is_damaged_can_be_asked_for(look, demo):
-    tree, log = demo
-    page = look(tree, log)
+    tree = demo
+    page = look(tree)
     page.tab.check("#damaged")
     assert page.text("#matches").startswith("2 of 12")
     assert page.tab.locator("#rows .reason").count() == 2
@@ -127,8 +124,8 @@ def test_hostile_urls_do_nothing(look):
 
 def test_the_theme_follows_the_system_and_the_switch(look, demo):
     back = "getComputedStyle(document.body).backgroundColor"
-    light = look(*demo, color_scheme="light").tab
-    dark = look(*demo, color_scheme="dark").tab
+    light = look(demo, color_scheme="light").tab
+    dark = look(demo, color_scheme="dark").tab
     colors = light.evaluate(back), dark.evaluate(back)
     assert colors[0] != colors[1]
     assert dark.get_attribute("#theme", "aria-pressed") == "true"
@@ -175,12 +172,12 @@ def test_a_hundred_thousand_sitemaps_can_be_searched_and_are_drawn_as_far_as_nee
 
 
 def test_a_narrow_screen_needs_no_scrolling_to_the_side(look, demo):
-    tab = look(*demo, viewport={"width": 360, "height": 700}).tab
+    tab = look(demo, viewport={"width": 360, "height": 700}).tab
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_it_prints(look, demo):
-    tab = look(*demo, color_scheme="dark").tab
+    tab = look(demo, color_scheme="dark").tab
     assert tab.pdf().startswith(b"%PDF")
 
 
@@ -195,13 +192,13 @@ ACCESSIBILITY = Path(__file__).with_name("accessibility.js").read_text(encoding=
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_people_who_do_not_see_or_point_can_use_it(look, demo, scheme, width):
-    tab = look(*demo, color_scheme=scheme, viewport={"width": width, "height": 900}).tab
+    tab = look(demo, color_scheme=scheme, viewport={"width": width, "height": 900}).tab
     tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert tab.evaluate(ACCESSIBILITY) == []
 
 
 def test_the_check_of_accessibility_finds_what_it_looks_for(look, demo):
-    tab = look(*demo).tab
+    tab = look(demo).tab
     tab.evaluate("""
         document.body.insertAdjacentHTML('beforeend', '<button></button><h4>x</h4><table></table>'
             + '<p id="main" class="pale">pale</p><a href="#nowhere">x</a>');

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from report_trees import HOSTILE, SITE, hostile_website, many_sitemaps, sitemap, website
 
-from usp.events import SitemapReceived, SitemapStarted
+from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
@@ -248,11 +248,11 @@ def test_several_hosts_have_a_table():
     assert "Pages by host" in html(PagesXMLSitemap(f"{SITE}/s.xml", pages))
 
 
-def test_events_without_times_give_bars_that_begin_together():
+def test_exchanges_without_times_give_bars_that_begin_together():
     urls = [f"{SITE}/{name}.xml" for name in "ab"]
-    events = [SitemapStarted(url, 1) for url in urls]
-    events += [SitemapReceived(url, url, 7, 0.5) for url in urls]
-    text = html(website(*(PagesXMLSitemap(url, []) for url in urls)), events)
+    exchanges = [Exchange(url, url, received=7, seconds=0.5) for url in urls]
+    nodes = [PagesXMLSitemap(one.url, [], exchange=one) for one in exchanges]
+    text = html(website(*nodes))
     chart = json.loads(Elements(text).data["charts-data"])["fetches"]
     assert (chart["begin"], chart["seconds"], chart["texts"]) == (
         [0, 0],

@@ -8,7 +8,7 @@ import pytest
 from report_trees import SITE, sitemap, website
 
 from usp._demo import demo_site
-from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import (
@@ -17,7 +17,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     PagesXMLSitemap,
 )
-from usp.report import FetchLog, html, summarise
+from usp.report import html, summarise
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index
 
@@ -46,10 +46,8 @@ def broken_website():
 
 @pytest.fixture(scope="module")
 def demo():
-    log = FetchLog()
     with demo_site() as url:
-        tree = sitemap_tree_for_homepage(url, on_event=log)
-    return tree, log
+        return sitemap_tree_for_homepage(url)
 
 
 def order(tab):
@@ -183,8 +181,8 @@ def test_a_chart_that_would_be_empty_or_one_bar_is_a_sentence(fields, sentence):
 
 
 def test_no_chart_is_drawn_without_two_values(look, demo):
-    for tree, log in [demo, (broken_website(), None), (website(), None)]:
-        tab = look(tree, log).tab
+    for tree in (demo, broken_website(), website()):
+        tab = look(tree).tab
         data = json.loads(tab.locator("#charts-data").text_content())
         assert tab.locator(".chart svg").count() == tab.locator(".chart").count() == len(data)
         for name, chart in data.items():
@@ -199,8 +197,8 @@ def test_no_chart_is_drawn_without_two_values(look, demo):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_every_cell_of_a_table_is_in_sight_and_says_what_it_is(look, demo, scheme):
-    for tree, log in [demo, (broken_website(), None)]:
-        tab = look(tree, log, viewport=PHONE, color_scheme=scheme).tab
+    for tree in (demo, broken_website()):
+        tab = look(tree, viewport=PHONE, color_scheme=scheme).tab
         tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         hidden = tab.eval_on_selector_all(
@@ -232,7 +230,7 @@ def test_what_scrolls_shows_a_shadow_where_there_is_more(look):
 
 
 def test_the_theme_button_shows_its_state(look, demo):
-    tab = look(*demo, color_scheme="light").tab
+    tab = look(demo, color_scheme="light").tab
     knob = "getComputedStyle(document.querySelector('#theme .knob')).backgroundColor"
     before = tab.evaluate(knob)
     assert tab.locator("#theme").text_content() == "Dark mode off"
@@ -243,8 +241,7 @@ def test_the_theme_button_shows_its_state(look, demo):
 
 
 def test_probes_of_known_paths_are_folded_away(look, demo):
-    tree, log = demo
-    tab = look(tree, log).tab
+    tree, tab = demo, look(demo).tab
     known = {node.url.removeprefix(tree.url) for node in tree.all_sitemaps()}
     chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
     assert {label.lstrip("/") for label in chart["labels"]} == known
@@ -257,13 +254,10 @@ def test_probes_of_known_paths_are_folded_away(look, demo):
 
 def test_a_failure_is_no_probe_however_many_there_are():
     urls = [f"{SITE}/{at}.xml" for at in range(300)]
-    log = FetchLog()
-    for url in urls:
-        log(SitemapStarted(url, 1))
-        log(SitemapFailed(url, "gone", 1))
-    log(SitemapStarted(f"{SITE}/sitemap.xml", 1))
-    log(SitemapFailed(f"{SITE}/sitemap.xml", "gone", 1))
-    totals = summarise(IndexXMLSitemap(f"{SITE}/i.xml", [gone(url) for url in urls]), log).totals
+    nodes = [InvalidSitemap(url, "gone", exchange=Exchange(url, url, 404)) for url in urls]
+    known = f"{SITE}/sitemap.xml"
+    tree = IndexWebsiteSitemap(f"{SITE}/", nodes, tried=[Exchange(known, known, 404)])
+    totals = summarise(tree).totals
     assert (totals.fetches, totals.probes) == (300, 1)
 
 
@@ -285,8 +279,8 @@ def test_what_was_not_followed_is_not_shown_as_a_failure(look):
 
 def test_one_document_is_told_in_a_table():
     url = f"{SITE}/s.xml"
-    events = [SitemapStarted(url, 1), SitemapReceived(url, url, 2048, 0.5)]
-    text = html(PagesXMLSitemap(url, []), events)
+    exchange = Exchange(url, url, received=2048, seconds=0.5)
+    text = html(PagesXMLSitemap(url, [], size=2048, exchange=exchange))
     assert "1 document was fetched." in text
     assert "2.0 KiB" in text
     assert charts(text) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -20,9 +21,15 @@ from report_trees import (
 
 from profiles import examples
 from usp._demo import demo_site
-from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
-from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
+from usp.objects.problem import Failure
+from usp.objects.sitemap import (
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesXMLSitemap,
+)
 from usp.report import FetchLog, problems, summarise
 from usp.report.fetches import Fetch
 from usp.tree import sitemap_tree_for_homepage
@@ -196,32 +203,54 @@ def test_priorities_are_counted_in_tenths():
     assert summarise(PagesXMLSitemap(f"{SITE}/s.xml", pages)).priorities == {0: 2, 5: 1, 10: 1}
 
 
-def test_events_tell_sizes_times_and_attempts():
-    clock = iter([10.0, 10.5, 11.0, 11.25, 12.0])
-    log = FetchLog(clock=lambda: next(clock))
-    for event in [
-        SitemapStarted("http://h/a", 1),
-        SitemapStarted("http://h/b", 1),
-        SitemapReceived("http://h/a", "http://h/moved", 500, 0.9),
-        SitemapStarted("http://h/b", 2),
-        SitemapFailed("http://h/b", "gone", 2),
-    ]:
-        log(event)
-    tree = IndexXMLSitemap("http://h/moved", [InvalidSitemap("http://h/b", "gone")])
-    summary = summarise(tree, log)
+AT = datetime(2025, 1, 31, tzinfo=UTC)
+
+
+def exchange(url, begin=0.0, **facts):
+    return Exchange(
+        url, facts.pop("final_url", url), started=AT + timedelta(seconds=begin), **facts
+    )
+
+
+def test_exchanges_tell_sizes_times_and_attempts():
+    first = exchange("http://h/a", final_url="http://h/moved", seconds=0.9, received=500)
+    other = exchange("http://h/b", 0.5, seconds=1.5, status=404, attempts=2)
+    gone = InvalidSitemap("http://h/b", "gone", exchange=other)
+    tree = IndexXMLSitemap("http://h/moved", [gone], size=500, exchange=first)
+    summary = summarise(tree)
     assert summary.fetches == [
-        Fetch("http://h/a", 1, 0.0, 1.0, 0.9, 500, failed=False),
-        Fetch("http://h/b", 2, 0.5, 2.0, 0.0, 0, failed=True),
+        Fetch("http://h/a", 1, 0.0, 0.9, 500),
+        Fetch("http://h/b", 2, 0.5, 1.5, 0, failed=True),
     ]
     assert [row.received for row in summary.sitemaps] == [500, None]
     assert (summary.totals.seconds, summary.totals.received) == (2.0, 500)
 
 
-def test_events_may_be_given_as_a_list_then_nobody_looked_at_the_clock():
-    events = [SitemapStarted("http://h/a", 1), SitemapReceived("http://h/a", "http://h/a", 7, 0.5)]
-    summary = summarise(PagesXMLSitemap("http://h/a", []), events)
-    assert (summary.fetches[0].begin, summary.fetches[0].seconds) == (None, 0.5)
-    assert summary.totals.seconds is None
+def test_what_was_tried_in_vain_is_apart_unless_it_is_a_failure():
+    robots, known = "http://h/robots.txt", "http://h/sitemap.xml"
+    tried = [exchange(robots, status=500), exchange(known, 1.0, status=404)]
+    missing = [Failure(robots, "500 Oh", 1, 500)]
+    summary = summarise(IndexWebsiteSitemap("http://h/", [], not_found=missing, tried=tried))
+    assert [fetch.url for fetch in summary.fetches] == [robots]
+    assert [(fetch.url, fetch.begin) for fetch in summary.probes] == [(known, 1.0)]
+
+
+def test_a_document_that_stands_twice_was_fetched_once():
+    once = exchange("http://h/a", received=7)
+    twice = [PagesXMLSitemap("http://h/a", [], exchange=once) for _ in range(2)]
+    assert len(summarise(IndexXMLSitemap("http://h/i", twice)).fetches) == 1
+
+
+def test_of_a_tree_that_nobody_fetched_no_times_are_known():
+    at_hand = Exchange("file:///a.xml", "file:///a.xml", None, attempts=0, received=7)
+    summary = summarise(PagesXMLSitemap("file:///a.xml", [], size=7, exchange=at_hand))
+    assert (summary.fetches, summary.totals.seconds) == (None, None)
+    assert summary.sitemaps[0].received == 7
+
+
+def test_a_log_of_fetches_may_still_be_handed_in(demo):
+    tree, log = demo
+    assert summarise(tree, log).fetches == summarise(tree).fetches
 
 
 @pytest.mark.long

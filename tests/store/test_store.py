@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp._store import Document, Exchange, Store
+from usp._store import Document, Store
+from usp.objects.exchange import Exchange
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
 FD = Path("/proc/self/fd")

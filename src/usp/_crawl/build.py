@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.places import Place
     from usp.limits import Limits
+    from usp.objects.exchange import Exchange
 
 
 _NOT_ASKED = Reason(FailureCode.NOT_FETCHED, "it was not fetched")
@@ -52,6 +53,7 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
             problems=place.problems,
             failure=failure_of(place),
             missing=not place.recurs,
+            exchange=exchange_of(place),
         )
     return document_node(
         received,
@@ -82,6 +84,14 @@ def failure_of(place: Place) -> Failure | None:
     return Failure.of(place.node_url, reason, doc.attempt if doc else 0, status)
 
 
+def exchange_of(place: Place) -> Exchange | None:
+    """Return what was said when the document of a place was fetched, if it was asked for."""
+    result = place.doc.result if place.doc else None
+    if isinstance(result, Received):
+        return result.document.exchange
+    return None if result is None else result.exchange
+
+
 def document_node(
     received: Received,
     children: list[AbstractSitemap],
@@ -100,7 +110,7 @@ def document_node(
     """
     look = received.look
     last_modified = date(lastmod)
-    status = received.document.exchange.status
+    exchange = received.document.exchange
     assert look.kind is not None
     if issubclass(look.kind, AbstractPagesSitemap):
         # Reading the pages finds the rest; only the transfer is not seen then.
@@ -112,12 +122,13 @@ def document_node(
             problems=[*known, *problems],
             failure=failure,
             size=received.document.size,
-            status=status,
+            status=exchange.status,
+            exchange=exchange,
         )
     listed = [*look.problems, *problems]
     if look.pages_at is not None:
         source = StoredPages(received.document, base, limits, most)
-        stray = PagesXMLSitemap(url, source, status=status)
+        stray = PagesXMLSitemap(url, source, status=exchange.status, exchange=exchange)
         children.insert(min(look.pages_at, len(children)), stray)
         code = ProblemCode.PAGES_IN_INDEX
         listed.append(Problem(code.message, code=code))
@@ -128,5 +139,6 @@ def document_node(
         problems=listed,
         failure=failure,
         size=received.document.size,
-        status=status,
+        status=exchange.status,
+        exchange=exchange,
     )

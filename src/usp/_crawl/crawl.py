@@ -193,7 +193,7 @@ class Crawl:
             if given_up is not None:
                 self._schedule.leave(doc)
                 error = HostGivenUp(given_up, retryable=False)
-                self._settle(doc, doc.partial or Failed(error))
+                self._settle(doc, doc.partial or Failed(error, doc.last))
                 continue
             doc.begin()
             journal.fetching(doc.url, doc.level)
@@ -248,7 +248,7 @@ class Crawl:
         assert self.ending is not None
         for doc in list(self._docs.values()):
             if isinstance(doc.state, Queued) or (active and isinstance(doc.state, Fetching)):
-                self._settle(doc, doc.partial or Failed(not_wanted(self.ending)))
+                self._settle(doc, doc.partial or Failed(not_wanted(self.ending), doc.last))
 
     # Results in -----------------------------------------------------------------------------------
 
@@ -274,6 +274,8 @@ class Crawl:
         if error is not None:
             if isinstance(result, Received):
                 doc.partial = _longer(doc.partial, result)
+            else:
+                doc.last = result.exchange
             pause = self._schedule.repeat(doc, error, now, ending=self.ending is not None)
             quiet = doc.quiet or doc.role is Role.HOMEPAGE
             journal.request_failed(doc.url, error, retry_in=pause, quiet_404=quiet, quiet=given_up)

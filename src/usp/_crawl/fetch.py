@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,11 @@ from usp._crawl import journal
 from usp._crawl.clients import blamed, call_newer, checked_response, mistake, without_secrets
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
-from usp._crawl.values import Arrival, Failed, Received, not_fetched, not_wanted
-from usp._store import Exchange, SpoolFull
+from usp._crawl.values import Arrival, Failed, NotFetched, Received, not_fetched, not_wanted
+from usp._http.failures import safe_headers
+from usp._store import SpoolFull
 from usp.limits import DEFAULT
+from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
@@ -31,6 +34,7 @@ from usp.web_client.abstract_client import (
     NoWebClientException,
     ResponseFacts,
     WebClientErrorResponse,
+    status_of,
 )
 
 if TYPE_CHECKING:
@@ -96,11 +100,12 @@ class Reception:
             url=order.url,
             final_url=without_login(final_url),
             status=_status(response),
-            headers=call_newer(response, "headers", ResponseFacts.headers),
+            headers=safe_headers(call_newer(response, "headers", ResponseFacts.headers)),
             redirects=tuple(
                 map(without_login, call_newer(response, "redirects", ResponseFacts.redirects))
             ),
             attempts=order.attempt,
+            started=datetime.now(UTC) - timedelta(seconds=time.monotonic() - started),
             content_type=content_type,
             content_encoding=content_encoding,
         )
@@ -246,7 +251,29 @@ def fetching(
         result = not_fetched()
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
         result = mistake(error, client, order)
+    if isinstance(result, Failed) and not isinstance(result.error, NotFetched):
+        result = replace(result, exchange=_exchange(order, result.error, started))
     yield result
+
+
+def _exchange(order: Fetch, error: WebClientErrorResponse, started: float) -> Exchange:
+    """Return what is known of a request that led to no document."""
+    known = error.exchange
+    if not isinstance(known, Exchange):
+        known = Exchange(order.url, order.url, status_of(error))
+    seconds = time.monotonic() - started
+    return replace(
+        known,
+        url=order.url,
+        final_url=without_login(known.final_url),
+        redirects=tuple(map(without_login, known.redirects)),
+        headers=safe_headers(known.headers),
+        content_type=known.header("Content-Type"),
+        content_encoding=known.header("Content-Encoding"),
+        attempts=order.attempt,
+        started=datetime.now(UTC) - timedelta(seconds=seconds),
+        seconds=seconds,
+    )
 
 
 def _receive(

@@ -18,7 +18,7 @@ from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
     from usp._crawl.values import Look
-    from usp._store import Exchange
+    from usp.objects.exchange import Exchange
 
 requests = get_logger("usp.helpers")
 documents = get_logger("usp.fetch_parse")

@@ -12,14 +12,16 @@ from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
 from usp.objects.page import PageList
+from usp.objects.problem import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp._base.reason import Reason
     from usp._formats.abstract_parser import Entry
     from usp._store import Document
     from usp.limits import Limits
+    from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, ProblemCode, Problems
 
@@ -68,6 +70,10 @@ class UniquePages:
             return (page,) if page is not None and self._new([page.url]) is None else ()
         new = self._new(entry.urls)
         return entry.pages() if new is None else compress(entry.pages(), new)
+
+    def is_new(self, url: str) -> bool:
+        """Remember a URL of a page; return whether no page before it had the same."""
+        return self._new([url]) is None
 
     def block(self, entry: PageBatch) -> PageBlock:
         """Return the same pages of a batch as a block."""
@@ -149,15 +155,17 @@ class StoredPages:
         For who has something else to do meanwhile, or not for ever: a damaged document takes long,
         and has few pages.
         """
-        left = self._most
+        left, count = self._most, 0
         unique = given or UniquePages(self._limits.url_length)
         for block in self._all_steps(unique):
-            if left is not None and block is not None:
-                if len(block.urls) > left:
-                    yield PageList(list(islice(block.pages(), left)))
+            if block is not None:
+                count += len(block.urls)
+                if left is not None and count > left:
+                    yield PageList(list(islice(block.pages(), left - count + len(block.urls))))
                     return
-                left -= len(block.urls)
             yield block
+        if given is None:
+            self._document.known.pages = count
 
     def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
         parser = self._parser(fast=True)
@@ -166,21 +174,80 @@ class StoredPages:
         yield from page_blocks(parser.close(self._document.exchange.broken), unique)
 
     def count(self) -> int:
-        """Count the pages without keeping them."""
-        return sum(len(block.urls) for block in self.blocks())
+        """Return the number of pages; counting them reads the document, once."""
+        known = self._document.known.pages
+        if known is None:
+            return sum(len(block.urls) for block in self.blocks())
+        return known if self._most is None else min(known, self._most)
 
     def problems(self, given_up: Callable[[], Reason | None] = lambda: None) -> list[Problem]:
-        """Read the document, field by field, and return what was wrong with it.
+        """Return what is wrong with the document; finding that out reads it field by field, once.
 
         ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
         """
+        known = self._document.known.problems
+        if known is not None:
+            return list(known)
+        reading = self.examined(given_up)
+        while True:
+            try:
+                next(reading)
+            except StopIteration as end:
+                found: list[Problem] = end.value
+                return found
+
+    def problem_count(self) -> int:
+        """Return the number of problems."""
+        known = self._document.known.problem_count
+        return how_many(self.problems()) if known is None else known
+
+    def examined(
+        self, given_up: Callable[[], Reason | None] = lambda: None
+    ) -> Generator[PageBlock, None, list[Problem]]:
+        """Read the pages field by field, block by block; return what is wrong with the document."""
+        known, count = self._document.known, 0
         parser = self._parser(fast=False)
+        unique = UniquePages(self._limits.url_length)
+        reasons: list[Reason] = []
+
+        def ends() -> Reason | None:
+            if reason := given_up():
+                reasons.append(reason)
+            return reason
+
+        for pages in self._examined_pages(ends, parser, unique):
+            before, count = count, count + len(pages)
+            left = len(pages) if self._most is None else max(0, self._most - before)
+            if left:
+                yield PageList(pages[:left])
+        found = parser.problems.listed()
+        if not reasons:
+            known.pages, known.problem_count = count, how_many(found)
+            self._document.store.remember(known, found)
+        return found
+
+    def _examined_pages(
+        self,
+        given_up: Callable[[], Reason | None],
+        parser: DocumentParser,
+        unique: UniquePages,
+    ) -> Iterator[list[SitemapPage]]:
+        pages: list[SitemapPage] = []
         for entry in self._entries_until(given_up, parser):
-            if isinstance(entry, PageEntry):
-                page = entry.page(partial(_note, parser.problems, entry.line))
-                if page is not None and self._limits.too_long(page.url):
-                    note_length(parser.problems, self._limits, page.url, entry.line)
-        return parser.problems.listed()
+            if not isinstance(entry, PageEntry):
+                continue
+            page = entry.page(partial(_note, parser.problems, entry.line))
+            if page is None:
+                continue
+            if self._limits.too_long(page.url):
+                note_length(parser.problems, self._limits, page.url, entry.line)
+            elif unique.is_new(page.url):
+                pages.append(page)
+                if len(pages) >= _BLOCK:
+                    yield pages
+                    pages = []
+        if pages:
+            yield pages
 
     def _parser(self, *, fast: bool) -> DocumentParser:
         exchange = self._document.exchange

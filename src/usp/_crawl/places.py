@@ -12,6 +12,7 @@ from usp._formats.document import Role
 if TYPE_CHECKING:
     from usp._base.reason import Reason
     from usp._crawl.retry import Kind
+    from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem
 
 
@@ -47,6 +48,7 @@ class Doc:
     attempt: int = 0
     failures: Counter[Kind] = field(default_factory=Counter)
     partial: Received | None = None  # the most that came of a document that broke off
+    last: Exchange | None = None  # the last request that failed
     state: Queued | Fetching | Received | Failed = field(default_factory=Queued)
 
     @property

@@ -18,8 +18,9 @@ from usp._crawl.thread_driver import ThreadDriver
 from usp._crawl.values import UNFETCHED, Received, left_out_problem
 from usp._formats.document import Role
 from usp._formats.values import date
-from usp._store import Exchange, Store
+from usp._store import Store
 from usp.limits import DEFAULT, LimitReached
+from usp.objects.exchange import Exchange
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractSitemap, InvalidSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse
@@ -145,7 +146,13 @@ def parse_document(
     look = first.close(ended=ended)
     node_url = url or name
     exchange = Exchange(
-        node_url, node_url, status=None, received=writer.size, content_type=content_type
+        node_url,
+        node_url,
+        status=None,
+        attempts=0,
+        received=writer.size,
+        content_type=content_type,
+        charset=first.parser.encoding,
     )
     document = writer.finish(exchange)
     if not first.is_enough:
@@ -155,7 +162,9 @@ def parse_document(
         why = ended or look.refusal
         assert why is not None
         failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
-        return InvalidSitemap(node_url, failure.reason, problems=look.problems, failure=failure)
+        return InvalidSitemap(
+            node_url, failure.reason, problems=look.problems, failure=failure, exchange=exchange
+        )
     children: list[AbstractSitemap] = [
         InvalidSitemap(
             child.loc,

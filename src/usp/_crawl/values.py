@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from usp._base.urls import Login
     from usp._formats.abstract_parser import ChildEntry
-    from usp._store import Document, Exchange, Writer
+    from usp._store import Document, Writer
+    from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
@@ -60,9 +61,10 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No document came."""
+    """No document came; ``exchange`` is what is known of the request, if one was made."""
 
     error: WebClientErrorResponse
+    exchange: Exchange | None = None
 
 
 class NotFetched(WebClientErrorResponse):

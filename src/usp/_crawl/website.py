@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp._crawl.build import failure_of, node_for
+from usp._crawl.build import exchange_of, failure_of, node_for
 from usp._crawl.values import Failed, HostGivenUp, NotAsked
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.places import Place
+    from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import WebClientErrorResponse
 
@@ -145,7 +146,17 @@ class Website:
             self.url,
             [node_for(place, self._limits) for place in held],
             not_found=[failure for failure in self._not_found() if failure is not None],
+            tried=list(self._tried(held)),
         )
+
+    def _tried(self, held: Iterable[Place]) -> Iterator[Exchange]:
+        """Yield the exchanges of what was asked for and stands nowhere in the tree."""
+        there = {id(place.doc) for top in held for place in _places(top)}
+        for place in (self._robots, self._homepage, *self._known):
+            exchange = None if place is None else exchange_of(place)
+            if place is not None and exchange is not None and id(place.doc) not in there:
+                there.add(id(place.doc))
+                yield exchange
 
     def _not_found(self) -> Iterator[Failure | None]:
         """Yield what could not be looked at: nobody knows whether something is there."""
@@ -237,11 +248,17 @@ _SERVER_ERROR = 500
 
 def _urls(top: Place) -> Iterator[str]:
     """Yield the URLs in a subtree, before and after redirects, and those that its indexes declare."""
-    places = [top]
-    while places:
-        place = places.pop()
+    for place in _places(top):
         yield place.url
         yield place.final_url
         if place.received is not None:
             yield from (child.loc for child in place.received.look.children)
+
+
+def _places(top: Place) -> Iterator[Place]:
+    """Yield a place and all below it."""
+    places = [top]
+    while places:
+        place = places.pop()
+        yield place
         places.extend(place.children)

@@ -304,7 +304,17 @@ def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
 # Secrets: passwords of proxies, and the parameters of sessions ------------------------------------
 
 _LOGIN = re.compile(r"//[^/?#\s@]*@")
+_SECRET_HEADERS = frozenset(
+    {"set-cookie", "set-cookie2", "cookie", "authorization", "proxy-authorization"}
+    | {"authentication-info", "proxy-authentication-info"}
+)
 _SHORTEST = 4  # characters of a secret that can be told from a word
+
+
+def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
+    """Return headers without those that hold secrets, and without logins in the others."""
+    texts = ((str(name), redacted(str(value))) for name, value in headers)
+    return tuple((name, value) for name, value in texts if name.lower() not in _SECRET_HEADERS)
 
 
 def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import email.utils
 import enum
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from usp._http.failures import (
 )
 from usp._http.redirects import REDIRECTS, BadRedirect, follow
 from usp.limits import Limits
+from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -38,7 +39,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.zones import Gate, Refused, Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from usp._base.urls import HttpUrl
     from usp._http.identity import Identity
@@ -195,7 +196,7 @@ class Flow:
                 return self.failed(error, texts[-1], session, deadline, is_about_host=about)
             if head.peer is not None:
                 self.gate.connected(target.host, head.peer)
-            failure = self.refused(head)
+            failure = self.refused(head, texts)
             if failure is not None:
                 return failure
             cookies.take(target, head.cookies)
@@ -245,11 +246,13 @@ class Flow:
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
 
-    def refused(self, head: Head) -> WebClientErrorResponse | None:
-        """Return the failure that a status means, if it means one."""
+    def refused(self, head: Head, texts: Sequence[str]) -> WebClientErrorResponse | None:
+        """Return the failure that a status means, if it means one; ``texts`` are the URLs asked."""
+        *hops, url = texts
+        exchange = Exchange(texts[0], url, head.status, redirects=tuple(hops))
         size = sum(len(str(name)) + len(str(value)) + 4 for name, value in head.headers.items())
         if size > HEAD_BYTES:
-            return self._error(LARGE_HEAD, retryable=False)
+            return self._error(LARGE_HEAD, retryable=False, exchange=exchange)
         leads_on = head.status in REDIRECTS and head.location
         if leads_on or 200 <= head.status < 300:  # noqa: PLR2004
             return None
@@ -259,6 +262,7 @@ class Flow:
             status=head.status,
             retry_after=retry_after(head.headers.get("Retry-After")),
             blocked=turns_robots_away(head.status, head.headers),
+            exchange=replace(exchange, headers=tuple(head.headers.items())),
         )
 
     def failed(

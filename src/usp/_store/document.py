@@ -1,4 +1,4 @@
-"""A stored document and what was said when it was fetched."""
+"""A stored document."""
 
 from __future__ import annotations
 
@@ -8,30 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp._base.reason import Reason
     from usp._store.store import Store
+    from usp.objects.exchange import Exchange
+    from usp.objects.problem import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """What an HTTP exchange said beside the body.
+@dataclass(slots=True)
+class Known:
+    """What reading a document has shown, so that it need not be read again for the same.
 
-    ``received`` counts the bytes of the body as they came, still compressed; ``broken`` says why the
-    body is incomplete, if it is. ``status`` is None for a file.
+    ``problems`` are kept while there is room for them (:meth:`Store.remember`), the numbers always.
     """
 
-    url: str
-    final_url: str
-    status: int | None = 200
-    headers: tuple[tuple[str, str], ...] = ()
-    redirects: tuple[str, ...] = ()
-    attempts: int = 1
-    seconds: float = 0.0
-    received: int = 0
-    content_type: str | None = None
-    content_encoding: str | None = None
-    charset: str | None = None
-    broken: Reason | None = None
+    pages: int | None = None
+    problem_count: int | None = None
+    problems: tuple[Problem, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +37,7 @@ class Document:
     size: int
     data: bytes | None = field(repr=False)
     places: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    known: Known = field(default_factory=Known, repr=False, compare=False)
 
     def chunks(self) -> Iterator[bytes]:
         """Give the bytes from the start, in pieces."""

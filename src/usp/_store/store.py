@@ -13,13 +13,18 @@ from usp._store.document import Document
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from usp._store.document import Exchange
+    from usp._store.document import Known
+    from usp.objects.exchange import Exchange
+    from usp.objects.problem import Problem
 
 MEMORY = 8 * 1024 * 1024
 """How many bytes of documents one tree keeps in memory."""
 
 SMALL = 256 * 1024
 """Larger documents go to the spool at once."""
+
+REMEMBERED = 20_000
+"""How many problems of its documents one tree keeps in memory."""
 
 _READ = 128 * 1024
 
@@ -45,6 +50,20 @@ class Store:
         self._spool: IO[bytes] | None = None
         self._end = 0
         self._lock = threading.Lock()
+        self._room = REMEMBERED
+        self._last: Known | None = None  # for whose problems there is no room
+
+    def remember(self, known: Known, problems: Sequence[Problem]) -> None:
+        """Keep the problems of a document; those for which there is no room until the next ones."""
+        with self._lock:
+            if self._last is not None:
+                self._last.problems = None
+                self._last = None
+            known.problems = tuple(problems)
+            if len(problems) <= self._room:
+                self._room -= len(problems)
+            else:
+                self._last = known
 
     def writer(self) -> Writer:
         """Begin a new document."""

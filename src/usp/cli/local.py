@@ -203,6 +203,7 @@ class _Begun:
             failure=node.failure,
             size=node.size,
             status=node.status,
+            exchange=node.exchange,
         )
 
 

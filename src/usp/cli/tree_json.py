@@ -58,6 +58,7 @@ def tree_json(
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
+    found = by_kind(node.problems) if problems else []  # first: finding them counts the pages too
     fields = sitemap_row(node, why, count=count)
     del fields["parent"]
     modified = node.last_modified
@@ -72,7 +73,7 @@ def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, 
                 "line": kind.first.line,
                 "excerpt": kind.first.excerpt,
             }
-            for kind in by_kind(node.problems)
+            for kind in found
         ]
     if isinstance(node, IndexWebsiteSitemap):
         fields["not_found"] = [

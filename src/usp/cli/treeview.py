@@ -14,14 +14,21 @@ from usp._base.safe_text import printable
 from usp.cli.errors import problem_text, why
 from usp.cli.stdout import shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
-from usp.objects.problem import by_kind, how_many, kind_key
-from usp.objects.sitemap import AbstractIndexSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
+from usp.objects.problem import by_kind, kind_key
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
+)
 from usp.report.content import Dates
 from usp.report.labels import NOT_FOLLOWED, state_of, without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from usp.objects.exchange import Exchange
     from usp.objects.page import SitemapPage
     from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractSitemap
@@ -59,6 +66,7 @@ class _View:
         self._everything = everything
         self._read = count
         self._problems = problems
+        self._known: dict[Exchange, tuple[int, str]] = {}  # pages, and what is shown of them
 
     def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
         view = Tree(self._label(tree, printable))
@@ -120,6 +128,9 @@ class _View:
     def _sum(self, run: list[AbstractSitemap]) -> str:
         if not self._read:
             return ""
+        if self._problems:  # one reading tells both
+            for sitemap in run:
+                sitemap.problem_count()
         return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
 
     def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
@@ -136,13 +147,24 @@ class _View:
             below = sitemap.sitemap_count() if website else len(sitemap.sub_sitemaps)
             held = counted(below, "sitemap")
         elif self._read:
-            held = _contents(sitemap)
+            held = self._contents_of(sitemap)
         else:
             held = ""
         parts = [f"{kind}: {held}" if kind and held else kind or held]
         if sitemap.size is not None:
             parts.append(size(sitemap.size))
         return ", ".join(part for part in parts if part)
+
+    def _contents_of(self, sitemap: AbstractSitemap) -> str:
+        """Return what a page sitemap holds; a document that stands in the tree twice is read once."""
+        exchange = sitemap.exchange
+        known = None if exchange is None else self._known.get(exchange)
+        if known is not None and known[0] == sitemap.page_count():  # a limit may cut one of them
+            return known[1]
+        held = _contents(sitemap, examine=self._problems)
+        if exchange is not None:
+            self._known[exchange] = sitemap.page_count(), held
+        return held
 
     def _short(self, text: str) -> str:
         """Leave scheme and host of the website out of a message."""
@@ -172,12 +194,19 @@ def _collapses(sitemap: AbstractSitemap) -> type | None:
     return type(sitemap)
 
 
-def _contents(sitemap: AbstractSitemap) -> str:
-    """Count the pages of a sitemap and what they have, and return the range of their dates too."""
+def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
+    """Count the pages of a sitemap and what they have, and return the range of their dates too.
+
+    Pages that are to be examined for problems are not read twice.
+    """
     counts: Counter[str] = Counter()
     dates = Dates()
     days: list[str] = []
-    for _, block in sitemap.page_blocks():
+    if examine and isinstance(sitemap, AbstractPagesSitemap):
+        blocks = sitemap.examined_blocks()
+    else:
+        blocks = sitemap.page_blocks()
+    for _, block in blocks:
         texts = block.texts()
         if texts is not None:
             counts["page"] += len(block.urls)
@@ -210,9 +239,11 @@ def _parts(page: SitemapPage) -> dict[str, int]:
 
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
     """Give the totals of a tree in a line."""
+    count = 0
+    if problems:  # first: finding them counts the pages too
+        count = sum(node.problem_count() for node in (tree, *tree.all_sitemaps()))
     found = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     missing = counted(len(tree.failures()), "failure")
     if not problems:
         return f"{found}; {missing}."
-    count = sum(how_many(node.problems) for node in (tree, *tree.all_sitemaps()))
     return f"{found}; {missing}, {counted(count, 'problem')}."

@@ -46,7 +46,6 @@ class Notes:
 
     def __init__(self, on_bytes: Callable[[int], None]) -> None:
         self.requests = self.bytes = 0
-        self.seconds: dict[str, float] = {}
         self._on_bytes = on_bytes
 
     def __call__(self, event: Event) -> None:
@@ -55,7 +54,6 @@ class Notes:
             self.requests += 1
         elif isinstance(event, SitemapReceived):
             self.bytes += event.received
-            self.seconds[event.url] = self.seconds[event.final_url] = event.seconds
             self._on_bytes(event.received)
 
 
@@ -175,7 +173,7 @@ class SiteCrawl:
             "bytes": node.size,
             "pages": self._counts[id(node)] if has_pages else None,
             "problems": self._problems(node),
-            "duration": self._notes.seconds.get(node.url),
+            "duration": None if node.exchange is None else node.exchange.seconds,
             "failure": None if why is None else why.plain,
             "code": None if why is None else why.code.value,
         }

@@ -29,13 +29,14 @@ from usp._compat.names import elsewhere
 from usp.objects.extension_values import old_fields
 from usp.objects.page import PageList, SitemapPage
 from usp.objects.pickles import flattened, restored
-from usp.objects.problem import Failure
+from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from usp._base.reason import Reason
+    from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
     from usp.selection import Moment, Selection
@@ -103,6 +104,7 @@ class AbstractSitemap(abc.ABC):
         failure: Failure | None = None,
         size: int | None = None,
         status: int | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         self._url = url
         self._last_modified = last_modified
@@ -110,6 +112,7 @@ class AbstractSitemap(abc.ABC):
         self._failure = failure
         self._size = size
         self._status = status
+        self._exchange = exchange
 
     @property
     def url(self) -> str:
@@ -129,6 +132,10 @@ class AbstractSitemap(abc.ABC):
         """
         return list(self._problems)
 
+    def problem_count(self) -> int:
+        """Return how many problems there are; finding that out reads a page sitemap once."""
+        return how_many(self.problems)
+
     @property
     def size(self) -> int | None:
         """How many bytes of the document were received; None if it was not fetched."""
@@ -139,6 +146,15 @@ class AbstractSitemap(abc.ABC):
         """The status of the answer; None if there was none, as with files."""
         known: int | None = getattr(self, "_status", None)  # older pickles have none
         return known if known is not None or self._failure is None else self._failure.status
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """What was said when the document was fetched: status, headers, redirects, attempts, times.
+
+        Also of a sitemap that failed, if it was asked for; None for a node that was made by hand.
+        """
+        known: Exchange | None = getattr(self, "_exchange", None)  # older pickles have none
+        return known
 
     @property
     def failure(self) -> Failure | None:
@@ -329,12 +345,14 @@ class InvalidSitemap(AbstractSitemap):
         problems: Sequence[Problem] = (),
         failure: Failure | None = None,
         missing: bool = True,
+        exchange: Exchange | None = None,
     ) -> None:
         super().__init__(
             url,
             last_modified=last_modified,
             problems=problems,
             failure=(failure or Failure(url, reason)) if missing else None,
+            exchange=exchange,
         )
         self._reason = reason
         self._why = failure or Failure(url, reason)
@@ -385,6 +403,7 @@ class AbstractIndexSitemap(AbstractSitemap):
         failure: Failure | None = None,
         size: int | None = None,
         status: int | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         super().__init__(
             url,
@@ -393,6 +412,7 @@ class AbstractIndexSitemap(AbstractSitemap):
             failure=failure,
             size=size,
             status=status,
+            exchange=exchange,
         )
         self._sub_sitemaps = list(sub_sitemaps)
 
@@ -426,6 +446,7 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
     """The root of the tree: a website, above its robots.txt and its other sitemaps.
 
     ``not_found`` are failures of what stands nowhere in the tree: a robots.txt that was not fetched.
+    ``tried`` are the exchanges of everything that was asked for and stands nowhere in the tree.
     """
 
     def __init__(
@@ -438,7 +459,9 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
         failure: Failure | None = None,
         size: int | None = None,
         status: int | None = None,
+        exchange: Exchange | None = None,
         not_found: Sequence[Failure] = (),
+        tried: Sequence[Exchange] = (),
     ) -> None:
         super().__init__(
             url,
@@ -448,8 +471,16 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
             failure=failure,
             size=size,
             status=status,
+            exchange=exchange,
         )
         self._not_found = tuple(not_found)
+        self._tried = tuple(tried)
+
+    @property
+    def tried(self) -> list[Exchange]:
+        """The exchanges of what was looked for and stands nowhere in the tree, such as known paths."""
+        known: tuple[Exchange, ...] = getattr(self, "_tried", ())  # older pickles have none
+        return list(known)
 
     @property
     def not_found(self) -> list[Failure]:
@@ -486,6 +517,7 @@ class AbstractPagesSitemap(AbstractSitemap):
         failure: Failure | None = None,
         size: int | None = None,
         status: int | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         super().__init__(
             url,
@@ -494,6 +526,7 @@ class AbstractPagesSitemap(AbstractSitemap):
             failure=failure,
             size=size,
             status=status,
+            exchange=exchange,
         )
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 
@@ -504,8 +537,18 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     @property
     def problems(self) -> list[Problem]:
-        """What was wrong with the document; asking reads it once."""
+        """What was wrong with the document; asking reads it, once."""
         return self.problems_until(lambda: None)
+
+    def problem_count(self) -> int:
+        """Return how many problems there are; finding that out reads the document once."""
+        count = getattr(self._pages, "problem_count", None)
+        return how_many(self._problems) + count() if count else super().problem_count()
+
+    def examined_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Yield the pages in blocks, read field by field: their problems and number are known then."""
+        examined = getattr(self._pages, "examined", None)
+        return self.page_blocks() if examined is None else zip(repeat(self), examined())
 
     def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
         """Return the same, as far as the document was read before there was a reason to give up."""
@@ -543,7 +586,7 @@ class AbstractPagesSitemap(AbstractSitemap):
         return self.page_blocks() if steps is None else zip(repeat(self), steps())
 
     def page_count(self) -> int:
-        """Count the pages without keeping them."""
+        """Return the number of pages; finding that out reads the document, once."""
         return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:

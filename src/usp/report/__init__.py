@@ -13,10 +13,8 @@ from usp.report.page import page
 from usp.report.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from os import PathLike
 
-    from usp.events import Event
     from usp.objects.sitemap import AbstractSitemap
 
 __all__ = ["FetchLog", "html", "summarise", "write_report"]
@@ -24,7 +22,7 @@ __all__ = ["FetchLog", "html", "summarise", "write_report"]
 
 def html(
     tree: AbstractSitemap,
-    events: FetchLog | Iterable[Event] | None = None,
+    events: object = None,
     *,
     all_problems: bool = False,
 ) -> str:
@@ -35,7 +33,7 @@ def html(
 def write_report(
     tree: AbstractSitemap,
     path: str | PathLike[str],
-    events: FetchLog | Iterable[Event] | None = None,
+    events: object = None,
     *,
     all_problems: bool = False,
 ) -> None:

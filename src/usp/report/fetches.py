@@ -1,89 +1,91 @@
-"""What was fetched, when and how long it took: put together from the events of a crawl."""
+"""What was fetched, when and how long it took: as the nodes of a tree tell it."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from usp.events import SitemapFailed, SitemapReceived, SitemapStarted
+from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from usp.events import Event
+    from usp.objects.exchange import Exchange
+    from usp.objects.sitemap import AbstractSitemap
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Fetch:
-    """One document: when it was first asked for and when it was there, in seconds from the first.
-
-    ``begin`` and ``end`` are None if nobody looked at the clock when the events came.
-    """
+    """One document: when its last request began, in seconds from the first one of all, if known."""
 
     url: str
-    attempts: int = 0
-    begin: float | None = None
-    end: float | None = None
-    seconds: float = 0.0
-    received: int = 0
+    attempts: int
+    begin: float | None
+    seconds: float
+    received: int
     failed: bool = False
 
 
 class FetchLog:
-    """Listens to a crawl: hand it in as ``on_event``, then hand it to the report.
+    """Does nothing: the nodes of a tree know how they were fetched (``node.exchange``).
 
-    It keeps a few numbers for each document, and no event.
+    It used to listen to a crawl (``on_event=log``) for the report; programs that hand it in still run.
     """
 
-    def __init__(self, clock: Callable[[], float] | None = time.monotonic) -> None:
-        self._clock = clock
-        self._start: float | None = None
-        self._fetches: dict[str, Fetch] = {}
-        self._final: dict[str, str] = {}
+    def __init__(self, clock: object = None) -> None:
+        del clock
 
-    @classmethod
-    def of(cls, events: FetchLog | Iterable[Event] | None) -> FetchLog | None:
-        """Take a log as it is, and make one without times from events."""
-        if events is None or isinstance(events, FetchLog):
-            return events
-        log = cls(clock=None)
-        for event in events:
-            log(event)
-        return log
+    def __call__(self, event: object) -> None:
+        """Take an event, and leave it."""
 
-    def __call__(self, event: Event) -> None:
-        """Take note of an event."""
-        if not isinstance(event, SitemapStarted | SitemapReceived | SitemapFailed):
-            return
-        now = self._now()
-        fetch = self._fetches.setdefault(event.url, Fetch(event.url))
-        if isinstance(event, SitemapStarted):
-            fetch.attempts = max(fetch.attempts, event.attempt)
-            if fetch.begin is None:
-                fetch.begin = now
-            return
-        fetch.end = now
-        if isinstance(event, SitemapReceived):
-            fetch.seconds = event.seconds
-            fetch.received = event.received
-            self._final[event.final_url] = event.url
-        else:
-            fetch.failed = True
-            fetch.attempts = max(fetch.attempts, event.attempts)
 
-    def _now(self) -> float | None:
-        if self._clock is None:
-            return None
-        now = self._clock()
-        if self._start is None:
-            self._start = now
-        return now - self._start
+def fetches_of(
+    tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]
+) -> tuple[list[Fetch] | None, list[Fetch]]:
+    """Return what was fetched, and apart from it what was tried without being declared, in vain.
 
-    def of_url(self, url: str) -> Fetch | None:
-        """Return what is known of the document that a node was read from."""
-        return self._fetches.get(self._final.get(url, url))
+    Both are in the order of asking. The first is None if nothing was fetched, as from files.
+    """
+    declared = {exchange.url: exchange for exchange in _exchanges(nodes)}
+    failed = {
+        node.exchange.url for node in nodes if isinstance(node, InvalidSitemap) and node.exchange
+    }
+    probes: dict[str, Exchange] = {}
+    for exchange in tree.tried if isinstance(tree, IndexWebsiteSitemap) else ():
+        if exchange.url not in declared:
+            probes[exchange.url] = exchange
+    missing = {failure.url for failure in tree.failures()}
+    found = [url for url in probes if url in missing or url == tree.url]
+    failed |= missing.intersection(found)
+    declared |= {url: probes.pop(url) for url in found}
+    if not declared and not probes:
+        return None, []
+    everything = (*declared.values(), *probes.values())
+    first = min((exchange.started for exchange in everything if exchange.started), default=None)
 
-    def all(self) -> list[Fetch]:
-        """Return everything that was asked for, in the order of asking."""
-        return [fetch for fetch in self._fetches.values() if fetch.attempts]
+    def fetch(exchange: Exchange, *, is_failed: bool) -> Fetch:
+        begin = None
+        if first is not None and exchange.started is not None:
+            begin = (exchange.started - first).total_seconds()
+        return Fetch(
+            exchange.url,
+            exchange.attempts,
+            begin,
+            exchange.seconds,
+            exchange.received,
+            failed=is_failed,
+        )
+
+    return (
+        _in_order(fetch(one, is_failed=url in failed) for url, one in declared.items()),
+        _in_order(fetch(one, is_failed=True) for one in probes.values()),
+    )
+
+
+def _exchanges(nodes: Iterable[AbstractSitemap]) -> Iterator[Exchange]:
+    """Yield the exchanges of what was asked for, and not of what was at hand."""
+    return (node.exchange for node in nodes if node.exchange is not None and node.exchange.attempts)
+
+
+def _in_order(fetches: Iterable[Fetch]) -> list[Fetch]:
+    return sorted(fetches, key=lambda fetch: fetch.begin or 0.0)

@@ -62,8 +62,8 @@ def _chart(fetches: Sequence[Fetch], addresses: Addresses) -> dict[str, Any]:
         "type": "waterfall",
         "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
         "begin": [fetch.begin or 0 for fetch in fetches],
-        "seconds": [_lasted(fetch) for fetch in fetches],
-        "texts": [duration(_lasted(fetch)) for fetch in fetches],
+        "seconds": [fetch.seconds for fetch in fetches],
+        "texts": [duration(fetch.seconds) for fetch in fetches],
         "color": ["bad" if fetch.failed else "bar" for fetch in fetches],
     }
 
@@ -72,7 +72,7 @@ def _probes(summary: Summary, addresses: Addresses) -> Markup:
     total = summary.totals.probes
     title = f"{counted(total, 'address was', 'addresses were')} tried without being declared"
     rows = [
-        (url_cell(addresses.url(fetch.url)), duration(_lasted(fetch)), fetch.attempts)
+        (url_cell(addresses.url(fetch.url)), duration(fetch.seconds), fetch.attempts)
         for fetch in summary.probes
     ]
     more = f"and {grouped(total - len(rows))} more" if total > len(rows) else ""
@@ -80,9 +80,3 @@ def _probes(summary: Summary, addresses: Addresses) -> Markup:
         f"{title}: robots.txt and known paths, where no sitemap was found",
         table(title, ("address", "time", "attempts"), rows, more),
     )
-
-
-def _lasted(fetch: Fetch) -> float:
-    if fetch.begin is None or fetch.end is None:
-        return fetch.seconds
-    return max(fetch.seconds, fetch.end - fetch.begin)

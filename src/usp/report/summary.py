@@ -9,7 +9,7 @@ from usp._formats import values
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
-from usp.report.fetches import FetchLog
+from usp.report.fetches import fetches_of
 from usp.report.figures import Section, SitemapRow, Spread, Summary, Totals
 from usp.report.labels import shared_origin, state_of
 from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
@@ -17,8 +17,6 @@ from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from usp.events import Event
-    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.fetches import Fetch
 
@@ -30,23 +28,23 @@ MAX_FETCHES = 60
 
 def summarise(
     tree: AbstractSitemap,
-    events: FetchLog | Iterable[Event] | None = None,
+    events: object = None,
     *,
     all_problems: bool = False,
 ) -> Summary:
     """Put a tree into numbers, reading its pages once, in bounded memory.
 
-    ``events`` are those of the crawl, best as a :class:`FetchLog` that listened to it. Finding the
-    problems of a document takes long, so only so many pages are read for it, those of sitemaps that
-    look damaged first; with ``all_problems`` all are.
+    Finding the problems of a document takes long, so only so many pages are read for it, those of
+    sitemaps that look damaged first; with ``all_problems`` all are. ``events`` are not looked at any
+    more: nodes know how they were fetched.
     """
-    log = FetchLog.of(events)
+    del events
     nodes: list[AbstractSitemap] = []
     rows: list[SitemapRow] = []
     failures = tree.failures()
     for node, parent in _walk(tree):
         nodes.append(node)
-        rows.append(_row(node, parent, log))
+        rows.append(_row(node, parent))
     content = Content(values.priority, values.change_frequency)
     hashes = UrlHashes()
     odd = _read_pages(nodes, rows, content, hashes)
@@ -55,7 +53,7 @@ def summarise(
     for row in reversed(rows):
         if row.parent >= 0:
             rows[row.parent].pages += row.pages
-    fetches, probes = _fetches(log, failures)
+    fetches, probes = fetches_of(tree, nodes)
     sections, other_sections = _sections(content.sections)
     return Summary(
         site=tree.url,
@@ -102,7 +100,7 @@ def _totals(
     probes: list[Fetch],
 ) -> Totals:
     everything = [*(fetches or ()), *probes]
-    ends = [fetch.end for fetch in everything if fetch.end is not None]
+    ends = [fetch.begin + fetch.seconds for fetch in everything if fetch.begin is not None]
     return Totals(
         sitemaps=sitemaps,
         pages=content.pages,
@@ -117,22 +115,6 @@ def _totals(
         fetches=len(fetches or ()),
         probes=len(probes),
     )
-
-
-def _fetches(
-    log: FetchLog | None, failures: Sequence[Failure]
-) -> tuple[list[Fetch] | None, list[Fetch]]:
-    """Return what was fetched, and apart from it what was tried without being declared, in vain.
-
-    The first is None if nobody listened to the crawl.
-    """
-    everything = log.all() if log else []
-    if log is None or not everything:
-        return None, []
-    missing = {id(log.of_url(failure.url)) for failure in failures}
-    probes = [fetch for fetch in everything if fetch.failed and id(fetch) not in missing]
-    apart = set(map(id, probes))
-    return [fetch for fetch in everything if id(fetch) not in apart], probes
 
 
 def _spread(names: Iterable[str]) -> Spread:
@@ -159,13 +141,12 @@ def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
         place += 1
 
 
-def _row(node: AbstractSitemap, parent: int, log: FetchLog | None) -> SitemapRow:
+def _row(node: AbstractSitemap, parent: int) -> SitemapRow:
     row = SitemapRow(node.url, type(node).__name__, parent)
     row.state, row.reason = state_of(node)
-    fetch = log.of_url(node.url) if log else None
-    if fetch and not fetch.failed:
-        row.received = fetch.received
-        row.seconds = fetch.seconds
+    row.received = node.size
+    if node.exchange is not None and node.exchange.attempts and node.size is not None:
+        row.seconds = node.exchange.seconds
     return row
 
 

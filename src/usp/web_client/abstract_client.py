@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from usp._http.identity import RequestWaiter as RequestWaiter  # noqa: PLC0414 - has a clock
     from usp.limits import Limits
+    from usp.objects.exchange import Exchange
 else:
     __getattr__ = elsewhere(__name__)
 
@@ -142,6 +143,9 @@ class WebClientErrorResponse(AbstractWebClientResponse):
     shortage: int | None = None
     """The errno if this machine was short of something, and the request never left it."""
 
+    exchange: Exchange | None = None
+    """What is known of the request and its answer, where there was one."""
+
     def __init__(
         self,
         message: str | Reason,
@@ -153,6 +157,7 @@ class WebClientErrorResponse(AbstractWebClientResponse):
         silent: bool = False,
         blocked: bool = False,
         shortage: int | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         super().__init__()
         self._message = excerpt(str(message))
@@ -164,6 +169,7 @@ class WebClientErrorResponse(AbstractWebClientResponse):
         self.silent = silent
         self.blocked = blocked
         self.shortage = shortage
+        self.exchange = exchange
 
     def message(self) -> str:
         """Return what went wrong."""

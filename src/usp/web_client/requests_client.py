@@ -213,7 +213,7 @@ class RequestsWebClient(AbstractWebClient):
             response = self._send(url, {}, deadline)
         except BODY_ERRORS as error:
             return self._flow.failed(error, url, facts, deadline, is_about_host=True)
-        failure = self._flow.refused(Head(*_status(response), response.headers))
+        failure = self._flow.refused(Head(*_status(response), response.headers), [url])
         return self._answer(response, failure or Arrived(url, url, (), deadline))
 
     def _answer(

@@ -26,17 +26,16 @@ def command() -> None:
     from usp.cli.stdout import show
     from usp.cli.treeview import summary, tree_view
     from usp.options import DEFAULT_CONCURRENCY
-    from usp.report import FetchLog, write_report
+    from usp.report import write_report
     from usp.tree import sitemap_tree_for_homepage
     from usp.web_client.requests_client import RequestsWebClient
 
-    log = FetchLog()
     with no_logging(), demo_site() as url, requests.Session() as session:
         session.trust_env = False  # a proxy cannot reach this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
-        tree = sitemap_tree_for_homepage(url, client, on_event=log)
+        tree = sitemap_tree_for_homepage(url, client)
     report = Path(tempfile.mkdtemp(prefix="usp-demo-")) / "report.html"
-    write_report(tree, report, log)
+    write_report(tree, report)
     show(
         tree_view(tree),
         "",

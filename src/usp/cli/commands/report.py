@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from usp.cli.address import Address
     from usp.cli.crawling import Crawling
-    from usp.events import Event
 
 
 @click.command("report")
@@ -54,17 +53,11 @@ def command(
       usp report https://example.org/sitemap.xml --all-problems
     """  # noqa: D301 - click knows the backspace
     from usp.cli.crawling import end_with
-    from usp.report import FetchLog, html
+    from usp.report import html
 
-    fetches = FetchLog()
     with crawling.running() as progress:
-
-        def listen(event: Event) -> None:
-            fetches(event)
-            progress(event)
-
-        tree = crawling.tree(start, on_event=listen)
-        page = html(tree, fetches, all_problems=all_problems)
+        tree = crawling.tree(start, on_event=progress)
+        page = html(tree, all_problems=all_problems)
         if output is not None:
             _write(page, output)
     click.echo(page if output is None else printable(str(output)))

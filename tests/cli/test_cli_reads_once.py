@@ -1,0 +1,175 @@
+"""Documents are read once for everything that a command shows of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from cli_documents import URLSET, index, urlset
+
+from usp._crawl import pages
+from usp._crawl.run import parse_document
+from usp._store import store
+from usp.cli.treeview import summary, tree_view
+from usp.limits import Limits
+from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
+
+BAD = URLSET.format(
+    "<url><loc>{site}/1</loc></url><url><loc>{site}/2</loc><lastmod>some day</lastmod></url><url/>"
+)
+LIMIT = Limits().reached("seconds")
+
+
+@pytest.fixture
+def parses(monkeypatch):
+    """How often each document was parsed, the glance while it came in included."""
+    counts: Counter[str] = Counter()
+    make = pages.DocumentParser
+
+    def counted(url, **options):
+        counts[url.rpartition("/")[2]] += 1
+        return make(url, **options)
+
+    monkeypatch.setattr(pages, "DocumentParser", counted)
+    return counts
+
+
+@pytest.fixture
+def site(serve):
+    many = [f"/m{at}.xml" for at in range(20)]
+    children = ["/a.xml", "/b.xml", "/l.txt", *many]
+    return serve(
+        {
+            "/robots.txt": "Sitemap: {site}/i.xml\nSitemap: {site}/again.xml\n",
+            "/i.xml": index(*(f"{{site}}{path}" for path in children)),
+            "/again.xml": index("{site}/a.xml"),
+            "/a.xml": BAD,
+            "/b.xml": urlset("{site}/3"),
+            "/l.txt": "{site}/4\nnone\n",
+            **dict.fromkeys(many, BAD),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["tree", "-p"],
+        ["tree", "-p", "--all"],
+        ["tree"],
+        ["tree", "-p", "-f", "json"],
+        ["ls", "-f", "sitemaps"],
+    ],
+    ids=" ".join,
+)
+def test_a_document_is_parsed_at_most_twice_while_it_comes_in_and_when_it_is_read(
+    run, site, parses, argv
+):
+    name, *options = argv
+    assert run(name, site, "--no-known", *options).status == 0
+    assert parses["a.xml"] == 2
+    assert {url: count for url, count in parses.items() if count > 2} == {}
+
+
+def test_what_is_read_once_is_what_is_read_one_by_one(site):
+    first = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
+    other = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
+    tree_view(first, problems=True)
+    summary(first, problems=True)
+    for one, two in zip(first.all_sitemaps(), other.all_sitemaps(), strict=True):
+        assert one.problems == two.problems
+        assert one.problem_count() == sum(problem.times for problem in two.problems)
+        assert one.page_count() == sum(1 for _ in two.all_pages())
+
+
+def test_counting_and_iterating_give_the_same_whatever_came_first():
+    entries = "".join(f"<url><loc>http://h/{at % 90}</loc></url>" for at in range(100))
+    data = f"<urlset>{entries}<url><loc>mailto:x</loc></url></urlset>".encode()
+    for first in ("page_count", "problem_count"):
+        node = sitemap_from_bytes(data, "http://h/s.xml")
+        getattr(node, first)()
+        assert (node.page_count(), node.problem_count()) == (90, 1)
+        assert len(list(node.all_pages())) == len(node.pages) == 90
+        examined = [url for _, block in node.examined_blocks() for url in block.urls]
+        assert examined == [page.url for page in node.pages]
+
+
+def test_a_reading_that_was_given_up_is_not_remembered():
+    bad = b"<url><loc>x:</loc></url>" * 30_000
+    node = sitemap_from_bytes(b"<urlset>" + bad + b"</urlset>", "http://h/s.xml")
+    assert LIMIT.code in {problem.code for problem in node.problems_until(lambda: LIMIT)}
+    assert node.problem_count() == 30_000
+
+
+def test_problems_are_kept_in_bounded_memory(monkeypatch):
+    monkeypatch.setattr(store, "REMEMBERED", 5)
+    kept = store.Store()
+    nodes = []
+    for at in range(4):
+        data = b"<urlset>" + b"<url><loc>x:</loc></url>" * 3 + b"</urlset>"
+        nodes.append(parse_document([data], f"http://h/{at}.xml", store=kept))
+    counts = [len(node.problems) for node in nodes]
+    assert counts == [3, 3, 3, 3]
+    remembered = [node for node in nodes if node._pages._document.known.problems is not None]
+    assert remembered == [nodes[0], nodes[-1]]
+    assert [node.problem_count() for node in nodes] == counts  # a number is always kept
+    assert [len(node.problems) for node in nodes] == counts
+
+
+# What is shown of many problems -------------------------------------------------------------------
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A sitemap with 600 problems of one kind, then 600 of another."""
+    lines = ["<urlset>"]
+    lines += [
+        f"<url><loc>http://h/{at}</loc><lastmod>day {at}</lastmod></url>" for at in range(600)
+    ]
+    lines += [f"<url><loc>mailto:{at}</loc></url>" for at in range(600)]
+    lines.append("</urlset>")
+    path = tmp_path / "s.xml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_every_kind_is_one_line_with_its_count_its_first_place_and_an_example(run, damaged):
+    lines = [
+        line for line in run("tree", "-p", str(damaged)).out.splitlines() if "problem:" in line
+    ]
+    assert len(lines) == 2
+    assert "600 times: lastmod cannot be read, first in line 2: 'day 0'" in lines[0]
+    assert "600 times: a loc is not an HTTP URL, first in line 602: 'mailto:0'" in lines[1]
+    assert "(600 entries lost)" in lines[1]
+
+
+def test_json_gives_the_same_with_the_codes(run, damaged):
+    problems = json.loads(run("tree", "-p", "-f", "json", str(damaged)).out)["problems"]
+    assert problems == [
+        {"code": "bad-lastmod", "message": "lastmod cannot be read", "times": 600, "lost": 0,
+         "line": 2, "excerpt": "day 0"},
+        {"code": "bad-loc", "message": "a loc is not an HTTP URL", "times": 600, "lost": 600,
+         "line": 602, "excerpt": "mailto:0"},
+    ]  # fmt: skip
+
+
+def test_an_index_that_lists_itself_says_so_everywhere(run, serve):
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/i.xml",
+            "/i.xml": index("{site}/i.xml", "{site}/a.xml"),
+            "/a.xml": urlset("{site}/p"),
+        }
+    )
+    told = "it is one of the sitemaps above it"
+    rows = json.loads(run("ls", site, "--no-known", "--sitemaps", "-f", "json").out)
+    (loop,) = [row for row in rows if row["type"] == "invalid"]
+    assert (loop["code"], loop["failure"]) == ("recursion", told)
+    tree = json.loads(run("tree", site, "--no-known", "-f", "json").out)
+    loop = tree["sitemaps"][0]["sitemaps"][0]["sitemaps"][0]
+    assert (loop["code"], loop["failure"]) == ("recursion", told)
+    assert f"not followed: {told}" in run("tree", site, "--no-known").out
+    ended = run("ls", site, "--no-known", "--sitemaps", "--strict")
+    assert ended.status == 0  # nothing is missing
+    assert f"\t{told}\trecursion" in ended.out

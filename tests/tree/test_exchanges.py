@@ -1,0 +1,167 @@
+"""What was said when a document was fetched is known to its node."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from usp._crawl.retry import RetryPolicy
+from usp.aio import sitemap_tree_for_homepage as aio_tree
+from usp.objects.exchange import Exchange
+from usp.objects.problem import FailureCode
+from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
+from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResponse
+from website import Answer, index, robots, urlset
+
+GZIP = {"Content-Type": "application/xml; charset=iso-8859-1", "X-Cache": "HIT"}
+SECRET = {"Set-Cookie": "id=tea", "Authorization": "Basic tea", "X-See": "http://me:tea@h/x"}
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def crawl(request):
+    """Crawl a website by each of the two drivers."""
+    if request.param == "threads":
+        return sitemap_tree_for_homepage
+    return lambda url, **options: asyncio.run(aio_tree(url, **options))
+
+
+def nodes_of(tree):
+    return {node.url.rpartition("/")[2]: node for node in (tree, *tree.all_sitemaps())}
+
+
+def test_a_node_knows_its_exchange(serve, crawl):
+    site = serve(
+        {
+            "/robots.txt": robots("/old.xml"),
+            "/old.xml": Answer(status=302, redirect="/i.xml"),
+            "/i.xml": index("/a.xml"),
+            "/a.xml": Answer(urlset("/p"), headers=GZIP | SECRET),
+        }
+    )
+    before = datetime.now(UTC)
+    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    moved = nodes["i.xml"].exchange
+    assert (moved.url, moved.final_url) == (f"{site.base}/old.xml", f"{site.base}/i.xml")
+    assert (moved.status, moved.redirects) == (200, (f"{site.base}/old.xml",))
+    read = nodes["a.xml"].exchange
+    assert (read.header("x-cache"), read.header("X-None")) == ("HIT", None)
+    assert read.content_type == GZIP["Content-Type"]
+    assert (read.attempts, read.broken) == (1, None)
+    assert read.received == nodes["a.xml"].size
+    assert before - timedelta(seconds=1) <= read.started <= datetime.now(UTC)
+    assert read.seconds >= 0
+
+
+def test_an_exchange_holds_no_secrets(serve, crawl):
+    answers = {"/robots.txt": robots("/a.xml", "/gone.xml")}
+    answers["/a.xml"] = Answer(urlset("/p"), headers=SECRET)
+    answers["/gone.xml"] = Answer(b"", 404, headers=SECRET)
+    site = serve(answers)
+    start = site.base.replace("://", "://me:tea@") + "/"
+    nodes = nodes_of(crawl(start, use_known_paths=False))
+    for name in ("robots.txt", "a.xml", "gone.xml"):
+        assert "tea" not in repr(nodes[name].exchange), name
+    assert nodes["gone.xml"].exchange.header("X-See") == "http://h/x"
+
+
+def test_a_failure_has_the_exchange_of_its_answer(serve, crawl):
+    answers = {"/robots.txt": robots("/gone.xml", "/page.xml", "/to.xml")}
+    answers["/gone.xml"] = Answer(b"", 404, headers={"X-Why": "moved"})
+    answers["/page.xml"] = Answer("<html><body>no</body></html>")
+    answers["/to.xml"] = Answer(status=301, redirect="/nowhere.xml")
+    site = serve(answers)
+    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    gone = nodes["gone.xml"]
+    assert (gone.exchange.status, gone.exchange.header("X-Why")) == (404, "moved")
+    assert (gone.exchange.attempts, gone.failure.attempts) == (1, 1)
+    assert gone.failure.code is FailureCode.NOT_FOUND
+    page = nodes["page.xml"]
+    assert (page.exchange.status, page.failure.code) == (200, FailureCode.HTML_PAGE)
+    assert page.exchange.received > 0
+    lost = nodes["to.xml"].exchange
+    assert (lost.status, lost.final_url) == (404, f"{site.base}/nowhere.xml")
+    assert lost.redirects == (f"{site.base}/to.xml",)
+
+
+def test_attempts_are_counted(serve, crawl, monkeypatch):
+    monkeypatch.setattr("usp._crawl.crawl.DECLARED", RetryPolicy(first_delay=0.0))
+    answers = {"/robots.txt": robots("/a.xml")}
+    answers["/a.xml"] = [Answer(b"", 500), Answer(urlset("/p"))]
+    site = serve(answers)
+    nodes = nodes_of(crawl(f"{site.base}/", use_known_paths=False))
+    assert (nodes["a.xml"].exchange.status, nodes["a.xml"].exchange.attempts) == (200, 2)
+
+
+def test_a_document_that_broke_off_says_so(serve, crawl):
+    answers = {"/robots.txt": robots("/a.xml")}
+    answers["/a.xml"] = Answer(urlset(*(f"/{at}" for at in range(99))), cut=2000)
+    site = serve(answers)
+    node = nodes_of(crawl(f"{site.base}/", use_known_paths=False))["a.xml"]
+    assert node.exchange.broken.code is FailureCode.BODY_CUT_OFF
+    assert node.failure.code is FailureCode.BODY_CUT_OFF
+    assert node.problems[0].code is FailureCode.BODY_CUT_OFF
+
+
+def test_what_was_tried_in_vain_is_known_to_the_website(serve, crawl):
+    site = serve({"/robots.txt": robots("/sitemap.xml"), "/sitemap.xml": urlset("/p")})
+    tree = crawl(f"{site.base}/")
+    tried = {exchange.url.rpartition("/")[2]: exchange.status for exchange in tree.tried}
+    assert tried["sitemap_index.xml"] == 404
+    assert not {"robots.txt", "sitemap.xml"} & set(tried)
+    assert len(tree.tried) == len({exchange.url for exchange in tree.tried})
+
+
+def test_the_exchange_of_a_host_where_nobody_is_has_no_status(unused_port):
+    url = f"http://127.0.0.1:{unused_port}/s.xml"
+    node = sitemap_tree_for_sitemap(url)
+    assert isinstance(node, InvalidSitemap)
+    assert (node.exchange.status, node.exchange.attempts) == (None, node.failure.attempts)
+    assert node.failure.code is FailureCode.CONNECTION_REFUSED
+
+
+@pytest.fixture
+def unused_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+def test_the_error_of_a_client_of_a_users_own_has_an_exchange_too():
+    class Mine(AbstractWebClient):
+        def set_max_response_data_length(self, max_response_data_length):
+            pass
+
+        def get(self, url):
+            return WebClientErrorResponse("404 Not Found", retryable=False)
+
+    node = sitemap_tree_for_sitemap("http://h/s.xml", Mine())
+    assert node.exchange.status == node.status == 404
+    assert node.failure.code is FailureCode.NOT_FOUND
+
+
+def test_exchanges_are_pickled_along(serve):
+    site = serve({"/robots.txt": robots("/a.xml", "/gone.xml"), "/a.xml": urlset("/p")})
+    tree = sitemap_tree_for_homepage(f"{site.base}/")
+    copy = pickle.loads(pickle.dumps(tree))
+    assert copy.tried == tree.tried
+    for one, other in zip(tree.all_sitemaps(), copy.all_sitemaps(), strict=True):
+        assert one.exchange == other.exchange
+        assert one.failure == other.failure
+
+
+def test_a_node_made_by_hand_has_none_and_a_document_at_hand_was_not_asked_for():
+    assert PagesXMLSitemap("http://h/", []).exchange is None
+    assert InvalidSitemap("http://h/", "why").exchange is None
+    read = sitemap_from_str("<urlset><url><loc>http://h/p</loc></url></urlset>").exchange
+    assert (read.status, read.attempts, read.started) == (None, 0, None)
+    assert isinstance(read, Exchange)
+
+
+def test_exchanges_do_not_make_nodes_different():
+    one = PagesXMLSitemap("http://h/", [], exchange=Exchange("http://h/", "http://h/"))
+    assert one == PagesXMLSitemap("http://h/", [])
