@@ -89,7 +89,7 @@ def test_a_failure_has_the_exchange_of_its_answer(serve, crawl):
 
 
 def test_attempts_are_counted(serve, crawl, monkeypatch):
-    monkeypatch.setattr("usp._crawl.crawl.DECLARED", RetryPolicy(first_delay=0.0))
+    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.0))
     answers = {"/robots.txt": robots("/a.xml")}
     answers["/a.xml"] = [Answer(b"", 500), Answer(urlset("/p"))]
     site = serve(answers)
