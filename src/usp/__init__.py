@@ -26,6 +26,7 @@ __all__ = [
     "AbstractWebClient",
     "ChildSitemap",
     "CrawlOptions",
+    "Exchange",
     "Failure",
     "FailureCode",
     "IndexRobotsTxtSitemap",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from usp.exceptions import LocalShortageError, SitemapException
     from usp.limits import Limits
     from usp.objects.child import ChildSitemap
+    from usp.objects.exchange import Exchange
     from usp.objects.page import (
         SitemapImage,
         SitemapNewsStory,

@@ -49,6 +49,8 @@ def trees() -> None:
     assert_type(SitemapFetcher(SITEMAP, 0, keep_partial=True).sitemap(), AbstractSitemap)
     assert_type(tree.is_complete, bool)
     assert_type(tree.failures(), list[usp.Failure])
+    assert_type(tree.exchange, usp.Exchange | None)
+    assert_type(tree.failures()[0].code, usp.FailureCode)
     assert_type([failure.code for failure in tree.failures()], list[usp.FailureCode])
     assert_type(tree.page_count(), int)
     for node in tree.all_sitemaps():

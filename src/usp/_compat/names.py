@@ -25,6 +25,7 @@ _OFFERED = {
     "usp.objects.page": (
         *("SitemapImage", "SitemapNewsStory", "SitemapPage", "SitemapPageChangeFrequency"),
     ),
+    "usp.objects.exchange": ("Exchange",),
     "usp.objects.problem": ("Failure", "FailureCode", "Problem", "ProblemCode"),
     "usp.objects.sitemap": (
         *("AbstractIndexSitemap", "AbstractPagesSitemap", "AbstractSitemap", "InvalidSitemap"),
