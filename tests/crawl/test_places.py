@@ -9,8 +9,9 @@ from usp._crawl.crawl import Crawl
 from usp._crawl.places import Absent, Expected, Fetching, Present, Queued, Skipped
 from usp._crawl.values import Arrival, Failed, Look, Received
 from usp._formats.document import Role
-from usp._store import Exchange, Store
+from usp._store import Store
 from usp.limits import Limits
+from usp.objects.exchange import Exchange
 from usp.objects.sitemap import PagesTextSitemap
 from usp.options import CrawlOptions
 
