@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry
     from usp._store import Document
     from usp.limits import Limits
-    from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, ProblemCode, Problems
 
