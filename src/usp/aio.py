@@ -1,7 +1,7 @@
-"""The front doors on asyncio: the same names as in ``usp.tree`` and ``usp.stream``.
+"""The entry points for asyncio, with the same names as in ``usp.tree`` and ``usp.stream``.
 
-Needs ``pip install 'usp[async]'``, unless a client of your own is handed in. Cancelling the task, or
-closing the generator, cancels what is under way.
+Needs ``pip install 'usp[async]'``, unless you pass a client of your own. Cancelling the task, or
+closing the generator, cancels the requests that are in progress.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def sitemap_tree_for_homepage(
 ) -> IndexWebsiteSitemap:
     """Find, fetch and read the sitemaps of a website; return their tree.
 
-    As ``usp.tree.sitemap_tree_for_homepage``, with the same options.
+    Like ``usp.tree.sitemap_tree_for_homepage``, with the same options.
     """
     options = combined(options, keywords, WebsiteKeywords)
     search = website_search(homepage_url, options)
@@ -68,9 +68,9 @@ async def sitemap_tree_for_sitemap(
     options: CrawlOptions | None = None,
     **keywords: Unpack[SitemapKeywords],
 ) -> AbstractSitemap:
-    """Fetch and read a sitemap whose address is known, and what it declares; return their tree.
+    """Fetch and read a sitemap and the sitemaps that it lists; return their tree.
 
-    As ``usp.tree.sitemap_tree_for_sitemap``, with the same options.
+    Like ``usp.tree.sitemap_tree_for_sitemap``, with the same options.
     """
     options = combined(options, keywords, SitemapKeywords)
     return await _tree(sitemap_search(url), url, web_client, options)
@@ -86,7 +86,7 @@ def pages(
 ) -> AsyncGenerator[SitemapPage, None]:
     """Yield the pages of a website as they come in, in the order of its tree.
 
-    As ``usp.stream.pages``, with the same options. A generator that is not read to its end should be
+    Like ``usp.stream.pages``, with the same options. A generator that is not exhausted should be
     closed (``contextlib.aclosing``).
     """
     options = combined(options, keywords, WebsiteKeywords)
@@ -102,9 +102,9 @@ def pages_of_sitemap(
     options: CrawlOptions | None = None,
     **keywords: Unpack[SitemapKeywords],
 ) -> AsyncGenerator[SitemapPage, None]:
-    """Yield the pages of a sitemap whose address is known, and of what it declares, as they come in.
+    """Yield the pages of a sitemap, and of the sitemaps that it lists, as they come in.
 
-    As ``usp.stream.pages_of_sitemap``, with the same options.
+    Like ``usp.stream.pages_of_sitemap``, with the same options.
     """
     options = combined(options, keywords, SitemapKeywords)
     return _pages(sitemap_search(url), url, web_client, options)
@@ -162,7 +162,7 @@ async def _pages(
 
 
 def _end(crawl: Crawl) -> None:
-    """End a crawl whose task is cancelled, and keep what was found: the task goes on."""
+    """End a crawl whose task was cancelled and keep what was found; the task continues."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -185,7 +185,7 @@ async def _crawl(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
 ) -> AsyncIterator[tuple[Crawl, AsyncioDriver]]:
-    """Give a crawl and its driver; what was made for this crawl is closed in the end."""
+    """Yield a crawl and its driver; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
     client = prepared(given, without_login(start_url), options.effective_limits)
     crawl = begin(client, start_url, options)

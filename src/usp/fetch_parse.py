@@ -1,6 +1,6 @@
-"""Fetches and parses one sitemap and everything it declares.
+"""The fetcher and the parsers of ultimate-sitemap-parser 1.8.1, under the names that programs know.
 
-The parsers are here under the names that programs know; :mod:`usp._compat.parsers` has them.
+The parsers are defined in :mod:`usp._compat.parsers`.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ log = get_logger(__name__)
 
 
 class SitemapFetcher:
-    """Fetches a sitemap, and if it is an index, the sitemaps that it declares.
+    """Fetches a sitemap and, if it is an index, the sitemaps that it lists.
 
     The keywords, or all of them as ``options``, are those of :class:`usp.CrawlOptions`.
 
-    Raises ``SitemapException`` for a URL that is not HTTP, that is among its own parents, or that
-    stands more than eleven levels deep.
+    Raises ``SitemapException`` for a URL that is not HTTP, that is one of its own parents, or that is
+    more than eleven levels deep.
     """
 
     @shows(CommonKeywords)
@@ -166,7 +166,7 @@ class SitemapFetcher:
         self._quiet_404 = quiet_404
 
     def sitemap(self) -> AbstractSitemap:
-        """Fetch and parse; what cannot be fetched is an ``InvalidSitemap``."""
+        """Return the tree of the sitemap; what cannot be fetched is an ``InvalidSitemap``."""
         search = partial(
             OneSitemap,
             url=self._url,
@@ -179,12 +179,12 @@ class SitemapFetcher:
 
 
 class SitemapStrParser:
-    """Parses a sitemap that is at hand; what it declares is not fetched."""
+    """Parses a sitemap from text; nothing is fetched."""
 
     def __init__(self, static_content: str) -> None:
         self._content = static_content
 
     def sitemap(self) -> AbstractSitemap:
-        """Parse; the children of an index are ``InvalidSitemap`` nodes."""
+        """Return the node of the sitemap; the children of an index are ``InvalidSitemap`` nodes."""
         data = self._content.encode("utf-8", "surrogatepass")
         return parse_document([data], None, content_type="text/plain; charset=utf-8")

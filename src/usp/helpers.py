@@ -1,7 +1,7 @@
-"""Small functions that programs use beside the tree.
+"""Small functions that programs use besides the tree.
 
-Nothing of the library is imported at the top of this module but the leaves below it; the three
-functions that fetch or unpack call the layer that does the work.
+This module imports only leaves at the top; the three functions that fetch or decompress import what
+they need when they are called.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0
 
 
 def html_unescape_strip(string: str | None) -> str | None:
-    """Return a text with character references decoded and blanks stripped; None for blanks alone.
+    """Return a text with character references decoded and white space stripped; None if it is empty.
 
-    Only references that end in ``;`` are decoded, so ``?a=1&section=2`` stays what it is.
+    Only references that end in ``;`` are decoded, so ``?a=1&section=2`` is left unchanged.
     """
     if not string:
         return string
@@ -106,10 +106,9 @@ def strip_url_to_homepage(url: str) -> str:
 
 
 def parse_iso8601_date(date_string: str) -> datetime | None:
-    """Return the date that a sitemap writes; None if it cannot be read.
+    """Return a date in the format of sitemaps; None if it cannot be parsed.
 
-    A year means its first day, and so does a month. The result is aware if the text has an offset,
-    naive if not.
+    A year or a month means its first day. The result is aware if the text has an offset, else naive.
     """
     if not date_string:
         raise SitemapException("Date string is unset.")
@@ -117,7 +116,7 @@ def parse_iso8601_date(date_string: str) -> datetime | None:
 
 
 def parse_rfc2822_date(date_string: str) -> datetime | None:
-    """Return the date that a feed writes (or a sitemap); None if it cannot be read."""
+    """Return a date in the format of feeds (or of sitemaps); None if it cannot be parsed."""
     return parse_iso8601_date(date_string)
 
 
@@ -131,7 +130,7 @@ def get_url_retry_on_client_errors(
     sleep_between_retries: int = 1,
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
-    """Fetch a URL, asking again after errors that may pass."""
+    """Return the response for a URL, after retries of temporary errors."""
     from usp._crawl.retry import RetryPolicy  # noqa: PLC0415 - see the module
     from usp._crawl.run import get_with_retries  # noqa: PLC0415 - see the module
 
@@ -146,7 +145,7 @@ def get_url_retry_on_client_errors(
 
 
 def gunzip(data: bytes, max_output_bytes: int | None = None) -> bytes:
-    """Unpack gzip data; raises ``GunzipException`` if it is none, broken, or too much."""
+    """Return decompressed gzip data; raise ``GunzipException`` if it is invalid or too large."""
     from usp._formats.unpack import gunzip_all  # noqa: PLC0415 - see the module
 
     return gunzip_all(data, max_output_bytes)
@@ -155,7 +154,7 @@ def gunzip(data: bytes, max_output_bytes: int | None = None) -> bytes:
 def ungzipped_response_content(
     url: str, response: AbstractWebClientSuccessResponse, max_uncompressed_bytes: int | None = None
 ) -> str:
-    """Give the text of an answer: unpacked by its content, decoded by BOM, header or declaration."""
+    """Return the text of a response, decompressed, and decoded by BOM, header or declaration."""
     from usp._formats.decode import Decoder  # noqa: PLC0415 - see the module
     from usp._formats.unpack import gunzip_complaint  # noqa: PLC0415
     from usp.limits import Limits  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Page by page: the pages of a website, or of one sitemap, while sitemaps are still coming in."""
+"""Streams: the pages of a website, or of one sitemap, while sitemaps are still being fetched."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def pages(
 ) -> Generator[SitemapPage, None, None]:
     """Yield the pages of a website as they come in, in the order of its tree.
 
-    The options are those of ``sitemap_tree_for_homepage`` (:class:`usp.CrawlOptions`), and so are the
-    pages; each knows the sitemap it came from (``page.sitemap_url``). The first page comes with the
-    first piece of the first sitemap. Sitemaps are fetched ahead of their turn and wait in a temporary
-    file; when the generator is closed, nothing more is fetched. If it comes to its end,
-    ``on_failure`` is told what is missing, as ``failures()`` of the tree would.
+    The options are those of ``sitemap_tree_for_homepage`` (:class:`usp.CrawlOptions`), and the pages
+    are the same; ``page.sitemap_url`` is the sitemap of a page. The first page is available with the
+    first chunk of the first sitemap. Sitemaps are fetched ahead of time and kept in a temporary file;
+    closing the generator stops the requests. At the end, ``on_failure`` is called for everything that
+    is missing, with the values that ``failures()`` of the tree would return.
 
     Raises ``SitemapException`` at once if the URL is not an HTTP(S) URL.
     """
@@ -57,10 +57,10 @@ def pages_of_sitemap(
     options: CrawlOptions | None = None,
     **keywords: Unpack[SitemapKeywords],
 ) -> Generator[SitemapPage, None, None]:
-    """Yield the pages of a sitemap whose address is known, and of what it declares, as they come in.
+    """Yield the pages of a sitemap, and of the sitemaps that it lists, as they come in.
 
-    The options are those of ``sitemap_tree_for_sitemap``, and so are the pages; everything else is as
-    with :func:`pages`.
+    The options are those of ``sitemap_tree_for_sitemap``, and the pages are the same; everything else
+    is as in :func:`pages`.
     """
     options = combined(options, keywords, SitemapKeywords)
     return _pages(sitemap_search(url), url, web_client, options)
@@ -78,12 +78,12 @@ def _pages(
 
 
 class PageBlocks:
-    """The pages of a crawl in blocks, each with the address of its sitemap, as they come in.
+    """The pages of a crawl in blocks, each with the URL of its sitemap, as they come in.
 
-    For those who want columns and not objects. Iterate over it once, and close the iterator if that
-    is not to its end. ``search`` says where the crawl begins (:func:`usp.tree.website_search`,
-    :func:`usp.tree.sitemap_search`): that is at the ``top``. ``tree`` is None until the last block
-    was given. With ``any_thread`` a client that takes one request at a time may be called in any
+    For callers that want columns rather than objects. Iterate over it once, and close the iterator
+    unless it is exhausted. ``search`` starts the crawl (:func:`usp.tree.website_search`,
+    :func:`usp.tree.sitemap_search`) and returns its ``top``. ``tree`` is None until the last block has
+    been yielded. With ``any_thread``, a client that takes one request at a time may be called in any
     thread.
     """
 
@@ -107,7 +107,7 @@ class PageBlocks:
         self.tree: AbstractSitemap | None = None
 
     def stop(self) -> None:
-        """Fetch nothing more and end the iteration; may be called from any thread."""
+        """Stop fetching and end the iteration; may be called from any thread."""
         self.is_stopped = True
         self._wake()
 
@@ -144,7 +144,7 @@ class PageBlocks:
                 self.tree = tree_of(top, options)
 
     def _coming(self, stream: PageStream) -> Iterator[tuple[str, PageBlock]]:
-        """Yield the blocks that are there, until somebody stops that."""
+        """Yield blocks as they become available, until the stream is stopped."""
         for step in stream.steps():
             if self.is_stopped:
                 return

@@ -1,4 +1,4 @@
-"""The front door: the sitemap tree of a website."""
+"""The main entry points: the sitemap tree of a website, of one sitemap, or of a document."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _CHUNK = 128 * 1024
 
 
 class _TreeKeywords(CommonKeywords, total=False):
-    """The options that follow the parameters that programs give by position."""
+    """The options after those that can be passed by position."""
 
     use_html_links: bool
 
@@ -92,13 +92,13 @@ def sitemap_tree_for_homepage(
 ) -> IndexWebsiteSitemap:
     """Find, fetch and read the sitemaps of a website; return their tree.
 
-    Looks at robots.txt, at the links of the homepage (with ``use_html_links``) and at the known
-    paths, and follows what they declare. What failed is in the tree as ``InvalidSitemap``;
-    ``tree.is_complete`` and ``tree.failures()`` tell whether something is missing.
+    Looks for sitemaps in robots.txt, in links on the homepage (with ``use_html_links``) and at
+    well-known paths, and follows indexes. A sitemap that failed is an ``InvalidSitemap`` in the tree;
+    ``tree.is_complete`` and ``tree.failures()`` show whether anything is missing.
 
     The options are those of :class:`usp.CrawlOptions`, which describes them: one by one, or together
-    as ``options``. Callbacks run in the calling thread. ``web_client`` is asked for one thing at a
-    time unless it says otherwise.
+    as ``options``. Callbacks run in the calling thread. A ``web_client`` gets one request at a
+    time unless it declares otherwise.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
@@ -120,7 +120,7 @@ def sitemap_tree_for_homepage(
 def website_search(
     homepage_url: str, options: CrawlOptions | None = None
 ) -> Callable[[Crawl], Website]:
-    """Return what begins the search for a website's sitemaps in a crawl: tree and stream share it."""
+    """Return a function that starts the search for a website's sitemaps in a crawl."""
     refusal = refuse_address(str(homepage_url))
     if refusal:
         raise SitemapException(str(refusal))
@@ -139,7 +139,7 @@ def website_search(
 
 
 def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSitemap]:
-    """Return what begins to fetch one sitemap in a crawl: tree and stream share it.
+    """Return a function that starts a crawl at one sitemap.
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
@@ -166,7 +166,7 @@ def sitemap_tree_for_sitemap(
     options: CrawlOptions | None = None,
     **keywords: Unpack[SitemapKeywords],
 ) -> AbstractSitemap:
-    """Fetch and read a sitemap whose address is known, and what it declares; return their tree.
+    """Fetch and read a sitemap and the sitemaps that it lists; return their tree.
 
     The sitemap itself is the root of the tree. The options are those of :class:`usp.CrawlOptions`.
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
@@ -176,16 +176,16 @@ def sitemap_tree_for_sitemap(
 
 
 def sitemap_from_str(content: str) -> AbstractSitemap:
-    """Parse a sitemap from text; what it declares is not fetched."""
+    """Parse a sitemap from text; nothing is fetched."""
     return SitemapStrParser(content).sitemap()
 
 
 def sitemap_from_bytes(
     data: bytes, url: str | None = None, *, limits: Limits | None = None
 ) -> AbstractSitemap:
-    """Parse a sitemap from bytes, compressed or not, in whatever encoding.
+    """Parse a sitemap from bytes, compressed or not, in any encoding.
 
-    ``url`` is where it came from: relative addresses are resolved against it. Nothing is fetched.
+    ``url`` is where it came from: relative URLs are resolved against it. Nothing is fetched.
     """
     return parse_document([data], url, limits=limits or DEFAULT)
 
@@ -195,7 +195,7 @@ def sitemap_from_file(
 ) -> AbstractSitemap:
     """Parse a sitemap from a file, compressed or not; nothing is fetched.
 
-    The address of the node is that of the file (``file://…``). Many files may share a ``store``.
+    The URL of the node is that of the file (``file://…``). Several files may share a ``store``.
     """
 
     def chunks() -> Iterator[bytes]:

@@ -60,9 +60,9 @@ def test_the_environment_beats_the_file_and_the_command_line_beats_both(
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("nonsense = 1\n", "there is no option --nonsense"),
+        ("nonsense = 1\n", "no command has an option --nonsense"),
         ("[ls]\nsiblings = 1\n", "usp ls has no option --siblings"),
-        ("a = ", "cannot be read"),
+        ("a = ", "cannot read "),
     ],
 )
 def test_a_file_that_is_wrong_is_named(run, site, here, text, word):

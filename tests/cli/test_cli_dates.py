@@ -32,7 +32,7 @@ def test_a_story_of_yesterday_is_of_the_last_week(run, news, form, limit):
     assert "/yesterday" in ended.out
     assert "/2019" not in ended.out
     assert "/undated" in ended.out
-    assert ended.err == "usp: 1 page without a date kept; --dated leaves them out\n"
+    assert ended.err == "usp: 1 page without a date kept; use --dated to leave them out\n"
 
 
 def test_dated_leaves_out_only_what_has_no_date(run, news):

@@ -74,7 +74,10 @@ def test_no_robots_and_no_known_leave_out_what_they_say(run, site):
 def test_a_path_of_a_website_stands_for_the_website(run, site):
     ended = run("ls", f"{site}/shop/index.html", "-u", "-f", "pages")
     assert "/one" in ended.lines
-    assert f"{site}/shop/index.html is a page: its website {site}/ was read" in ended.err
+    assert (
+        f"{site}/shop/index.html is not a sitemap; its website {site}/ was read instead"
+        in ended.err
+    )
 
 
 @pytest.mark.parametrize("path", ["/main.xml", "/robots.txt"])

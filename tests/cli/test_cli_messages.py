@@ -47,10 +47,9 @@ def test_a_host_that_does_not_exist_is_told_in_one_line(run, command):
 
 @pytest.mark.parametrize("command", FETCHING)
 def test_https_that_is_refused_suggests_http(run, command, closed):
-    (line,) = run(command, f"https://{closed}/").err.splitlines()
-    assert line == f"usp: connection refused by {closed}; try http://{closed}/"
-    (line,) = run(command, f"https://{closed}/sitemap.xml").err.splitlines()
-    assert line == f"usp: connection refused by {closed}; try http://{closed}/"
+    for path in ("", "sitemap.xml", "blog/", "blog/post.html?page=2"):
+        (line,) = run(command, f"https://{closed}/{path}").err.splitlines()
+        assert line == f"usp: connection refused by {closed} (try http://{closed}/{path})"
 
 
 @pytest.mark.parametrize("command", FETCHING)

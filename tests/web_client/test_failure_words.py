@@ -100,13 +100,14 @@ def test_nobody_listens(kind):
         free.bind(("127.0.0.1", 0))
         at = f"127.0.0.1:{free.getsockname()[1]}"
         assert words(kind, f"http://{at}/x") == f"connection refused by {at}"
-        assert words(kind, f"https://{at}/x") == f"connection refused by {at}; try http://{at}/"
+        assert words(kind, f"https://{at}/x") == f"connection refused by {at} (try http://{at}/x)"
+        assert words(kind, f"https://{at}/robots.txt").endswith(f"(try http://{at}/)")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_https_is_asked_for_where_there_is_http(kind, raw):
     at = f"127.0.0.1:{raw(b'HTTP/1.0 400 Bad Request' + b' ' * 50)}"
-    assert words(kind, f"https://{at}/x") == f"{at} does not speak TLS; try http://{at}/"
+    assert words(kind, f"https://{at}/x") == f"{at} does not speak TLS (try http://{at}/x)"
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")

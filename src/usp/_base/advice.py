@@ -15,12 +15,13 @@ class Topic(Enum):
     RAISE_LIMIT = "raise it with Limits({0}=…), on the command line with --max {0}=…"
     ALLOW_NETWORK = 'Zones(allow=("{0}",)) or --allow-network {0} permits it'
     BE_GENTLE = "try another user_agent, fewer requests at a time, or a pause between them"
+    TRY_HTTP = "try {0}"
     TRUST = "pass the issuer's certificates as verify='ca.pem', or skip the check by verify=False"
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do; ``name`` is the limit to raise, or the network to allow."""
+    """What to do; ``name`` is the limit to raise, the network to allow, or the URL to try."""
 
     topic: Topic
     name: str = ""

@@ -1,8 +1,8 @@
-"""Names that can be imported from our modules although they live elsewhere.
+"""Names that can be imported from our modules although they are defined elsewhere.
 
-``usp`` itself offers what most programs need. The other modules have what ultimate-sitemap-parser 1.8.1
-imported into its own, so that programs can import it from there: ``from usp.helpers import urlparse``.
-All of it is loaded when somebody asks for it.
+``usp`` itself offers what most programs need. The other modules offer what those of
+ultimate-sitemap-parser 1.8.1 had imported, so that ``from usp.helpers import urlparse`` works. Names
+are loaded on first use.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 
 
 def elsewhere(module: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module, which finds the names of this table."""
+    """Return a ``__getattr__`` for a module that finds the names in this table."""
     names = ELSEWHERE[module]
 
     def getattr_of_module(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Warns of ultimate-sitemap-parser, which has the same import name and overwrites our files.
 
-Importing this module is enough. It is imported first by ``usp``, and by ``usp._crawl`` for the case
-that ``usp/__init__.py`` itself was overwritten.
+Importing this module is enough. It is imported first by ``usp``, and by ``usp._crawl`` in case
+``usp/__init__.py`` itself was overwritten.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _FOLDERS = ("site-packages", "dist-packages")
 def warn_of_the_other() -> None:
     """Warn if ultimate-sitemap-parser is installed where Python looks for packages.
 
-    Folders are listed, nothing is read: asking ``importlib.metadata`` takes longer than all the rest of
-    ``import usp``. Where warnings are errors it is logged instead: the import itself has worked.
+    This only lists folders, since ``importlib.metadata`` takes longer than the rest of ``import usp``.
+    If warnings are errors, it logs instead: the import itself has worked.
     """
     here = __file__
     for _ in ("other_distribution.py", "_compat", "usp"):

@@ -1,6 +1,6 @@
-"""Entries of a sitemap whose fields are set one by one, and that become a page in the end.
+"""Entries of a sitemap whose fields are set one by one, and that become a page at the end.
 
-They are written as XML and read as any other document: there is one reader of fields.
+They are written as XML and parsed like any other document, so that fields are read in one place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _page(document: str) -> SitemapPage | None:
 
 @dataclass(slots=True)
 class ImageEntry:
-    """An image, as it is written in a sitemap."""
+    """An image with its fields as text."""
 
     loc: str | None = None
     caption: str | None = None
@@ -53,7 +53,7 @@ class ImageEntry:
 
 @dataclass(slots=True, eq=False)
 class UrlPage:
-    """A ``<url>``, its fields as they are written; equal if the URL is."""
+    """A ``<url>`` with its fields as text; equal if the URLs are equal."""
 
     url: str | None = None
     last_modified: str | None = None
@@ -109,7 +109,7 @@ class UrlPage:
 
 @dataclass(slots=True, eq=False)
 class _FeedPage:
-    """An entry of a feed, its fields as they are written; equal if the link is."""
+    """An entry of a feed with its fields as text; equal if the links are equal."""
 
     link: str | None = None
     title: str | None = None

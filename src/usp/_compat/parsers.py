@@ -1,18 +1,18 @@
-"""Parsers that are given a document and return its node, as those of ultimate-sitemap-parser 1.8.1 do.
+"""Parsers that take a document and return its node, like those of ultimate-sitemap-parser 1.8.1.
 
 ::
 
-    AbstractSitemapParser              is given the content
+    AbstractSitemapParser              takes the content
     ├── XMLSitemapParser
     ├── IndexRobotsTxtSitemapParser
     └── PlainTextSitemapParser
-    AbstractXMLSitemapParser           is told of elements, one after the other
+    AbstractXMLSitemapParser           takes elements, one by one
     ├── IndexXMLSitemapParser
     ├── PagesXMLSitemapParser          with Page and Image
     ├── PagesRSSSitemapParser          with Page
     └── PagesAtomSitemapParser         with Page
 
-None of them parses anything: :mod:`usp._formats` does, and children are fetched by a crawl.
+They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the children.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TEXT = "text/plain; charset=utf-8"
 
 
 class AbstractSitemapParser(abc.ABC):
-    """A parser of one document; what an index declares is fetched by the web client."""
+    """A parser of one document; the sitemaps that an index lists are fetched with the web client."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class XMLSitemapParser(AbstractSitemapParser):
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
-    """A parser of robots.txt; raises ``SitemapException`` if that is not what the URL ends in."""
+    """A parser of robots.txt; raises ``SitemapException`` if the URL does not end in that."""
 
     def __init__(self, url: str, *args: Any, **options: Any) -> None:
         super().__init__(url, *args, **options)
@@ -130,7 +130,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
 
 
 class PlainTextSitemapParser(AbstractSitemapParser):
-    """A parser of plain text: one URL a line."""
+    """A parser of plain text: one URL per line."""
 
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the text."""
@@ -138,14 +138,14 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
 
 class _Answer(LocalWebClientSuccessResponse):
-    """The answer to whoever asks for the document at hand."""
+    """The response with the given document."""
 
     def __init__(self, url: str, content: str | bytes) -> None:
         self._is_text = isinstance(content, str)
         super().__init__(url, content if isinstance(content, str) else content.decode("latin-1"))
 
     def header(self, case_insensitive_name: str) -> str | None:
-        """Return the type of a text: it is decoded, whatever its declaration says."""
+        """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
         is_type = case_insensitive_name.lower() == "content-type"
         return _TEXT if is_type and self._is_text else None
 
@@ -155,7 +155,7 @@ class _Answer(LocalWebClientSuccessResponse):
 
 
 class _AtHand(AbstractWebClient):
-    """A client that has one document, and asks another client for everything else."""
+    """A client that returns a given document, and asks another client for everything else."""
 
     def __init__(self, url: str, content: str | bytes, client: Any) -> None:
         self._url = url
@@ -166,28 +166,28 @@ class _AtHand(AbstractWebClient):
 
     @property
     def is_ours(self) -> bool:
-        """Whether nothing of the caller's is asked."""
+        """Whether no client of the caller is used."""
         return getattr(self._client, "is_ours", False) is True
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
-        """Return the same with the other client made ready for a crawl."""
+        """Return the same, with the other client prepared for a crawl."""
         client = for_crawl(self._client, start_url, limits)
         made = _AtHand(self._url, self._content, client)
         made._made = client if client is not self._client else None
         return made
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit what the other client receives."""
+        """Limit the size of responses to the other client."""
         self._client.set_max_response_data_length(max_response_data_length)
 
     def get(self, url: str) -> AbstractWebClientResponse:
-        """Return the document, or what the other client has."""
+        """Return the document, or the response of the other client."""
         if url == self._url:
             return _Answer(url, self._content)
         return self._client.get(url)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Close the other client, if it was made for the crawl."""
+        """Close the other client, if it was created for the crawl."""
         if self._made is not None:
             self._made.close()
 
@@ -204,7 +204,7 @@ _NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
 
 
 class AbstractXMLSitemapParser(abc.ABC):
-    """A parser that is told of elements and text; their names have prefixes: ``sitemap:loc``."""
+    """A parser that takes elements, named as in ``sitemap:loc``, and text."""
 
     _kind: ClassVar[type[AbstractSitemap]]
 
@@ -220,7 +220,7 @@ class AbstractXMLSitemapParser(abc.ABC):
         self._text: list[str] = []
 
     def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
-        """Take note of the beginning of an element."""
+        """Handle the start of an element."""
         given = dict(attrs)
         if not self._text:
             given |= {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
@@ -228,16 +228,16 @@ class AbstractXMLSitemapParser(abc.ABC):
         self._text.append(f"<{name}{written}>")
 
     def xml_element_end(self, name: str) -> None:
-        """Take note of the end of an element."""
+        """Handle the end of an element."""
         self._text.append(f"</{name}>")
 
     def xml_char_data(self, data: str) -> None:
-        """Take note of text."""
+        """Handle text."""
         self._text.append(escape(data))
 
     @abc.abstractmethod
     def sitemap(self) -> AbstractSitemap:
-        """Return the node of what was told."""
+        """Return the node of the elements so far."""
 
     def _node(
         self, client: AbstractWebClient | None, level: int, parents: Collection[str] | None
@@ -254,7 +254,7 @@ class AbstractXMLSitemapParser(abc.ABC):
 
 
 class IndexXMLSitemapParser(AbstractXMLSitemapParser):
-    """A parser of an index, told of its elements."""
+    """A parser of an index that takes its elements."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ class _PagesParser(AbstractXMLSitemapParser):
 
 
 class PagesXMLSitemapParser(_PagesParser):
-    """A parser of a urlset, told of its elements."""
+    """A parser of a urlset that takes its elements."""
 
     _kind = PagesXMLSitemap
     Page = UrlPage
@@ -297,14 +297,14 @@ class PagesXMLSitemapParser(_PagesParser):
 
 
 class PagesRSSSitemapParser(_PagesParser):
-    """A parser of an RSS feed, told of its elements."""
+    """A parser of an RSS feed that takes its elements."""
 
     _kind = PagesRSSSitemap
     Page = RSSPage
 
 
 class PagesAtomSitemapParser(_PagesParser):
-    """A parser of an Atom feed, told of its elements."""
+    """A parser of an Atom feed that takes its elements."""
 
     _kind = PagesAtomSitemap
     Page = AtomPage

@@ -1,7 +1,7 @@
-"""A small website to try the library on, served on this machine: ``usp demo``.
+"""A small website to try the library with, served on this machine: ``usp demo``.
 
-Its files are in ``site``. Where they say ``{site}``, the address is filled in that the site happens
-to have; what is listed as packed is served so, with ``.gz`` behind its name.
+Its files are in ``site``. ``{site}`` in them is replaced by the URL of the site; some are served
+compressed, with ``.gz`` appended to their name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPES = {
 
 @contextmanager
 def demo_site() -> Iterator[str]:
-    """Serve the website while the context lasts; gives the URL of its homepage."""
+    """Serve the website during the block; yield the URL of its homepage."""
     server = _Server()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -81,4 +81,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as http.server has it
-        """Say nothing: the output belongs to the command."""
+        """Log nothing: the output belongs to the command."""

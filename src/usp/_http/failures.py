@@ -144,10 +144,13 @@ class _Target:
 
     def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
         self.in_body = in_body
+        self._rest = "/"
         try:
             parts = urlsplit(url.strip())
             self.scheme, self.host = parts.scheme.lower(), parts.hostname or url
             self.port = parts.port or _PORTS.get(self.scheme, 0)
+            if parts.path != "/robots.txt":  # that one is asked for in place of its website
+                self._rest = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         except ValueError:
             self.scheme, self.host, self.port = "", url, 0
         self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
@@ -172,9 +175,9 @@ class _Target:
 
     @property
     def without_tls(self) -> str:
-        """The same website by HTTP."""
+        """The same URL by HTTP."""
         usual = self.port == _PORTS.get(self.scheme, 0)
-        return f"http://{self.netloc}" + ("" if usual else f":{self.port}") + "/"
+        return f"http://{self.netloc}" + ("" if usual else f":{self.port}") + self._rest
 
     def __str__(self) -> str:
         return f"{self.netloc}:{self.port}"
@@ -216,9 +219,9 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
     if not isinstance(error, ssl.SSLError) or not isinstance(code, str):
         return None
     if code in _NOT_TLS:
-        text = f"{target} does not speak TLS; try {target.without_tls}"
-    else:
-        text = f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
+        text = f"{target} does not speak TLS"
+        return advised(FailureCode.TLS_ERROR, text, Topic.TRY_HTTP, target.without_tls)
+    text = f"no secure connection to {target}: {code.replace('_', ' ').lower()}"
     return Reason(FailureCode.TLS_ERROR, text)
 
 
@@ -231,8 +234,10 @@ def _of_head(error: BaseException, target: _Target) -> Reason | None:
 
 def _of_connection(error: BaseException, target: _Target) -> Reason | None:
     if isinstance(error, ConnectionRefusedError):
-        hint = f"; try {target.without_tls}" if target.scheme == "https" else ""
-        return Reason(FailureCode.CONNECTION_REFUSED, f"connection refused by {target}{hint}")
+        text = f"connection refused by {target}"
+        if target.scheme != "https":
+            return Reason(FailureCode.CONNECTION_REFUSED, text)
+        return advised(FailureCode.CONNECTION_REFUSED, text, Topic.TRY_HTTP, target.without_tls)
     if (
         isinstance(error, OSError)
         and error.errno in _NO_WAY
@@ -319,7 +324,11 @@ def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, s
 
 def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
     """Return a reason without secrets, and without the login of any address in it."""
-    return replace(reason, text=redacted(reason.text, secrets))
+    hidden = {*secrets}
+    advice = reason.advice
+    if advice is not None:
+        advice = replace(advice, name=redacted(advice.name, hidden))
+    return replace(reason, text=redacted(reason.text, hidden), advice=advice)
 
 
 def redacted(message: str, secrets: Iterable[str] = ()) -> str:

@@ -1,8 +1,7 @@
-"""The command line: a thin skin over the library.
+"""The command line: a thin layer over the library.
 
-``commands`` has a module for each command, ``output`` one for each format of a listing; ``app``
-puts the commands together and decides how they end. Nothing of that is loaded before Ctrl-C is taken
-care of.
+``commands`` has a module for each command, ``app`` puts them together and decides how they end. Ctrl-C
+is handled before any of that is loaded.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
     Always ends in ``SystemExit``.
     """
-    if argv is None:  # the process is that of the command
+    if argv is None:  # the command is the whole process
         interrupts.guard()
     from usp.cli import app
 

@@ -1,4 +1,4 @@
-"""What people write where a URL is expected: a website or one of its sitemaps."""
+"""The URL argument: a website, a sitemap, a file, a folder or the standard input."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PAGES = (".html", ".htm", ".xhtml")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL, and whether it is a sitemap's own; or a file or folder, or the standard input.
+    """A URL, and whether it is the URL of a sitemap; or a file, a folder or the standard input.
 
-    ``login`` is that of the URL, which itself has none: it is shown.
+    ``url`` may be shown: user name and password are taken out of it, into ``login``.
     """
 
     url: str
@@ -33,32 +33,32 @@ class Address:
 
     @property
     def start(self) -> str:
-        """The URL with its login, for the crawl and nobody else."""
+        """The URL with its login, for the crawl only."""
         return self.url if self.login is None else with_login(self.url, self.login)
 
     @property
     def is_local(self) -> bool:
-        """Whether nothing has to be fetched."""
+        """Whether nothing needs to be fetched."""
         return self.is_stdin or self.path is not None
 
     @property
     def has_path(self) -> bool:
-        """Whether the URL is of something on a website, and not of the website itself."""
+        """Whether the URL has a path or a query, and so is not just a website."""
         parts = url_parts(self.url)
         return bool(parts.path.strip("/") or parts.query)
 
     @property
     def may_be_sitemap(self) -> bool:
-        """Whether only its content tells that a URL is a sitemap's, as with ``/feed/``."""
+        """Whether only the content can show that this is a sitemap, as with ``/feed/``."""
         if self.is_local or self.is_sitemap:
             return False
         return self.has_path and not url_parts(self.url).path.endswith(_PAGES)
 
 
 def address(text: str) -> Address:
-    """Complete and check a URL; without a scheme, https is meant.
+    """Return the address that a user wrote; the default scheme is https.
 
-    The name of a file or folder that exists is that; ``-`` is the standard input.
+    The name of an existing file or folder means that; ``-`` is the standard input.
     """
     stripped = text.strip()
     if stripped == "-":
@@ -71,8 +71,8 @@ def address(text: str) -> Address:
         login = read_url(given).login
     except BadUrl:
         raise click.UsageError(
-            f"{shown(text)!r} is not the URL of a website or a sitemap, and no file or folder; "
-            "write for example https://example.org"
+            f"{shown(text)!r} is neither a URL nor an existing file or folder; "
+            "use for example https://example.org"
         ) from None
     parts = url_parts(without_login(given))
     if not parts.path and not parts.query:
@@ -82,7 +82,7 @@ def address(text: str) -> Address:
 
 
 def _existing(text: str) -> Path | None:
-    """Give the file or folder of that name, if there is one."""
+    """Return the file or folder of that name, if there is one."""
     if "://" in text or not text.strip():
         return None
     try:
@@ -93,12 +93,11 @@ def _existing(text: str) -> Path | None:
 
 
 def looks_like_sitemap(url: str) -> bool:
-    """Tell whether a URL is that of a sitemap rather than that of a website.
+    """Return whether a URL looks like that of a sitemap rather than of a website.
 
-    It is if the last part of its path ends as sitemaps, feeds and robots.txt do (``.xml``, ``.txt``,
-    ``.rss``, ``.atom``, packed or not) or has ``sitemap`` in it, or if ``sitemap`` is one of the keys
-    of its query. A path that ends in a slash is a folder, and what ends in ``.html`` is a page: both
-    stand for their website, as any other URL does.
+    It does if the last segment of its path has a suffix of sitemaps, feeds or robots.txt (``.xml``,
+    ``.txt``, ``.rss``, ``.atom``, also compressed) or contains ``sitemap``, or if its query has a key
+    ``sitemap``. A path that ends in a slash or in ``.html`` stands for its website, like any other URL.
     """
     parts = url_parts(url)
     name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")
@@ -110,7 +109,7 @@ def looks_like_sitemap(url: str) -> bool:
 
 
 def _with_scheme(text: str) -> str:
-    """Give a URL for a host without a scheme; a word or the name of a file is no host."""
+    """Return the URL of a host written without a scheme; a word or a file name is not a host."""
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
     named = "." in host or host.partition(":")[0] == "localhost"
     return f"https://{text}" if named and not host.endswith(_DOCUMENTS) else ""

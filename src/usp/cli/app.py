@@ -1,8 +1,8 @@
 """The command ``usp``: its subcommands, and how every one of them ends.
 
-The exit status is 0 when anything was read (also when the reader of a pipe has seen enough), 1 when
-nothing could be read, or the result could not be written, 2 when the call was wrong, 3 with
-``--strict`` when something is missing, 130 after Ctrl-C.
+The exit status is 0 if anything was read (even if the reader of a pipe stopped early), 1 if nothing
+could be read or the result could not be written, 2 for wrong usage, 3 with ``--strict`` if anything is
+missing, and 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 
 
 class _Group(click.RichGroup):
-    """A group of commands that end in an exit status and a line, never in a traceback.
+    """A group of commands that end with an exit status and a message, never with a traceback.
 
-    A command is loaded when it is called; the help of the group lists them by what is known of them.
+    A command is loaded when it is called, not when the help of the group lists it.
     """
 
     _is_listing = False
@@ -43,7 +43,7 @@ class _Group(click.RichGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command; one that is only listed is not loaded for it."""
+        """Return a command; to be listed, it is not loaded."""
         del ctx
         if self._is_listing and cmd_name in SHORT_HELP:
             return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
@@ -55,7 +55,7 @@ class _Group(click.RichGroup):
             super().format_help(ctx, formatter)  # type: ignore[arg-type]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands and options that begin so."""
+        """Return the commands and options that begin with this text."""
         with self._listing():
             return super().shell_complete(ctx, incomplete)
 
@@ -88,7 +88,7 @@ class _Group(click.RichGroup):
 
 
 def _words(error: OSError) -> str:
-    """Return what the system says went wrong, and with which file; its number tells people nothing."""
+    """Return the message of the system and the name of the file, without the error number."""
     if error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
@@ -105,13 +105,14 @@ def _words(error: OSError) -> str:
 def cli(ctx: click.Context) -> None:
     """Find, fetch and read the sitemaps of a website.
 
-    Robots.txt, known paths and nested indexes are followed; what is damaged is repaired.
+    Sitemaps are found through robots.txt and at well-known paths, and nested indexes are followed.
+    Damaged sitemaps are read as far as possible.
 
     \b
     Examples:
-      usp demo                                  see what it does, offline
+      usp demo                                  a short demo, offline
       usp ls example.org                        sitemaps and pages as a tree
-      usp ls example.org -f pages > urls.txt    every page, one a line
+      usp ls example.org -f pages > urls.txt    one page URL per line
     """  # noqa: D301 - click knows the backspace
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -138,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         _tell_interrupt()
         sys.exit(INTERRUPTED)
     except Exception as error:
-        if interrupts.received:  # and made something else of by whoever was at work
+        if interrupts.received:  # turned into another exception by the code that was running
             _tell_interrupt()
             sys.exit(INTERRUPTED)
         if not tell.as_json:

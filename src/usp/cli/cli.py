@@ -1,4 +1,4 @@
-"""The command line under the name that it has in ultimate-sitemap-parser."""
+"""The command line, under its name in ultimate-sitemap-parser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _context() -> click.Context:
 
 
 class _Parser(ArgumentParser):
-    """Knows the help of the command line, and none of its options."""
+    """Prints the help of the command line; has no options of its own."""
 
     def format_help(self) -> str:
         return app.cli.get_help(_context()) + "\n"

@@ -131,8 +131,9 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
     """
     found = was_read(tree, is_local=start.is_local)
     failures = tree.failures()
-    if start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap):
-        tell.notice(f"{start.url} is a page: its website {tree.url} was read")
+    is_page = start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap)
+    if is_page and (found or not failures):
+        tell.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
     if not failures and not found:
         tell.notice(f"no sitemaps with pages were found at {tree.url}")
     if failures:

@@ -38,25 +38,25 @@ _OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 
 
 def wants_json(argv: Sequence[str] | None = None) -> bool:
-    """Tell whether errors are wanted as JSON: by ``--json``, or by ``USP_JSON`` in the environment."""
+    """Return whether ``--json``, or ``USP_JSON`` in the environment, asks for errors as JSON."""
     given = "--json" in (sys.argv[1:] if argv is None else argv)
     return given or os.environ.get("USP_JSON", "").strip().lower() not in _OFF
 
 
 class Teller:
-    """Writes to the standard error: as JSON, every line of it."""
+    """Writes messages to the standard error, with ``--json`` every line as JSON."""
 
     def __init__(self) -> None:
         self.begin(as_json=False)
 
     def begin(self, *, as_json: bool) -> None:
-        """Begin a command."""
+        """Reset for a new command."""
         self.as_json = as_json
-        self.quiet = False  # whether only errors are told, and no notices
-        self.logs = False  # whether the log, in a file of its own, says what is missing
+        self.quiet = False  # whether notices are left out
+        self.logs = False  # whether failures go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
-        """Tell of an error that ends the command."""
+        """Report an error that ends the command."""
         if self.as_json:
             self.write({"error": message, "status": status, "hint": hint or None})
             return
@@ -65,23 +65,23 @@ class Teller:
             self._line(hint)
 
     def notice(self, message: str, **facts: object) -> None:
-        """Tell of something that people should know, and that is not an error."""
+        """Report something worth knowing that is not an error."""
         if self.as_json:
             self.write({"notice": message, **facts})
         elif not self.quiet and not self.logs:
             self._line(f"usp: {message}")
 
     def undated(self, count: int) -> None:
-        """Tell how many pages of a period were listed although they have no date."""
+        """Report how many pages without a date were kept although a period was asked for."""
         if count:
-            message = f"{counted(count, 'page')} without a date kept; --dated leaves them out"
+            message = f"{counted(count, 'page')} without a date kept; use --dated to leave them out"
             self.notice(message, undated=count)
 
     def failures(self, failures: Sequence[Failure], status: int, *, shown: bool = False) -> None:
-        """Tell what is missing in a result, unless it is ``shown`` there: then how much is."""
+        """Report what is missing in a result, or only how much if the result has ``shown`` it."""
         word = "failed" if status == FAILED else "incomplete"
         if self.as_json:
-            told = [
+            listed = [
                 {
                     "url": failure.url,
                     "code": failure.code,
@@ -91,7 +91,7 @@ class Teller:
                 }
                 for failure in failures
             ]
-            self.write({"error": word, "status": status, "failures": told})
+            self.write({"error": word, "status": status, "failures": listed})
             return
         if self.logs:
             for failure in failures:
@@ -115,16 +115,16 @@ class Teller:
                 self._line(f"  {line}")
 
     def line(self, text: str, **facts: object) -> None:
-        """Tell something of a command's own: as it is, or as JSON with the facts alone."""
+        """Write a message of a command, or its facts as JSON."""
         if self.as_json:
             self.write(facts or {"notice": text})
         else:
             self._line(text)
 
     @staticmethod
-    def write(told: dict[str, object]) -> None:
+    def write(fields: dict[str, object]) -> None:
         """Write a line of JSON."""
-        click.echo(json.dumps(told, ensure_ascii=True, default=str), err=True)
+        click.echo(json.dumps(fields, ensure_ascii=True, default=str), err=True)
 
     @staticmethod
     def _line(text: str) -> None:
@@ -132,14 +132,14 @@ class Teller:
 
 
 def _lines(failures: Sequence[Failure], *, alone: bool = False) -> Iterator[str]:
-    """Yield a line for each failure; many of one kind share one.
+    """Yield a line for each failure; many with the same reason share one.
 
-    ``alone`` is whether they are all there is to say: then a reason that names the host is enough.
+    With ``alone``, nothing else is reported, and a reason that names the host is enough.
     """
     groups: dict[str, list[str]] = {}
     for failure in failures:
         groups.setdefault(why(failure), []).append(failure.url)
-    # Where there is no room for all, each reason is told before a second address with the same one.
+    # If not all fit, every reason is listed once before any is repeated.
     alike = _MOST_ALIKE if len(failures) <= _MOST_TOLD else 1
     lines: list[tuple[str, int]] = []
     for reason, urls in groups.items():
@@ -164,7 +164,7 @@ def _names_host(reason: str, url: str) -> bool:
 
 
 def _naming(host: str) -> re.Pattern[str]:
-    """Return the pattern of a host's name in a text."""
+    """Return a pattern that finds a host name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
 
 
@@ -212,6 +212,17 @@ def _network(name: str, options: Collection[str]) -> str:
     return f"--allow-network {name} permits it" if "--allow-network" in options else ""
 
 
+def _http(name: str, _: Collection[str]) -> str:
+    """Return which URL to try: the one that the user gave, rather than what was asked for first."""
+    from usp._base.urls import url_parts
+
+    context = click.get_current_context(silent=True)
+    start = context.params.get("start") if context else None
+    given = str(getattr(start, "url", ""))
+    is_same = url_parts(given).netloc == url_parts(name).netloc
+    return f"try http{given.removeprefix('https')}" if is_same else f"try {name}"
+
+
 def _gentle(_: str, options: Collection[str]) -> str:
     tries = [
         said
@@ -245,6 +256,7 @@ def _either(words: list[str]) -> str:
 _WORDS: dict[Topic, Callable[[str, Collection[str]], str]] = {
     Topic.RAISE_LIMIT: _limit,
     Topic.ALLOW_NETWORK: _network,
+    Topic.TRY_HTTP: _http,
     Topic.BE_GENTLE: _gentle,
     Topic.TRUST: _trust,
 }
@@ -266,6 +278,6 @@ json_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_wants,
-    help="Write every line of the standard error as JSON, for programs.",
+    help="Write all messages to standard error as JSON, one object per line.",
 )
-"""The option of every command; what a command reads from a file counts too."""
+"""An option of every command; the configuration file can set it too."""

@@ -1,10 +1,10 @@
 """Ctrl-C, from the first import to the last flush: one line and status 130, never a traceback.
 
-While a command is loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs, the
-first one raises ``KeyboardInterrupt``, so that files are put in order; another one ends the process.
-Where Ctrl-C is ignored (``nohup``) or somebody else takes care of it, nothing is changed.
+While a command is being loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs,
+the first Ctrl-C raises ``KeyboardInterrupt``, so that files are cleaned up; a second one ends the
+process. If SIGINT is ignored (``nohup``) or handled by somebody else, nothing is changed.
 
-This module is loaded before all others of the command line, and loads next to nothing itself.
+This module is loaded before all others of the command line, and imports almost nothing itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AGAIN = 0.02  # seconds after which an interrupt that went nowhere is sent agai
 
 
 class Interrupts:
-    """What is done about Ctrl-C in the process of a command."""
+    """Handles Ctrl-C in the process of a command."""
 
     def __init__(self) -> None:
         self.told = False  # whether the user knows
@@ -42,7 +42,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._raise)
 
     def finish(self) -> None:
-        """Set Ctrl-C back; what is left of the process ends without a word if it is in the middle."""
+        """Restore the default handler; from now on, Ctrl-C ends the process silently."""
         if self._armed:
             self._armed, self._over = False, True
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,7 +58,7 @@ class Interrupts:
         os._exit(INTERRUPTED)
 
     def _lost(self, unraisable: Any) -> None:
-        """Raise anew what was raised where nothing can be: in a destructor, for example."""
+        """Raise an interrupt again that Python could not raise, in a destructor for example."""
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             if self._over:
                 os._exit(INTERRUPTED)
@@ -71,7 +71,7 @@ class Interrupts:
 
 
 def _clearing() -> bytes:
-    """Return what clears a line of progress."""
+    """Return the sequence that clears a progress line."""
     try:
         return b"\r\x1b[2K" if os.isatty(2) else b""
     except OSError:

@@ -68,6 +68,7 @@ _OPTIONS = [
         "--format",
         "output",
         type=click.Choice([*LINES, *TABLES, "sitemaps"]),
+        metavar="FORMAT",
         help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
         "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
         "sitemap with all pages. sitemaps: the same as --sitemaps.",

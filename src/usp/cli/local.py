@@ -1,4 +1,4 @@
-"""Sitemaps that are here already: a file, a folder of files, the standard input."""
+"""Local sitemaps: a file, a folder of files, the standard input."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 
 _CHUNK = 128 * 1024
 _TIMES = ("seconds", "document_seconds")
-_HEAD = 64 * 1024  # bytes that are looked at to tell what a document is
+_HEAD = 64 * 1024  # bytes that are examined to recognize a robots.txt
 _ROBOTS = re.compile(
     r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
 )
 
 
 def tree_of_stdin(limits: Limits) -> AbstractSitemap:
-    """Read one sitemap or robots.txt from the standard input."""
+    """Return the tree of a sitemap or robots.txt on the standard input."""
     return _document(piped(sys.stdin.buffer, limits), "-", limits)
 
 
 def tree_of(path: Path, limits: Limits) -> AbstractSitemap:
-    """Read a file or a pipe, or every file of a folder that is a sitemap.
+    """Return the tree of a file or a pipe, or of all sitemaps in a folder.
 
-    What an index in a folder declares is taken from the files of that name beside it.
+    The children of an index in a folder are taken from the files of the same name.
     """
     if path.is_dir():
         return _Folder(path, limits).tree()
@@ -71,7 +71,7 @@ def _document(
 
 
 def _begun(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bytes]:
-    """Return chunks that are still whole, and the first bytes of them."""
+    """Return the same chunks, and their first bytes."""
     taken: list[bytes] = []
     try:
         while sum(map(len, taken)) < _HEAD and (chunk := next(chunks, b"")):
@@ -105,7 +105,7 @@ class _Folder:
         self._begun: set[Path] = set()
 
     def _is_inside(self, file: Path) -> bool:
-        """Tell whether a file is in the folder itself: a link in it may lead anywhere."""
+        """Return whether a file is really inside the folder: a link may point anywhere."""
         return file.is_file() and file.resolve().is_relative_to(self._path.resolve())
 
     def _read(self, file: Path) -> AbstractSitemap:
@@ -125,17 +125,17 @@ class _Folder:
             if (below := self._file_of(child)) != file
         }
         first = [file for file in found if file not in declared]
-        # Files that only declare each other stand at the top as well, the first of them.
+        # Of files that only list each other, the first one is at the top as well.
         tops = [
             self._filled(file, found[file]) for file in (*first, *found) if file not in self._begun
         ]
         return IndexWebsiteSitemap(f"{self._path.resolve().as_uri()}/", tops)
 
     def _filled(self, top: Path, node: AbstractSitemap) -> AbstractSitemap:
-        """Return an index with the files that it declares in the place of their names.
+        """Return an index whose children are the files that it lists.
 
-        Files are begun from the top down and done from the bottom up; a stack rather than recursion,
-        for they may be deep.
+        Files are started from the top down and finished from the bottom up, with a stack instead of
+        recursion, since indexes may be nested deeply.
         """
         self._begun.add(top)
         begun = [_Begun(top, node)]
@@ -157,12 +157,12 @@ class _Folder:
         return self._nodes[top]
 
     def _known(self, child: AbstractSitemap, file: Path | None) -> AbstractSitemap:
-        """Return the node of a child that is not a file, or a file that was begun before."""
+        """Return the node of a child that has no file, or whose file was started before."""
         if file is None:
             return child
         if file in self._nodes:
             return self._nodes[file]
-        loop = FailureCode.RECURSION  # begun, and not done: it stands above
+        loop = FailureCode.RECURSION  # started and not finished: it is an ancestor
         why = Reason(loop, loop.message, full=f"Recursion detected in URL {child.url}")
         return InvalidSitemap(
             child.url,
@@ -173,7 +173,7 @@ class _Folder:
         )
 
     def _file_of(self, child: AbstractSitemap) -> Path | None:
-        """Give the file that a child is: of several of that name the one whose folders are alike."""
+        """Return the file of a child: of several with that name, the one in similar folders."""
         if not isinstance(child, InvalidSitemap):
             return None
         parts = unquote(urlsplit(child.url).path).split("/")
@@ -181,7 +181,7 @@ class _Folder:
 
 
 class _Begun:
-    """A file whose children are being looked up."""
+    """A file whose children are being read."""
 
     def __init__(self, file: Path, node: AbstractSitemap) -> None:
         self.file = file
@@ -191,7 +191,7 @@ class _Begun:
         self.below: list[AbstractSitemap] = []
 
     def done(self) -> AbstractSitemap:
-        """Return the node with what was found below it."""
+        """Return the node, with the children that were found."""
         node = self._node
         if not isinstance(node, AbstractIndexSitemap):
             return node
@@ -208,7 +208,7 @@ class _Begun:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """Count how many parts of two paths are the same, from their ends."""
+    """Return how many segments two paths have in common, from the end."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -217,11 +217,11 @@ def _is_named_as_sitemap(file: Path) -> bool:
     return file.name.removesuffix(".gz").endswith((".xml", ".rss", ".atom"))
 
 
-# Pipes: they may be endless or slow, as a website may be -------------------------------------------
+# Pipes, which may be endless or slow, like a website -------------------------------------------
 
 
 def piped(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
-    """Yield what comes, as it comes; raise ``LimitReached`` at the first limit of a document."""
+    """Yield data as it arrives; raise ``LimitReached`` at the first limit of a document."""
     times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
     allowed, name = min(times, default=(None, ""))
     deadline = None if allowed is None else time.monotonic() + allowed
@@ -242,7 +242,7 @@ def piped(file: IO[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _is_ready(file: IO[bytes], seconds: float) -> bool:
-    """Wait until something can be read; where that cannot be known, say that it can."""
+    """Return whether something can be read in time; True if that cannot be known."""
     if os.name == "nt":  # only sockets can be waited for
         return True
     try:
@@ -253,6 +253,6 @@ def _is_ready(file: IO[bytes], seconds: float) -> bool:
 
 
 def _read(file: IO[bytes]) -> bytes:
-    """Read what is there, without waiting for more."""
+    """Return what is available, without waiting for more."""
     read = getattr(file, "read1", file.read)
     return bytes(read(_CHUNK))

@@ -1,4 +1,4 @@
-"""Where the log of a command goes: the standard error or a file, never the standard output."""
+"""Handlers of the log: it goes to the standard error or a file, never to the standard output."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FORMAT = "%(levelname)s:%(name)s:%(message)s"
 
 
 class _Formatter(logging.Formatter):
-    """Lets nothing through that a terminal would obey: URLs in the log are a website's."""
+    """Escapes control characters: URLs in the log come from websites."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(printable(line) for line in super().format(record).split("\n"))
 
 
 class _JsonFormatter(logging.Formatter):
-    """Makes a line of JSON of each record."""
+    """Formats each record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         told = {"level": record.levelname, "logger": record.name, "log": super().format(record)}
@@ -38,10 +38,10 @@ class _JsonFormatter(logging.Formatter):
 
 @contextmanager
 def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
-    """Log to a file, or with ``verbosity`` 1 and 2 to the console: information, and details.
+    """Log to a file, or with ``verbosity`` 1 or 2 to the standard error, at level INFO or DEBUG.
 
-    A file has warnings too, and the console stays quiet then. Without either nothing is logged: what
-    went wrong is told by the command itself, once.
+    A log file has warnings too, and then nothing is logged to the standard error. Without either
+    nothing is logged: the command itself reports what went wrong, once.
     """
     handler = _handler(log_file, verbosity)
     root = logging.getLogger()
@@ -60,7 +60,7 @@ def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
 
 @contextmanager
 def no_logging() -> Iterator[None]:
-    """Log nothing: for a command that shows what went wrong as its result."""
+    """Log nothing, for a command whose result shows what went wrong."""
     logger = logging.getLogger("usp")
     handler, propagate = logging.NullHandler(), logger.propagate
     logger.addHandler(handler)

@@ -1,7 +1,7 @@
-"""A line on the terminal that shows how far the work is, and gives way to everything else.
+"""The progress line on the terminal, which is cleared before anything else is written.
 
-While it is shown, nothing is captured: what is written to the standard output and to the standard
-error goes where it always goes, byte for byte. Only the line is cleared first.
+Nothing is captured: what is written to the standard output and the standard error is passed on
+unchanged, after the line has been cleared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_EVERY = 1 / 8  # seconds; what takes no longer than this shows no line at all
+_EVERY = 1 / 8  # seconds; a shorter command shows no line at all
 _CLEAR = "\r\x1b[2K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 _STEP = 1000  # pages between two looks at the clock
@@ -44,7 +44,7 @@ _MOST_HOSTS = 3
 
 
 class Progress:
-    """Counts what happens; ``line`` says it in a line."""
+    """Counts the events of a crawl; ``line`` returns the counts as text."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -52,7 +52,7 @@ class Progress:
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
 
     def __call__(self, event: Event) -> None:
-        """Take an event of a crawl."""
+        """Count an event of a crawl."""
         if isinstance(event, SitemapFound):
             self._known += 1
         elif isinstance(event, SitemapStarted):
@@ -67,7 +67,7 @@ class Progress:
             self._busy.pop(event.url, None)
 
     def counted(self, pages: Iterable[T]) -> Iterator[T]:
-        """Count pages while they pass."""
+        """Yield pages, and count them."""
         waiting = 0
         for page in pages:
             waiting += 1
@@ -80,13 +80,13 @@ class Progress:
     def counted_blocks(
         self, blocks: Iterable[tuple[str, PageBlock]]
     ) -> Iterator[tuple[str, PageBlock]]:
-        """Count the pages of blocks while they pass."""
+        """Yield blocks, and count their pages."""
         for sitemap_url, block in blocks:
             self._pages += len(block.urls)
             yield sitemap_url, block
 
     def line(self) -> str:
-        """Return how far the work is, in one line."""
+        """Return the progress as one line of text."""
         seconds = max(time.monotonic() - self._started, 0.001)
         looked = self._done + self._failed
         parts = [
@@ -106,7 +106,7 @@ class Progress:
 
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Progress]:
-    """Show a live line on the standard error, if that is a terminal and nobody wants quiet."""
+    """Show a progress line on the standard error, if that is a terminal and ``quiet`` is not set."""
     counts = Progress()
     if quiet or not can_show():
         yield counts
@@ -120,7 +120,7 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
 
 @contextmanager
 def live_line(text: Callable[[], str]) -> Iterator[None]:
-    """Show what ``text`` returns, again and again, while the block runs.
+    """Show the text that ``text`` returns, updated regularly, while the block runs.
 
     Needs a terminal as the standard error; see :func:`can_show`.
     """
@@ -141,12 +141,12 @@ def live_line(text: Callable[[], str]) -> Iterator[None]:
 
 
 def can_show() -> bool:
-    """Tell whether the standard error is a terminal that can clear a line."""
+    """Return whether the standard error is a terminal that can clear a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class _Line:
-    """Draws the text from a thread of its own, and clears it when somebody else writes."""
+    """Draws the text in a thread, and clears it when something else is written."""
 
     def __init__(self, stream: TextIO, text: Callable[[], str]) -> None:
         self._stream = stream
@@ -154,7 +154,7 @@ class _Line:
         self._lock = threading.RLock()
         self._over = threading.Event()
         self._is_shown = False
-        self._has_room = True  # whether the cursor stands at the beginning of a line
+        self._has_room = True  # whether the cursor is at the start of a line
         self._thread = threading.Thread(target=self._run, name="usp-live", daemon=True)
 
     def start(self) -> None:
@@ -168,13 +168,13 @@ class _Line:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Keep the terminal clear while the block writes."""
+        """Keep the line cleared while the block writes."""
         with self._lock:
             self._clear()
             yield
 
     def left_at(self, written: bytes) -> None:
-        """Note where the cursor stands: what is not the end of a line is not written over."""
+        """Remember where the cursor is: an unfinished line is not overwritten."""
         self._has_room = written.endswith(b"\n")
 
     def _run(self) -> None:
@@ -216,7 +216,7 @@ def _columns(stream: TextIO) -> int:
 
 
 def _giving_way(stream: TextIO, line: _Line) -> TextIO:
-    """Return a stream that writes to the same place once the line is cleared."""
+    """Return a stream that writes to the same place after clearing the line."""
     buffer = getattr(stream, "buffer", None)
     kind = _kind_of(stream)
     if buffer is None or kind is None:
@@ -230,7 +230,7 @@ def _giving_way(stream: TextIO, line: _Line) -> TextIO:
 
 
 def _kind_of(stream: TextIO) -> str | None:
-    """Tell whether what is written may show on the terminal: None if not."""
+    """Return the kind of a stream whose output may appear on the terminal; None for any other."""
     if stream.isatty():
         return "terminal"
     try:
@@ -243,8 +243,8 @@ def _kind_of(stream: TextIO) -> str | None:
 class _GivingWay(io.RawIOBase):
     """Clears the line before each write.
 
-    What is written to a pipe is often shown on the same terminal by whoever reads it (``head``,
-    ``grep``, ``less``), nobody knows when: the line ends ``for_good`` before it.
+    The reader of a pipe (``head``, ``grep``, ``less``) often writes to the same terminal, at any time:
+    the line is removed ``for_good`` before the first write to it.
     """
 
     def __init__(self, stream: TextIO, line: _Line, *, for_good: bool) -> None:

@@ -177,6 +177,7 @@ _CRAWL_OPTIONS = [
         "--concurrency",
         envvar="USP_CONCURRENCY",
         type=click.IntRange(min=1, max=64),
+        metavar="N",
         default=DEFAULT_CONCURRENCY,
         show_default=True,
         help="Maximum number of simultaneous requests to one host.",

@@ -1,4 +1,4 @@
-"""A tree of sitemaps as JSON: nested as the sitemaps are."""
+"""A tree of sitemaps as JSON, nested like the sitemaps."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def tree_json(
 ) -> Iterator[str]:
     """Yield a tree as JSON, a line for each sitemap.
 
-    ``depth`` is how many levels are given; what is below is counted. Pages are read if they are to be
-    counted, and problems are given if all of them are asked for. A stack rather than recursion, here
-    and not in ``json``: trees may be deep.
+    ``depth`` is the number of levels to write; sitemaps below are counted. With ``count``, pages are
+    read and counted; with ``problems``, every field is checked. This uses a stack and not ``json``,
+    which recurses: trees may be deep.
     """
     waiting: list[AbstractSitemap | str] = [tree]
     levels = [depth]
-    before = ""  # the last line, of which nobody knows yet whether another one of its list follows
+    before = ""  # the last line, without the comma that it may need
     while waiting:
         node = waiting.pop()
         if isinstance(node, str):  # the end of a list

@@ -1,4 +1,4 @@
-"""A sitemap tree for people: its sitemaps, what they hold, and what was wrong with them."""
+"""A tree of sitemaps as text: what each contains, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from usp.objects.problem import Problem
     from usp.objects.sitemap import AbstractSitemap
 
-_LONG = 12  # a run of more sitemaps of one kind is cut short,
-_FIRST = 6  # to so many at its beginning, and the last
-_DEEPEST = 100  # levels that are drawn; lines grow with them
-_MOST_ALIKE = 3  # problems of one kind that have a line each
+_LONG = 12  # more sitemaps of one kind in a row are shortened
+_FIRST = 6  # to this many, and the last
+_DEEPEST = 100  # levels to show; lines get longer with each
+_MOST_ALIKE = 3  # problems of one kind that get a line each
 
 
 def tree_view(
@@ -47,11 +47,11 @@ def tree_view(
     count: bool = True,
     problems: bool = True,
 ) -> Tree:
-    """Give the tree as a drawing, a node a sitemap; pages are counted, not shown.
+    """Return a tree with a node for each sitemap; pages are counted, not shown.
 
-    Without ``everything`` long runs of sitemaps and very deep ones are cut short. ``depth`` is how
-    many levels are drawn. Without ``count`` no pages are read, and without ``problems`` only those
-    are shown that are known without reading every field.
+    Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is the
+    number of levels to show. Without ``count`` no pages are read, and without ``problems`` only those
+    are shown that are known without checking every field.
     """
     if depth is None and not everything:
         depth = _DEEPEST
@@ -73,13 +73,13 @@ class _View:
         self._add(view, tree, depth)
         shown = {node.failure for node in (tree, *tree.all_sitemaps())}
         for failure in tree.failures():
-            if failure not in shown:  # of something that is nowhere in the tree
+            if failure not in shown:  # of something that is not in the tree
                 where = "" if failure.url == tree.url else f"{self._shown(failure.url)}: "
                 view.add(Text(f"failed: {where}{self._short(why(failure))}", style="red"))
         return view
 
     def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
-        """Draw a sitemap and all below it, however deep."""
+        """Add a sitemap and everything below it, without recursion."""
         waiting = [(view, sitemap, depth)]
         while waiting:
             waiting.extend(self._add_one(*waiting.pop()))
@@ -87,7 +87,7 @@ class _View:
     def _add_one(
         self, view: Tree, sitemap: AbstractSitemap, depth: int | None
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
-        """Draw what is told of a sitemap; yield the branches that are still to be drawn."""
+        """Add the details of a sitemap; yield the branches that are still to be added."""
         if isinstance(sitemap, InvalidSitemap):
             word, _ = state_of(sitemap)
             style = "dim" if word == NOT_FOLLOWED else "red"
@@ -115,7 +115,7 @@ class _View:
     def _runs(
         self, children: list[AbstractSitemap]
     ) -> Iterator[tuple[AbstractSitemap | None, list[AbstractSitemap]]]:
-        """Give the sitemaps to draw; for a long run of the same kind, some and the rest as one."""
+        """Yield the sitemaps to show; of many of one kind in a row some, and the others as a list."""
         for _, same in groupby(children, key=_collapses):
             run = list(same)
             if self._everything or len(run) <= _LONG or not _collapses(run[0]):
@@ -138,7 +138,7 @@ class _View:
         return Text.assemble((shown(sitemap.url), "bold"), (f"  {holds}" if holds else "", "dim"))
 
     def _holds(self, sitemap: AbstractSitemap) -> str:
-        """Say what a sitemap is and what it lists."""
+        """Return the type of a sitemap and what it contains."""
         if isinstance(sitemap, InvalidSitemap):
             return ""
         website = isinstance(sitemap, IndexWebsiteSitemap)
@@ -156,7 +156,7 @@ class _View:
         return ", ".join(part for part in parts if part)
 
     def _contents_of(self, sitemap: AbstractSitemap) -> str:
-        """Return what a page sitemap holds; a document that stands in the tree twice is read once."""
+        """Return what a page sitemap contains; a document that is in the tree twice is read once."""
         exchange = sitemap.exchange
         known = None if exchange is None else self._known.get(exchange)
         if known is not None and known[0] == sitemap.page_count():  # a limit may cut one of them
@@ -167,12 +167,12 @@ class _View:
         return held
 
     def _short(self, text: str) -> str:
-        """Leave scheme and host of the website out of a message."""
+        """Return a message without the scheme and host of the website."""
         return printable(without_origin(text, self._homepage))
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[str]:
-    """Yield a line for each problem; many of one kind share one, at the place of the first."""
+    """Yield a line for each problem; many of one kind share one, in place of the first."""
     many = {kind_key(kind): kind for kind in by_kind(problems) if kind.times > _MOST_ALIKE}
     for problem in problems:
         kind = many.get(kind_key(problem))
@@ -188,14 +188,14 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:
-    """Give the kind of a sitemap that may be one of many; None if it must be seen."""
+    """Return the kind of a sitemap that may be left out among many; None if it must be shown."""
     if isinstance(sitemap, InvalidSitemap) or sitemap.sub_sitemaps:
         return None
     return type(sitemap)
 
 
 def _contents(sitemap: AbstractSitemap, *, examine: bool) -> str:
-    """Count the pages of a sitemap and what they have, and return the range of their dates too.
+    """Return the number of pages in a sitemap, of their images and so on, and the range of dates.
 
     Pages that are to be examined for problems are not read twice.
     """
@@ -238,7 +238,7 @@ def _parts(page: SitemapPage) -> dict[str, int]:
 
 
 def summary(tree: AbstractSitemap, *, problems: bool = True) -> str:
-    """Give the totals of a tree in a line."""
+    """Return the totals of a tree as one line of text."""
     count = 0
     if problems:  # first: finding them counts the pages too
         count = sum(node.problem_count() for node in (tree, *tree.all_sitemaps()))

@@ -83,7 +83,7 @@ class FailureCode(Code):
         "connection-refused",
         "the connection was refused",
         "Nobody listens at that port of the host.",
-        "connection refused by example.org:443; try http://example.org/",
+        "connection refused by example.org:443 (try http://example.org/)",
         "Check scheme and port.",
     )
     UNREACHABLE = (
@@ -125,7 +125,7 @@ class FailureCode(Code):
         "tls-error",
         "no secure connection",
         "TLS failed for any other reason than the certificate.",
-        "example.org:80 does not speak TLS; try http://example.org:80/",
+        "example.org:80 does not speak TLS (try http://example.org:80/)",
         "Check scheme and port.",
     )
     NOT_HTTP = (

@@ -49,14 +49,14 @@ _USUAL = FleetOptions()
     required=True,
     type=click.Path(path_type=Path),
     metavar="DATASET",
-    help="Folder of the dataset; an existing dataset is completed.",
+    help="Folder of the dataset; an existing one is completed.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="local",
     show_default=True,
-    help="Run in processes of this machine, or on Ray.",
+    help="Run in processes on this machine, or on Ray.",
 )
 @click.option(
     "--address",
@@ -66,40 +66,45 @@ _USUAL = FleetOptions()
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Number of worker processes; one per CPU by default.",
 )
 @click.option(
     "--in-flight",
     type=click.IntRange(min=1, max=10_000),
+    metavar="N",
     default=_USUAL.in_flight,
     show_default=True,
-    help="Sites that each worker crawls at a time.",
+    help="Number of sites that each worker crawls at the same time.",
 )
 @click.option(
     "--per-host",
     type=click.IntRange(min=1, max=64),
+    metavar="N",
     default=_USUAL.per_host,
     show_default=True,
-    help="Requests that a worker sends to one host at a time, for all its sites together.",
+    help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
 @click.option(
     "--same-address",
     is_flag=True,
-    help="Look up hosts first, and treat sites at one address as one host.",
+    help="Look up IP addresses first, and treat sites at the same address as one host.",
 )
 @click.option(
     "--together",
     type=click.IntRange(min=1),
+    metavar="N",
     default=_USUAL.together,
     show_default=True,
-    help="Sites on one host (or address) that are crawled at a time.",
+    help="Number of sites on one host (or address) that are crawled at the same time.",
 )
 @click.option(
     "--site-seconds",
     type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
     default=SITE_SECONDS,
     show_default=True,
-    help="Seconds to spend on the sitemaps of one site.",
+    help="Maximum time for the sitemaps of one site.",
 )
 @click.option(
     "--max",
@@ -108,12 +113,14 @@ _USUAL = FleetOptions()
     metavar="NAME=VALUE",
     help=f"Set a limit for every site, as in 'usp ls'. Names: {', '.join(LIMIT_NAMES)}.",
 )
-@click.option("--no-pages", is_flag=True, help="Only count pages; do not write their table.")
+@click.option("--no-pages", is_flag=True, help="Only count pages; do not write the table of pages.")
 @click.option(
-    "--columns", metavar="A,B,C", help=f"Write only these columns of pages: {', '.join(COLUMNS)}."
+    "--columns",
+    metavar="NAMES",
+    help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
-@click.option("--problems", is_flag=True, help="Count the problems of every sitemap (slow).")
-@click.option("--retry-failed", is_flag=True, help="Crawl only the sites that failed, again.")
+@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
+@click.option("--retry-failed", is_flag=True, help="Crawl the failed sites again, and no others.")
 @click.option(
     "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
 )
@@ -127,12 +134,14 @@ _USUAL = FleetOptions()
 @click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
-@click.option("-v", "--verbose", count=True, metavar="", help="Log more.")
+@click.option(
+    "-v", "--verbose", count=True, metavar="", help="Log more: -v logs each step, -vv every detail."
+)
 @click.option(
     "-l",
     "--log-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Append the log to this file.",
+    help="Append the log to this file instead of showing it.",
 )
 @json_option
 def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
@@ -140,8 +149,8 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
 
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
     host or domain; - is standard input. Run the same command again to complete a dataset: sites that
-    are in it are skipped, however the last run ended. A site that fails is a row with a reason. The
-    exit status is 0 if every site is in the dataset, and 1 if none of them could be read.
+    are already in it are skipped, however the last run ended. A site that fails gets a row with the
+    reason. The exit status is 0 if every site is in the dataset, and 1 if none could be read.
 
     \b
     Examples:
@@ -203,7 +212,7 @@ def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
-    """Yield what shows the progress: a live line on a terminal, a line now and then elsewhere."""
+    """Yield a function that shows progress: a live line on a terminal, else a line now and then."""
     if quiet:
         yield lambda _: None
         return
@@ -228,7 +237,7 @@ def _summary(summary: dict[str, Any], output: Path) -> str:
     before = summary["before"]
     lines = [
         f"{counted(summary['sites'], 'site')} in {duration(summary['seconds'])}:"
-        f" {outcomes or 'nothing to do'}" + (f" ({before:,} were there before)" if before else ""),
+        f" {outcomes or 'nothing to do'}" + (f" ({before:,} were already there)" if before else ""),
         (
             f"{counted(summary['pages'], 'page')} in {counted(summary['sitemaps'], 'sitemap')},"
             f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"

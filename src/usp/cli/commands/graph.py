@@ -39,6 +39,7 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 @click.option(
     "--siblings",
     type=click.IntRange(min=1),
+    metavar="N",
     default=graph.MOST_SIBLINGS,
     show_default=True,
     help="Draw at most this many children of a sitemap; the others share one box.",

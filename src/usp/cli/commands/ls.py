@@ -33,11 +33,11 @@ def command(crawling: Crawling, listing: Listing, start: Address) -> None:
       usp ls example.org -f pages > urls.txt        one page URL per line
       usp ls https://example.org/sitemap.xml -u     one sitemap and what it lists
       usp ls example.org -o pages.parquet           a table of all pages
-      usp ls example.org -f jsonl --limit 100       the first hundred, as they come in
+      usp ls example.org -f jsonl --limit 100       the first 100 pages
       usp ls example.org --since 2025-01 -o new.csv pages modified since January
       usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
-                                                    pages of the last week in its news sitemaps
-      usp ls example.org -f sitemaps                the sitemaps; -o FILE.csv writes a table
+                                                    this week's news pages
+      usp ls example.org -f sitemaps                a table of the sitemaps
       usp ls example.org -v -l crawl.log            write a log file
     """  # noqa: D301 - click knows the backspace
     from usp.cli.listing import list_site

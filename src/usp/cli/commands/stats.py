@@ -35,6 +35,7 @@ _LAST_YEARS = 15
 @click.option(
     "--most",
     type=click.IntRange(min=1),
+    metavar="N",
     default=10,
     show_default=True,
     help="Number of sites and reasons to list.",

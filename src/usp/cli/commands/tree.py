@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     "-d",
     "--depth",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Show this many levels; sitemaps below them are only counted.",
 )
 @click.option(
