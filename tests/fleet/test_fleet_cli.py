@@ -61,7 +61,7 @@ def test_the_same_command_again_has_nothing_to_do(crawled, some):
     result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
     assert result.exit_code == 0
     assert "nothing to do" in result.output
-    assert f"({len(some.urls)} were there before)" in result.output
+    assert f"({len(some.urls)} were already there)" in result.output
 
 
 def test_only_those_that_failed_are_tried_again(some, tmp_path):
@@ -103,7 +103,7 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
         (["nowhere.txt", "-o", "d"], "give a file with one site per line"),
         (["-", "-o", "d", "--columns", "url,colour"], "unknown column 'colour'"),
         (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is not a network"),
-        (["-", "-o", "d", "--max", "apples=3"], "there is no limit 'apples'"),
+        (["-", "-o", "d", "--max", "apples=3"], "unknown limit 'apples'"),
         (["-", "-o", "d", "--engine", "steam"], "'steam' is not one of"),
         (["-"], "Missing option '-o' / '--output'"),
     ],

@@ -104,7 +104,7 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
     again = start(root, sites, "local")  # whatever engine the first run had
     _, told = again.communicate(timeout=300)
     assert again.returncode == 0, told.decode()
-    assert "were there before" in told.decode()
+    assert "were already there" in told.decode()
     check_truth(root, slow_fleet.sites)
     assert not list((root / "_staging").iterdir())
     # Nobody whom the killed driver had started is left: no worker, and no daemon of Ray.
