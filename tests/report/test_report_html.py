@@ -259,4 +259,4 @@ def test_exchanges_without_times_give_bars_that_begin_together():
         [0.5, 0.5],
         ["500 ms", "500 ms"],
     )
-    assert "how long each took, but not when" in text
+    assert "Only durations are known, not start times." in text

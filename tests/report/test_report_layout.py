@@ -246,7 +246,7 @@ def test_probes_of_known_paths_are_folded_away(look, demo):
     chart = json.loads(tab.locator("#charts-data").text_content())["fetches"]
     assert {label.lstrip("/") for label in chart["labels"]} == known
     probes = tab.locator("#fetches > details")
-    assert "addresses were tried without being declared" in probes.locator("summary").inner_text()
+    assert "undeclared addresses were tried" in probes.locator("summary").inner_text()
     assert not probes.locator("table").is_visible()
     probes.locator("summary").click()
     assert "/sitemap.xml.gz" in probes.locator("tbody").inner_text()

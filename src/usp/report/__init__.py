@@ -1,7 +1,4 @@
-"""A website's sitemaps as one page to look at.
-
-The page is a single file: it can be opened, mailed and kept without a network.
-"""
+"""A report about the sitemaps of a website, as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ def html(
     *,
     all_problems: bool = False,
 ) -> str:
-    """Return the report of a tree as an HTML page; see :func:`summarise` for what can be told."""
+    """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
     return page(summarise(tree, events, all_problems=all_problems))
 
 
@@ -37,7 +34,7 @@ def write_report(
     *,
     all_problems: bool = False,
 ) -> None:
-    """Write the report of a tree to a file: all of it, or nothing if that fails."""
+    """Write the report of a tree to a file, atomically."""
     page = html(tree, events, all_problems=all_problems)
     with replacing(path) as file:
         file.write(page.encode())

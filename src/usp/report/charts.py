@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
 from usp.report.duplicates import duplicates_card, sample
-from usp.report.fetching import fetching_card
+from usp.report.fetches import fetching_card
 from usp.report.labels import shown_text, shown_url
 from usp.report.markup import Markup, card, figure, sentences, table, url_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp.report.figures import Spread, Summary
+    from usp.report.summary import Spread, Summary
 
 MAX_MONTHS = 300
 """Beyond that many months, dates are counted by year."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from usp.objects.sitemap import AbstractSitemap
-    from usp.report.figures import Summary
+    from usp.report.summary import Summary
 
 MAX_HASHES = 4_000_000
 """How many URLs are remembered, eight bytes each. Beyond that every second one is dropped, then every

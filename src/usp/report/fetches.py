@@ -1,22 +1,29 @@
-"""What was fetched, when and how long it took: as the nodes of a tree tell it."""
+"""Fetched documents, from the exchanges of the nodes of a tree: when, how long; and their card."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from usp._base.display import counted, duration, grouped, size
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
+from usp.report.labels import Addresses
+from usp.report.markup import Markup, card, figure, folded, table, url_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractSitemap
+    from usp.report.summary import Summary
+
+NAME = "fetches"
+_LABEL = "The slowest documents, in the order of their requests"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """One document: when its last request began, in seconds from the first one of all, if known."""
+    """One document; ``begin`` is when its last request was sent, in seconds after the first of all."""
 
     url: str
     attempts: int
@@ -27,24 +34,24 @@ class Fetch:
 
 
 class FetchLog:
-    """Does nothing: the nodes of a tree know how they were fetched (``node.exchange``).
+    """Does nothing; kept for programs that pass it as ``on_event`` and to the report.
 
-    It used to listen to a crawl (``on_event=log``) for the report; programs that hand it in still run.
+    The nodes of a tree know how they were fetched (``node.exchange``).
     """
 
     def __init__(self, clock: object = None) -> None:
         del clock
 
     def __call__(self, event: object) -> None:
-        """Take an event, and leave it."""
+        """Ignore an event."""
 
 
 def fetches_of(
     tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]
 ) -> tuple[list[Fetch] | None, list[Fetch]]:
-    """Return what was fetched, and apart from it what was tried without being declared, in vain.
+    """Return the fetched documents, and the undeclared addresses that were tried without success.
 
-    Both are in the order of asking. The first is None if nothing was fetched, as from files.
+    Both are in the order of their requests. The first is None if nothing was fetched, as from files.
     """
     declared = {exchange.url: exchange for exchange in _exchanges(nodes)}
     failed = {
@@ -83,9 +90,71 @@ def fetches_of(
 
 
 def _exchanges(nodes: Iterable[AbstractSitemap]) -> Iterator[Exchange]:
-    """Yield the exchanges of what was asked for, and not of what was at hand."""
+    """Yield the exchanges of documents that were requested, not of given ones."""
     return (node.exchange for node in nodes if node.exchange is not None and node.exchange.attempts)
 
 
 def _in_order(fetches: Iterable[Fetch]) -> list[Fetch]:
     return sorted(fetches, key=lambda fetch: fetch.begin or 0.0)
+
+
+def fetching_card(summary: Summary) -> tuple[Markup, dict[str, Any] | None]:
+    """Return the card and the data of its chart; for a single document a table is enough."""
+    addresses = Addresses(summary.origin)
+    fetches = summary.fetches or []
+    inside: list[str] = []
+    chart = None
+    if fetches:
+        numbers = _table(summary, fetches, addresses)
+        if len(fetches) > 1:
+            chart = _chart(fetches, addresses)
+            numbers = figure(NAME, _LABEL, numbers)
+        inside.append(numbers)
+    if summary.probes:
+        inside.append(_probes(summary, addresses))
+    note = f"{counted(summary.totals.fetches, 'document was', 'documents were')} fetched."
+    if any(fetch.failed for fetch in fetches):
+        note += " Documents in red were declared but could not be fetched."
+    if fetches and all(fetch.begin is None for fetch in fetches):
+        note += " Only durations are known, not start times."
+    return card(NAME, "Fetching", *inside, wide=True, note=note), chart
+
+
+def _table(summary: Summary, fetches: Sequence[Fetch], addresses: Addresses) -> Markup:
+    more = summary.totals.fetches - len(fetches)
+    rows = [
+        (
+            url_cell(addresses.url(fetch.url)),
+            duration(fetch.seconds),
+            "failed" if fetch.failed else size(fetch.received),
+            fetch.attempts,
+        )
+        for fetch in fetches
+    ]
+    foot = f"{counted(more, 'more was', 'more were')} faster." if more else ""
+    return table(_LABEL, ("document", "time", "received", "attempts"), rows, foot)
+
+
+def _chart(fetches: Sequence[Fetch], addresses: Addresses) -> dict[str, Any]:
+    return {
+        "type": "waterfall",
+        "labels": [addresses.url(fetch.url, 60) for fetch in fetches],
+        "begin": [fetch.begin or 0 for fetch in fetches],
+        "seconds": [fetch.seconds for fetch in fetches],
+        "texts": [duration(fetch.seconds) for fetch in fetches],
+        "color": ["bad" if fetch.failed else "bar" for fetch in fetches],
+    }
+
+
+def _probes(summary: Summary, addresses: Addresses) -> Markup:
+    total = summary.totals.probes
+    title = f"{counted(total, 'undeclared address was', 'undeclared addresses were')} tried"
+    rows = [
+        (url_cell(addresses.url(fetch.url)), duration(fetch.seconds), fetch.attempts)
+        for fetch in summary.probes
+    ]
+    more = f"and {grouped(total - len(rows))} more" if total > len(rows) else ""
+    return folded(
+        f"{title}: robots.txt and known paths where no sitemap was found",
+        table(title, ("address", "time", "attempts"), rows, more),
+    )

@@ -20,7 +20,7 @@ from usp.report.problems import damage_cards
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from usp.report.figures import SitemapRow, Summary
+    from usp.report.summary import SitemapRow, Summary
 
 MAX_TREE = 1_000_000
 """Maximum length of the embedded tree, compressed. Beyond it sitemaps are left out and counted,

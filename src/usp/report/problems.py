@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from usp.objects.problem import AnyCode, Problem, ProblemKind
-    from usp.report.figures import Summary
+    from usp.report.summary import Summary
 
 MAX_ODD_PAGES = 200_000
 """How many pages of sitemaps that look damaged are checked for problems."""

@@ -1,29 +1,148 @@
-"""A website in numbers: everything that the report shows, gathered in one pass over the pages."""
+"""A website in numbers: everything that the report shows, collected in one pass over the pages."""
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._formats import values
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import fetches_of
-from usp.report.figures import Section, SitemapRow, Spread, Summary, Totals
 from usp.report.labels import shared_origin, state_of
 from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
+    from usp.report.duplicates import Duplicates
     from usp.report.fetches import Fetch
 
 MAX_FAILURES = 200
 MAX_SECTIONS = 40
 MAX_BELOW = 12
 MAX_FETCHES = 60
+MAX_ROWS = 40
+"""How many names of a spread are listed."""
+
+
+@dataclass(slots=True)
+class SitemapRow:
+    """A sitemap; the list of them is in the order of the tree.
+
+    ``parent`` is an index into that list, -1 for the root. ``pages`` includes everything below.
+    ``first`` and ``last`` are the first and last day of its pages' lastmod. ``problems`` is None if it
+    was not checked. ``state`` is ``failed``, ``incomplete``, ``not followed`` (an index that lists
+    itself, for example) or None, and ``reason`` is the reason for it.
+    """
+
+    url: str
+    kind: str
+    parent: int
+    pages: int = 0
+    received: int | None = None
+    seconds: float | None = None
+    first: str | None = None
+    last: str | None = None
+    problems: int | None = None
+    lost: int = 0
+    state: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Names with their counts, the most frequent first; ``other`` is the sum of those not listed.
+
+    ``exact`` is False if there were too many names to count exactly (see :class:`Tally`).
+    """
+
+    items: tuple[tuple[str, int], ...]
+    other: int = 0
+    exact: bool = True
+
+    @classmethod
+    def of(cls, tally: Tally, most: int = MAX_ROWS) -> Spread:
+        """Return the most frequent names of a tally."""
+        items, other = tally.top(most)
+        return cls(tuple(items), other, tally.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Pages below one folder of the path, and below its subfolders."""
+
+    name: str
+    pages: int
+    below: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The totals."""
+
+    sitemaps: int
+    pages: int
+    news: int
+    images: int
+    videos: int
+    alternates: int
+    failures: int
+    problems: int
+    received: int | None
+    seconds: float | None
+    fetches: int
+    probes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A website in numbers. Text is as the website wrote it: escape it before showing it.
+
+    ``origin`` is the scheme and host that most sitemaps share. ``fetches`` are the slowest documents,
+    in the order of their requests; ``probes`` are undeclared addresses without a sitemap.
+    ``only_default_priority`` is True if all pages have the default priority.
+    """
+
+    site: str
+    origin: str
+    made: datetime
+    totals: Totals
+    sitemaps: list[SitemapRow]
+    kinds: Spread
+    hosts: Spread
+    sections: tuple[Section, ...]
+    other_sections: int
+    sections_exact: bool
+    months: tuple[tuple[str, int], ...]
+    undated: int
+    frequencies: dict[str, int]
+    priorities: dict[int, int]
+    only_default_priority: bool
+    languages: Spread
+    with_alternates: int
+    news_months: tuple[tuple[str, int], ...]
+    news_undated: int
+    publications: Spread
+    with_images: int
+    image_hosts: Spread
+    with_videos: int
+    video_hosts: Spread
+    duplicates: Duplicates
+    problems: ProblemList
+    failures: list[Failure]
+    failure_reasons: Spread
+    fetches: list[Fetch] | None
+    probes: list[Fetch]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries and lists."""
+        return dataclasses.asdict(self)
 
 
 def summarise(
@@ -32,11 +151,11 @@ def summarise(
     *,
     all_problems: bool = False,
 ) -> Summary:
-    """Put a tree into numbers, reading its pages once, in bounded memory.
+    """Return a tree in numbers; its pages are parsed once, in bounded memory.
 
-    Finding the problems of a document takes long, so only so many pages are read for it, those of
-    sitemaps that look damaged first; with ``all_problems`` all are. ``events`` are not looked at any
-    more: nodes know how they were fetched.
+    Checking a document for problems is slow, so only a limited number of pages is checked, those of
+    sitemaps that look damaged first; with ``all_problems`` all are. ``events`` are ignored: nodes know
+    how they were fetched.
     """
     del events
     nodes: list[AbstractSitemap] = []
@@ -125,20 +244,20 @@ def _spread(names: Iterable[str]) -> Spread:
 
 
 def _slowest(fetches: list[Fetch]) -> list[Fetch]:
-    """Return those that took longest, in the order of asking."""
+    """Return the slowest ones, in the order of their requests."""
     places = sorted(range(len(fetches)), key=lambda at: -fetches[at].seconds)[:MAX_FETCHES]
     return [fetches[at] for at in sorted(places)]
 
 
 def _walk(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, int]]:
-    """Yield all nodes in the order of the tree, each with the place of its parent."""
-    place = 0
+    """Yield all nodes in the order of the tree, each with the index of its parent."""
+    at = 0
     waiting = [(tree, -1)]
     while waiting:
         node, parent = waiting.pop()
         yield node, parent
-        waiting.extend((child, place) for child in reversed(node.sub_sitemaps))
-        place += 1
+        waiting.extend((child, at) for child in reversed(node.sub_sitemaps))
+        at += 1
 
 
 def _row(node: AbstractSitemap, parent: int) -> SitemapRow:
@@ -156,7 +275,7 @@ def _read_pages(
     content: Content,
     hashes: UrlHashes,
 ) -> set[int]:
-    """Count the pages of all sitemaps; return the numbers of those that look damaged."""
+    """Count the pages of all sitemaps; return the indexes of those that look damaged."""
     odd: set[int] = set()
     for number, node in enumerate(nodes):
         if not isinstance(node, AbstractPagesSitemap):
@@ -198,7 +317,7 @@ def _read_problems(
 
 
 def _sections(tally: Tally) -> tuple[tuple[Section, ...], int]:
-    """Put the folders of the second level below those of the first."""
+    """Return folders of the first level with those of the second, and the pages in no listed one."""
     firsts = Tally()
     seconds: dict[str, Tally] = {}
     for path, count in tally.items():
