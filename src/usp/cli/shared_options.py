@@ -287,9 +287,10 @@ def _read_number(name: str, text: str) -> float | None:
     match = _NUMBER.fullmatch(text)
     unit = _UNITS.get(match[2].lower()) if match else None
     if match is None or unit is None:
+        example = "10MiB" if name.endswith("_bytes") else "1000"
         raise click.BadParameter(
-            f"{text!r} is not a valid value for {name}; use for example {name}=1000, {name}=10MiB or "
-            f"{name}=none",
+            f"{text!r} is not a valid value for {name}; use for example {name}={example}, or "
+            f"{name}=none for no limit",
             param_hint="--max",
         )
     number = float(match[1]) * unit
