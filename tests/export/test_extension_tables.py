@@ -153,7 +153,7 @@ def test_a_new_field_needs_an_attribute_and_a_line():
 
     (video,) = (one for one in EXTENSIONS if one.prefix == "video")
     specs = (*video.table.specs, FieldSpec("subtitle_count", Kind.WHOLE))
-    table = Table("a video", "video", Subtitled, specs)
+    table = Table("video", Subtitled, specs)
     assert "subtitle_count" in table.names()
 
     elements = [Field("video", ""), Field("title", "Tea"), Field("subtitle_count", "3")]

@@ -26,29 +26,28 @@ if TYPE_CHECKING:
 Read: TypeAlias = "Callable[[list[list[Field]], Note, str | None], Any]"
 """``read(records, note, base)``: what the elements of an extension in one entry become."""
 
-_ReadText: TypeAlias = Callable[[str | None, str | None], Any]
-"""``read(text, base)``: the value of a field; None if the text cannot be read."""
-
-
-def _address_or_name(raw: str | None, base: str | None) -> str | None:
-    text = values.text(raw)
-    return resolved(text, base) if text and text.startswith("/") else text
-
-
-def _address(raw: str | None, base: str | None) -> str | None:
-    text = values.text(raw)
-    return resolved(text, base) if text else None
-
+_ReadText: TypeAlias = Callable[[str | None], Any]
+"""Returns the value of a field; None if the text cannot be read."""
 
 _READ: Mapping[Kind, _ReadText] = {
-    Kind.TEXT: lambda raw, _: values.text(raw),
-    Kind.VERBATIM: lambda raw, _: raw,
-    Kind.ADDRESS: _address,
-    Kind.ADDRESS_OR_NAME: _address_or_name,
-    Kind.TIME: lambda raw, _: values.date(raw),
-    Kind.NUMBER: lambda raw, _: values.number(raw),
-    Kind.WHOLE: lambda raw, _: values.whole_number(raw),
-    Kind.FLAG: lambda raw, _: values.yes_no(raw),
+    Kind.TEXT: values.text,
+    Kind.VERBATIM: lambda raw: raw,
+    Kind.ADDRESS: values.text,
+    Kind.ADDRESS_OR_NAME: values.text,
+    Kind.TIME: values.date,
+    Kind.NUMBER: values.number,
+    Kind.WHOLE: values.whole_number,
+    Kind.FLAG: values.yes_no,
+}
+
+
+def _resolved_if_path(text: str, base: str | None) -> str:
+    return resolved(text, base) if text.startswith("/") else text
+
+
+_RESOLVE: Mapping[Kind, Callable[[str, str | None], str]] = {
+    Kind.ADDRESS: resolved,
+    Kind.ADDRESS_OR_NAME: _resolved_if_path,
 }
 
 
@@ -57,7 +56,7 @@ def _reader_of(spec: FieldSpec) -> _ReadText:
     if not spec.many:
         return _READ[spec.kind]
     separator = None if spec.many == " " else spec.many
-    return lambda raw, _: values.listed(raw, separator)
+    return lambda raw: values.listed(raw, separator)
 
 
 class _Step(NamedTuple):
@@ -66,6 +65,7 @@ class _Step(NamedTuple):
     key: str
     attribute: str | None
     read: _ReadText
+    resolve: Callable[[str, str | None], str] | None
     inside: str | None  # the field whose value this one belongs to, if not the record itself
     spec: FieldSpec
 
@@ -80,6 +80,8 @@ class TableReader:
         self._required = [spec for spec in table.specs if spec.required]
         self._each = [spec.name for spec in table.specs if spec.many == EACH]
         self._steps: dict[str, list[_Step]] = {}
+        # Elements with a text and nothing else, as most are: they are read in the shortest way.
+        self._alone: dict[str, tuple[str, _ReadText, Any]] = {}
         self._records: dict[str, tuple[str, TableReader]] = {}  # elements with a table each
         self._inside: dict[str, Table] = {}  # tables whose elements stand inside another one
         for spec in table.specs:
@@ -93,8 +95,14 @@ class TableReader:
                     self._add(inner, spec.name)
 
     def _add(self, spec: FieldSpec, inside: str | None) -> None:
-        step = _Step(spec.argument or spec.name, spec.attribute, _reader_of(spec), inside, spec)
-        self._steps.setdefault(spec.tag or self._table.element, []).append(step)
+        assert isinstance(spec.kind, Kind)
+        key, tag = spec.argument or spec.name, spec.tag or self._table.element
+        read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
+        steps = self._steps.setdefault(tag, [])
+        steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
+        self._alone.pop(tag, None)
+        if len(steps) == 1 and not (spec.attribute or inside or spec.many == EACH):
+            self._alone[tag] = key, read, resolve
 
     def read(self, elements: list[Field], note: Note, base: str | None) -> Any | None:
         """Return the value, or None if it lacks a required field."""
@@ -103,14 +111,14 @@ class TableReader:
             return None
         found: dict[str, Any] = {}
         for element in elements:
-            steps = self._steps.get(element.name)
-            if steps is not None:
-                self._read_fields(element, steps, found, note, base)
-            elif element.name in self._records:
-                name, reader = self._records[element.name]
-                value = reader.read([element], note, base)
+            alone = self._alone.get(element.name)
+            if alone is not None and not element.written:
+                key, read, resolve = alone
+                value = read(element.text)
                 if value is not None:
-                    found.setdefault(name, []).append(value)
+                    found[key] = resolve(value, base) if resolve else value
+                    continue
+            self._read_element(element, found, note, base)
         for spec in self._required:
             if found.get(spec.argument or spec.name) is None:
                 self._note_missing(spec, elements, note)
@@ -125,19 +133,22 @@ class TableReader:
                 found[name] = table.make(found[name])
         return self._table.make(found)
 
-    def _read_fields(
-        self,
-        element: Field,
-        steps: list[_Step],
-        found: dict[str, Any],
-        note: Note,
-        base: str | None,
+    def _read_element(
+        self, element: Field, found: dict[str, Any], note: Note, base: str | None
     ) -> None:
         """Read the text and the attributes of an element."""
+        if element.name in self._records:
+            name, reader = self._records[element.name]
+            value = reader.read([element], note, base)
+            if value is not None:
+                found.setdefault(name, []).append(value)
+            return
         given = element.attributes(note) if element.written else _NO_ATTRIBUTES
-        for key, attribute, read, inside, spec in steps:
+        for key, attribute, read, resolve, inside, spec in self._steps.get(element.name, ()):
             raw = element.text if attribute is None else given.get(attribute)
-            value = read(raw, base)
+            value = read(raw)
+            if resolve and value is not None:
+                value = resolve(value, base)
             if value is None:
                 text = values.text(raw)
                 if text and not spec.required:

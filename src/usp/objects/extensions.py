@@ -78,7 +78,6 @@ class FieldSpec:
 class Table:
     """The fields of a value, in the order in which the extension's schema wants their elements."""
 
-    noun: str
     element: str
     value: type | None
     """The class of the value; None for a tuple of the fields."""
@@ -143,7 +142,6 @@ class Extension:
 
 
 _IMAGE = Table(
-    "an image",
     "image",
     SitemapImage,
     (
@@ -156,7 +154,6 @@ _IMAGE = Table(
 )
 
 _NEWS = Table(
-    "a news story",
     "news",
     SitemapNewsStory,
     (
@@ -178,7 +175,6 @@ _NEWS = Table(
 )
 
 _CONTENT_SEGMENT = Table(
-    "a content segment",
     "content_segment_loc",
     None,
     (
@@ -188,7 +184,6 @@ _CONTENT_SEGMENT = Table(
 )
 
 _PRICE = Table(
-    "a price",
     "price",
     SitemapVideoPrice,
     (
@@ -200,7 +195,6 @@ _PRICE = Table(
 )
 
 _TV_SHOW = Table(
-    "a TV show",
     "tvshow",
     SitemapVideoTVShow,
     (
@@ -214,7 +208,6 @@ _TV_SHOW = Table(
 )
 
 _VIDEO = Table(
-    "a video",
     "video",
     SitemapVideo,
     (
@@ -252,7 +245,6 @@ _VIDEO = Table(
 )
 
 _ALTERNATE = Table(
-    "an alternate",
     "link",
     None,
     (
@@ -262,10 +254,9 @@ _ALTERNATE = Table(
     fixed={"rel": "alternate"},
 )
 
-_MOBILE = Table("a mark for phones", "mobile", None, ())
+_MOBILE = Table("mobile", None, ())
 
 _ATTRIBUTE = Table(
-    "a PageMap attribute",
     "Attribute",
     None,
     (
@@ -275,7 +266,6 @@ _ATTRIBUTE = Table(
 )
 
 _DATA_OBJECT = Table(
-    "a PageMap object",
     "DataObject",
     SitemapPageMapObject,
     (
