@@ -23,7 +23,7 @@ from profiles import examples
 from usp._demo import demo_site
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
-from usp.objects.problem import Failure
+from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -246,6 +246,21 @@ def test_of_a_tree_that_nobody_fetched_no_times_are_known():
     summary = summarise(PagesXMLSitemap("file:///a.xml", [], size=7, exchange=at_hand))
     assert (summary.fetches, summary.totals.seconds) == (None, None)
     assert summary.sitemaps[0].received == 7
+
+
+def test_failures_are_counted_by_their_codes_though_their_words_differ():
+    loose = [Failure(f"{SITE}/{at}", f"words {at}") for at in range(2)]
+    timeout = FailureCode.READ_TIMEOUT
+    slow = [
+        Failure(
+            f"{SITE}/{at}", f"no answer from h{at}", code=timeout, brief=f"no answer from h{at}"
+        )
+        for at in range(3)
+    ]
+    gone = [Failure(f"{SITE}/g{at}", "404", code=FailureCode.NOT_FOUND) for at in range(2)]
+    tree = IndexWebsiteSitemap(f"{SITE}/", [], not_found=[*loose, *slow, *gone])
+    reasons = dict(summarise(tree).failure_reasons.items)
+    assert reasons == {timeout.message: 3, "404": 2, "words 0": 1, "words 1": 1}
 
 
 def test_a_log_of_fetches_may_still_be_handed_in(demo):

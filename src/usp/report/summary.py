@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from usp._formats import values
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
@@ -204,7 +205,7 @@ def summarise(
         duplicates=hashes.found(nodes),
         problems=problems,
         failures=failures[:MAX_FAILURES],
-        failure_reasons=_spread(failure.brief for failure in failures),
+        failure_reasons=_spread(_reasons(failures)),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
     )
@@ -234,6 +235,16 @@ def _totals(
         fetches=len(fetches or ()),
         probes=len(probes),
     )
+
+
+def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
+    """Yield the reason of each failure; those of one code share one, though their words may differ."""
+    told: dict[str, set[str]] = {}
+    for failure in failures:
+        told.setdefault(failure.code, set()).add(failure.brief)
+    for failure in failures:
+        alike = len(told[failure.code]) == 1 or failure.code is FailureCode.OTHER_FAILURE
+        yield failure.brief if alike else failure.code.message
 
 
 def _spread(names: Iterable[str]) -> Spread:
