@@ -86,6 +86,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "usp.objects.page": {"datetime": "datetime"},
     "usp.objects.sitemap": {
         "Iterator": "collections.abc:Iterator",
+        "abc": "abc",
         "cache": "functools:cache",
         "logging": "logging",
         "os": "os",

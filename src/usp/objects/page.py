@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from enum import Enum, unique
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from usp._compat.names import elsewhere
 from usp.objects.extension_values import (
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from usp.objects.problem import Problem
     from usp.objects.video import SitemapVideo
 else:
     __getattr__ = elsewhere(__name__)
@@ -255,6 +256,23 @@ class PageBlock(Protocol):
         A field that no page has is left out; an empty text is none. None if the pages have anything
         else, or something that needs a closer look: then the pages must be asked.
         """
+        ...
+
+
+@runtime_checkable
+class PageSource(Protocol):
+    """Pages that are read when they are asked for."""
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Read the pages from the start."""
+        ...
+
+    def count(self) -> int:
+        """Count the pages without keeping them."""
+        ...
+
+    def problems(self) -> list[Problem]:
+        """Read the whole document and say what was wrong with it."""
         ...
 
 
