@@ -46,7 +46,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("helpers", "_crawl.run"): "the same",
     ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "_formats.decode"): "ungzipped_response_content: the same",
-    ("objects.abstract_sitemap", "export.arrow"): "to_arrow and the Arrow stream: pyarrow is an extra",
+    ("objects.abstract_sitemap", "export.arrow"): "to_arrow, the Arrow stream: pyarrow is an extra",
     ("objects.abstract_sitemap", "selection"): "select: filters of pages",
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
