@@ -270,7 +270,7 @@ def test_streams_of_text_take_text():
         wrapped = io.TextIOWrapper(below, encoding="ascii")
         write(tree, wrapped, form)
         assert text.getvalue().encode() == below.getvalue() == written(tree, form)
-    with pytest.raises(ValueError, match="not text"):
+    with pytest.raises(ValueError, match="cannot be written to a text stream"):
         write(tree, io.StringIO(), "parquet")
 
 
