@@ -43,10 +43,11 @@ def main() -> int:
             tried[target] += 1
             data, how = mutated(random.Random(seed), target)
             find = Find(target, data, how, seed)
-            if broken(find) is None:
+            first_error = broken(find)
+            if first_error is None:
                 continue
             find = smaller(find)
-            error = broken(find) or "only at times"
+            error = broken(find) or f"only at times: {first_error}"
             found[target] += 1
             print(f"{keep(find, error)}\n  seed {seed}: {error}\n  {find.data[:200]!r}", flush=True)
     for target in targets:
