@@ -15,6 +15,7 @@ from usp._formats.html import HomepageLinksParser
 from usp._formats.plain_text import MAX_LINE, Lines, PlainTextSitemapParser
 from usp._formats.robots import IndexRobotsTxtSitemapParser
 from usp._formats.root import XMLSitemapParser
+from usp._formats.xml.entries import MAX_TEXT
 from usp.limits import Limits
 from usp.objects.problem import Problems
 
@@ -134,3 +135,15 @@ def test_cutting_a_million_blanks_anywhere_gives_the_same(blanks, size):
 def test_cutting_much_stray_text_before_the_root_gives_the_same(stray, size):
     document = b"<br>" + b"x" * stray + b"<urlset></urlset>"
     assert read(chunks(document, size)) == read([document])
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\x1c", "\u00a0"])
+@pytest.mark.parametrize("count", [1, MAX_TEXT - 1, MAX_TEXT, MAX_TEXT + 1])
+def test_cutting_blanks_before_text_in_an_entry_gives_the_same(blank, count):
+    before = "<rss><channel><item><link>https://www.example.org/</link>"
+    text = f"{before}{blank * count}words</item></channel></rss>"
+    whole = read_text([text], XMLSitemapParser())
+    assert [problem.excerpt for problem in whole.problems] == ["words"]
+    for at in (1, count // 2, count, count + 2):
+        cut = read_text(halves(text, len(before) + at), XMLSitemapParser())
+        assert cut == whole, f"cut {at} after the link"

@@ -110,7 +110,9 @@ class RawEntry(abc.ABC):
 
     def add_text(self, raw: str) -> None:
         """Take text that stands in the entry itself, where only fields should."""
-        if self._room > 0:
+        if not self.texts:  # blanks before it may come in a piece of their own, which nobody adds
+            raw = raw.lstrip()
+        if raw and self._room > 0:
             if isinstance(self.texts, tuple):
                 self.texts = []
             self.texts.append(raw[: self._room])
