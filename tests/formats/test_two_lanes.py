@@ -88,6 +88,12 @@ REGULAR = [
         "<url><loc>https://e.org/25</loc><priority>&#48;.2</priority><lastmod> \n</lastmod></url>",
         "<!--",
     ),
+    *(
+        "<url><loc><![CDATA[https://e.org/26\x08]]></loc></url>",
+        "<url>/27</url>",
+        "<url href='/28'/>",
+        "<url><lastmod>2024</lastmod>/29</url>",
+    ),
 ]
 ROOTS = [
     "<urlset>",
@@ -159,6 +165,18 @@ def test_regular_documents_take_the_fast_lane():
     assert [url for batch in batches(urlset(*urls)) for url in batch.urls] == urls
     lines = "\n".join(urls) + "\n"
     assert [url for batch in batches(lines) for url in batch.urls] == urls
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ["<url>/2</url>", "<url href='/2'/></url>", "<url ><lastmod>2024</lastmod>/2</url>"],
+)
+def test_both_lanes_find_an_entry_without_a_loc_in_one_that_is_not_closed(inside):
+    text = urlset("https://e.org/0", f"<url><loc>https://e.org/1</loc>{inside}", "https://e.org/3")
+    slow = read([text.encode()])
+    paths = [url.rpartition("/")[2] for url in slow.urls]
+    assert paths == ["0", "1", "2", "3"]
+    same(slow, read([text.encode()], fast=True))
 
 
 def test_an_entry_too_large_for_the_fast_lane_does_not_end_it():

@@ -19,7 +19,7 @@ from usp._formats.xml.entries import Field, RawEntry, loc_text, note_scheme
 from usp._formats.xml.fast import MAX_LOC, URL, Shape, Tags, cut, cut_shape, is_plain, learn_shape
 from usp._formats.xml.lanes import TwoLaneParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import decode_text
+from usp._formats.xml.references import decode_cdata, decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
@@ -227,7 +227,7 @@ def _matched_url(match: re.Match[str]) -> str | None:
     if len(marked or loc) > MAX_LOC:
         return None
     if marked is not None:
-        return absolute_url(values.text(marked) or "", None)
+        return absolute_url(values.text(decode_cdata(marked, ignore)) or "", None)
     loc = loc.rstrip()
     if not is_plain(loc, references=True):
         return None

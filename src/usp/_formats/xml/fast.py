@@ -6,9 +6,9 @@ Most sitemaps are written by programs, entry after entry in one shape:
 
 The lane takes a *block*: text that begins directly below the root and ends with ``</url>``. One
 ``findall`` gives all locs that stand where they should. The block is regular if their number is also
-the number of ``</url>`` and of ``<loc`` in it, and if nothing stands in it that can hide a tag
-(comment, CDATA, processing instruction). Then every entry that has a loc has exactly one, right at
-its beginning, and ends at the next ``</url>``: just what the scanner would find.
+the number of ``<url``, of ``</url>`` and of ``<loc`` in it, and if nothing stands in it that can hide
+a tag (comment, CDATA, processing instruction). Then every entry has exactly one loc, right at its
+beginning, and ends at the next ``</url>``: just what the scanner would find.
 
 Most blocks are simpler still: all their entries have the same fields of the protocol in the same
 order, a *shape*. Then the one ``findall`` can take in whole entries, and the block is regular if it
@@ -63,10 +63,13 @@ class Tags(NamedTuple):
 
     prefix: str  # "", or "x:"
     end: str  # "</url>"
-    ends: str  # "</url", however it goes on
+    start: str  # "<url", however it goes on
     loc: str  # "<loc", however it goes on
     others: tuple[str, ...]  # entries and locs that are written otherwise: they must not occur
-    locs: re.Pattern[str]
+    next: str  # a pattern: the end of an entry, and the next one to the end of its loc
+    locs: re.Pattern[
+        str
+    ]  # the loc after every "</url", however that goes on; empty if it is not next
     entry: re.Pattern[str]
     simple: re.Pattern[str]  # an entry with fields of the protocol only
 
@@ -86,6 +89,7 @@ def tags(
     p = re.escape(prefix)
     start, loc, loc_end, end = map(re.escape, style or Style())
     head = rf"<{p}{name}{start}>\s*+<{p}loc{loc}>\s*+"
+    next_loc = rf"{end}>\s*+{head}({URL})</{p}loc{loc_end}>"
     own = "|".join(re.escape(other) for other in (prefix, *other_prefixes))
     names = "|".join((name, *strays))
     entries = rf"/?(?:{own})(?:{names})[\s/>]|(?:{own})loc[\s/>]"
@@ -93,13 +97,14 @@ def tags(
     return Tags(
         prefix=prefix,
         end=f"</{prefix}{name}{style.end if style else ''}>",
-        ends=f"</{prefix}{name}",
+        start=f"<{prefix}{name}",
         loc=f"<{prefix}loc",
         others=(
             *(f"<{other}{tag}" for other in other_prefixes for tag in (name, "loc")),
             *(f"<{any_}{tag}" for any_ in (prefix, *other_prefixes) for tag in strays),
         ),
-        locs=re.compile(rf"</{p}{name}{end}>\s*+{head}({URL})</{p}loc{loc_end}>"),
+        next=f"</{p}{name}{next_loc}",
+        locs=re.compile(f"</{p}{name}(?:{next_loc})?+"),
         entry=re.compile(
             rf"(?:\s++|{_COMMENT})*+({head}(?:<!\[CDATA\[\s*+({URL[:-6]}[^<\]]*+)\]\]>|({URL}))\s*+"
             rf"</{p}loc{loc_end}>{body})</{p}{name}{end}>"
@@ -152,10 +157,10 @@ def _shape(tag: Tags, names: tuple[str, ...]) -> Shape:
     p = re.escape(tag.prefix)
     fields = "".join(rf"<{p}{name}>[^<]*+</{p}{name}>\s*+" for name in names)
     texts = "".join(rf"<{p}{name}>\s*+{VALUE}\s*+</{p}{name}>\s*+" for name in names)
-    locs, end = tag.locs.pattern, re.escape(tag.end)
+    end = re.escape(tag.end)
     return Shape(
         names=names,
-        locs=re.compile(rf"{locs}\s*+{fields}(?={end})"),
+        locs=re.compile(rf"{tag.next}\s*+{fields}(?={end})"),
         rows=re.compile(rf"</{p}loc\s*+>\s*+{texts}{end}"),
     )
 
@@ -173,9 +178,11 @@ def cut(block: str, tag: Tags) -> list[str] | None:
     if ("!" in block and "<!" in block) or ("?" in block and "<?" in block):
         return None
     locs = tag.locs.findall(tag.end + block)
+    locs.pop()  # after the last entry
     count = len(locs)
     regular = (
-        block.count(tag.ends) == count
+        all(locs)
+        and block.count(tag.start) == count
         and block.count(tag.loc) == count
         and not any(other in block for other in tag.others)
     )
