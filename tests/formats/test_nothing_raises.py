@@ -7,7 +7,7 @@ from encodings.aliases import aliases
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
 from formats_support import chunks, corpus, read
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
@@ -119,6 +119,7 @@ def test_damage_never_costs_the_entries_in_front_of_it(text):
 
 
 @settings(LAW, max_examples=examples(250))
+@example(tags=["<url>", "<loc>", "/a", "</loc>", "<b>", "<loc>"])
 @given(
     tags=st.lists(
         st.sampled_from(

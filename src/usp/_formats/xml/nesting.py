@@ -151,6 +151,7 @@ class Nesting(Vocabulary):
             field is not None
             and field.meaning.local == "loc"
             and field.meaning.sort is Sort.FIELD
+            and not field.nested  # such a loc counts only if the entry has no other
             and not "".join(self._raw).strip()
             and not "".join(self._decoded).strip()
         )
