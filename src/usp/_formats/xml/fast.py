@@ -27,6 +27,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
 
+from usp._formats.xml.tokens import NAME_END
+
 MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""
 
@@ -92,7 +94,7 @@ def tags(
     next_loc = rf"{end}>\s*+{head}({URL})</{p}loc{loc_end}>"
     own = "|".join(re.escape(other) for other in (prefix, *other_prefixes))
     names = "|".join((name, *strays))
-    entries = rf"/?(?:{own})(?:{names})[\s/>]|(?:{own})loc[\s/>]"
+    entries = rf"(?:/?(?:{own})(?:{names})|(?:{own})loc){NAME_END}"
     body = rf"(?:[^<]++|{_COMMENT}|{_CDATA}|<(?!{entries}|[!?]))*+"
     return Tags(
         prefix=prefix,
