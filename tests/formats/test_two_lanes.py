@@ -15,6 +15,7 @@ from profiles import examples
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
 from usp._formats.xml.fast import MAX_ENTRY
+from usp._formats.xml.nesting import MAX_DEPTH
 
 LAW = settings(
     deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow]
@@ -93,6 +94,9 @@ REGULAR = [
         "<url>/27</url>",
         "<url href='/28'/>",
         "<url><lastmod>2024</lastmod>/29</url>",
+        "<url><loc>https://e.org/30</loc><loc#>https://e.org/31</loc></url>",
+        "<url><loc>https://e.org/32</loc></url#><url,>/33</url>",
+        "<url><loc>https://e.org/34</loc><loc:a/><loc-b/><!-- --><url.c/></url>",
     ),
 ]
 ROOTS = [
@@ -177,6 +181,16 @@ def test_both_lanes_find_an_entry_without_a_loc_in_one_that_is_not_closed(inside
     paths = [url.rpartition("/")[2] for url in slow.urls]
     assert paths == ["0", "1", "2", "3"]
     same(slow, read([text.encode()], fast=True))
+
+
+@pytest.mark.parametrize("depth", range(MAX_DEPTH - 6, MAX_DEPTH + 2))
+def test_both_lanes_read_an_entry_to_the_same_depth(depth):
+    image = "<image:image><image:loc>https://e.org/i</image:loc></image:image>"
+    inside = f"<url><loc>https://e.org/1</loc>{'<o:o></o:other>' * depth}{image}</url>"
+    text = urlset(inside, extra=PREFIXES).encode()
+    slow = read([text])
+    assert bool(slow.pages[0].images) == (depth < MAX_DEPTH - 3)
+    same(slow, read([text], fast=True))
 
 
 def test_an_entry_too_large_for_the_fast_lane_does_not_end_it():

@@ -15,7 +15,7 @@ from usp._formats.extensions import FIELDS, READERS
 from usp._formats.xml.entries import Field, Sort
 from usp._formats.xml.fast import ATTRIBUTES, VALUE
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.nesting import MAX_FIELDS
+from usp._formats.xml.nesting import MAX_DEPTH, MAX_FIELDS
 from usp._formats.xml.references import decode_text
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
@@ -114,6 +114,7 @@ _Plan: TypeAlias = "list[tuple[str, Callable[..., Any], list[list[tuple[str, int
 
 _NO_PLAN: _Plan = []
 _MAX_PLANS = 256
+_MAX_OPEN = MAX_DEPTH - 3  # below the root and the entry, with room for one more
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _new = tuple.__new__  # how a named tuple is made quickly
 
@@ -207,7 +208,8 @@ class EntryReader:
 
     def _plan(self, names: tuple[str, ...], ends: tuple[str, ...]) -> _Plan:
         """Sort elements into the records of extensions."""
-        if len(names) >= MAX_FIELDS:
+        # Whether elements with others inside are ever closed is not known: all may be nested.
+        if len(names) >= MAX_FIELDS or ends.count("") > _MAX_OPEN:
             return _NO_PLAN
         records: dict[Space, list[list[tuple[str, int]]]] = {}
         for at, (name, closed) in enumerate(zip(names, ends, strict=True)):
