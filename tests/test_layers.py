@@ -24,7 +24,6 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     [
         "_base",
         "_compat.names",
-        "_compat.other_distribution",
         "helpers",
         "exceptions",
         "limits",
@@ -156,7 +155,7 @@ OUTSIDE = frozenset(
     | {"threading", "time", "urllib3", "usp._store"}
 )
 HARMLESS = {  # what a module takes of the outside all the same
-    ("_compat.other_distribution", "os"): "looks once for another distribution of the same name",
+    ("_compat.names", "os"): "looks once for another distribution of the same name",
     ("_base.urls", "urllib3"): "parse_url: reads a text as requests does",
     ("_formats.url_batches", "threading"): "a lock around a table that threads share",
 }

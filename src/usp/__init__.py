@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import usp._compat.other_distribution  # noqa: F401 - importing it warns
 from usp._compat.names import ELSEWHERE, elsewhere
 
 __all__ = [

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from usp.cli import config, main
-from usp.export.atomic import replacing
+from usp.export.files import replacing
 from website import index, urlset
 
 

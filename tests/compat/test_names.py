@@ -67,7 +67,6 @@ def test_importing_the_package_loads_nothing_that_it_does_not_need():
         "usp",
         "usp._compat",
         "usp._compat.names",
-        "usp._compat.other_distribution",
     ]
     code = (
         "import sys, usp; assert not {'requests', 'importlib.metadata', 'pathlib'} & {*sys.modules}"

@@ -14,7 +14,7 @@ from usp import export
 from usp._formats.extensions import TableReader
 from usp._formats.xml.entries import Field
 from usp.export.schema import arrow_schema, arrow_type, record_of
-from usp.export.xml_entries import record_text
+from usp.export.xml_file import record_text
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
 from usp.objects.problem import ProblemCode
 from usp.objects.video import SitemapVideo

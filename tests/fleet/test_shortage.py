@@ -126,7 +126,7 @@ def test_a_full_disk_ends_the_crawl_at_once(serve, monkeypatch, code):
     def full(*_args, **_options):
         raise OSError(code, "full")
 
-    monkeypatch.setattr("usp._store.store.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("usp._store.tempfile.TemporaryFile", full)
     site = serve({"/a.xml": urlset(*(f"/{n}" + "x" * 500 for n in range(1000)))})
     with pytest.raises(LocalShortageError, match="TMPDIR"):
         sitemap_tree_for_sitemap(site.url("/a.xml"))

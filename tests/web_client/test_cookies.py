@@ -10,7 +10,7 @@ import requests
 from both import KINDS, fetch
 
 from usp._base.urls import read_url
-from usp._http.cookies import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
+from usp._http.redirects import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer

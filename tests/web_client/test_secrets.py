@@ -7,7 +7,8 @@ import pytest
 import requests
 from both import KINDS, fetch
 
-from usp._http.identity import Identity, host_of
+from usp._base.urls import host_of
+from usp._http.identity import Identity
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
 

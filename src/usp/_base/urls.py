@@ -253,6 +253,14 @@ def _unreserved(escape: re.Match[str]) -> str:
     return character if character in _UNRESERVED else escape[0]
 
 
+def host_of(url: str) -> str | None:
+    """Return the host of a URL, and its port unless it is the usual one; None if it is refused."""
+    try:
+        return read_url(url).site
+    except BadUrl:
+        return None
+
+
 # Texts with a login in them ------------------------------------------------------------------------
 
 

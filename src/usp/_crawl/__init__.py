@@ -4,4 +4,4 @@
 ``thread_driver`` and ``asyncio_driver`` obey the one by means of the other.
 """
 
-import usp._compat.other_distribution  # noqa: F401
+import usp._compat.names  # noqa: F401 - importing it warns

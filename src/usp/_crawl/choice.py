@@ -93,19 +93,3 @@ def refuse_address(url: str) -> Reason | None:
 def listed(urls: Iterable[str]) -> str:
     """Return URLs in one line, in order."""
     return "{" + ", ".join(repr(url) for url in sorted(urls)) + "}"
-
-
-def origin_of(url: str) -> str:
-    """Return what answers or does not: scheme, host and port."""
-    try:
-        return read_url(url).origin
-    except BadUrl:
-        return url
-
-
-def host_of(url: str) -> str:
-    """Return host and port, the unit of the concurrency limit, whether by http or by https."""
-    try:
-        return read_url(url).site
-    except BadUrl:
-        return url

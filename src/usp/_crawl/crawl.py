@@ -13,12 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from usp._base.urls import read_url
+from usp._base.urls import BadUrl, read_url
 from usp._crawl import journal
 from usp._crawl.choice import (
     has_callbacks,
-    host_of,
-    origin_of,
     recurs,
     refuse_address,
     without_fragments,
@@ -159,7 +157,7 @@ class Crawl:
         key = (role, urldefrag(url)[0])
         doc = self._docs.get(key)
         if doc is None:
-            doc = Doc(key[1], role, position, level, probe, quiet, host_of(url), origin_of(url))
+            doc = Doc(key[1], role, position, level, probe, quiet, *_host_and_origin(url))
             self._docs[key] = doc
             self._declared += not probe
             self._events.append(SitemapFound(url, parent_url, level))
@@ -358,6 +356,15 @@ class Crawl:
 
 def _below(number: int, limit: int | None) -> bool:
     return limit is None or number < limit
+
+
+def _host_and_origin(url: str) -> tuple[str, str]:
+    """Return the unit of the concurrency limit, and what answers or does not; a bad URL is its own."""
+    try:
+        read = read_url(url)
+    except BadUrl:
+        return url, url
+    return read.site, read.origin
 
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:

@@ -14,9 +14,9 @@ import requests.utils
 import yarl
 
 from usp._base.shortage import scarce
-from usp._http.cookies import name_of, within_bounds
 from usp._http.flow import HEAD_BYTES, Kind
 from usp._http.identity import is_harmless, trusting
+from usp._http.redirects import name_of, within_bounds
 from usp.web_client.zones import Refused, literal_of
 
 if TYPE_CHECKING:

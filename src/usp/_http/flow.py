@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import BadUrl, read_url
-from usp._http.cookies import HopCookies
 from usp._http.encodings import BodyDecoder
 from usp._http.failures import (
     LARGE_HEAD,
@@ -27,7 +26,7 @@ from usp._http.failures import (
     turns_robots_away,
     without_secrets,
 )
-from usp._http.redirects import REDIRECTS, BadRedirect, follow
+from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow
 from usp.limits import Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode

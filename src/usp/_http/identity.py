@@ -88,14 +88,6 @@ def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[s
     return {**everything, **(by_scheme or {})}
 
 
-def host_of(url: str) -> str | None:
-    """Return the host of a URL, and its port unless it is the usual one; None if it is refused."""
-    try:
-        return read_url(url).site
-    except BadUrl:
-        return None
-
-
 @cache
 def trusting(place: str) -> ssl.SSLContext:
     """Return the TLS settings that trust the certificate authorities in a file (PEM) or folder only.

@@ -1,10 +1,17 @@
-"""Where a redirect leads: the same for every client of ours."""
+"""Where a redirect leads, and the cookies that are sent on the way: the same for every client.
+
+Some websites set a cookie and redirect to the same address until it comes back. A crawl needs no
+others, so none are kept: nobody can fill a jar. The bounds are those of curl.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import email.utils
+import http.cookiejar
 import re
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from usp._base.reason import Reason
@@ -13,6 +20,8 @@ from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from usp._base.urls import HttpUrl
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -75,3 +84,140 @@ def _join(here: HttpUrl, location: str) -> HttpUrl:
         if parts.fragment or not mark
         else dataclasses.replace(there, rest=f"{there.rest.partition('#')[0]}#{fragment}")
     )
+
+
+# Cookies -------------------------------------------------------------------------------------------
+
+
+MOST_COOKIES = 50
+"""Cookies that are taken from one answer."""
+
+MOST_BYTES = 8 * 1024
+"""Of the ``Cookie`` header of one request, and of what answers may add to a session's jar."""
+
+_LONGEST = 4096  # of one cookie
+_LONGEST_DATE = 64
+_MOST_IN_JAR = 1000  # cookies of all hosts
+
+
+class HopCookies:
+    """The cookies on the way to one document; each goes back to the very host that has set it.
+
+    A cookie for a whole domain goes back to that host alone, so that no list of public suffixes is
+    needed.
+    """
+
+    def __init__(self) -> None:
+        self._cookies: dict[str, dict[tuple[str, str], str]] = {}  # by site; name and path: value
+
+    def take(self, url: HttpUrl, answers: Iterable[str]) -> None:
+        """Take the ``Set-Cookie`` headers of an answer from ``url``."""
+        kept = self._cookies.setdefault(url.site, {})
+        for text in list(answers)[:MOST_COOKIES]:
+            cookie = _Cookie.read(text, url)
+            if cookie is None:
+                continue
+            kept.pop(cookie.key, None)
+            if not cookie.is_over:
+                kept[cookie.key] = cookie.value
+
+    def header(self, url: HttpUrl) -> str | None:
+        """Return the ``Cookie`` header of a request, None if there is nothing to send back."""
+        size, pairs = 0, []
+        for (name, path), value in self._cookies.get(url.site, {}).items():
+            pair = f"{name}={value}"
+            size += len(pair) + 2
+            if size > MOST_BYTES:
+                break
+            if _is_below(_path(url), path):
+                pairs.append(pair)
+        return "; ".join(pairs) or None
+
+
+class _Cookie:
+    """One cookie, as far as it matters here."""
+
+    def __init__(self, name: str, value: str, path: str, *, is_over: bool) -> None:
+        self.key = (name, path)
+        self.value = value
+        self.is_over = is_over
+
+    @classmethod
+    def read(cls, text: str, url: HttpUrl) -> _Cookie | None:
+        if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
+            return None
+        pair, *attributes = text.split(";")
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not name or not equals:
+            return None
+        told = {
+            key.strip().lower(): said.strip()
+            for key, _, said in (attribute.partition("=") for attribute in attributes)
+        }
+        domain = told.get("domain", "").lower().lstrip(".")
+        if domain and url.host != domain and not url.host.endswith(f".{domain}"):
+            return None
+        if "secure" in told and url.scheme != "https":
+            return None
+        path = told.get("path", "")
+        if not path.startswith("/"):
+            path = _path(url).rpartition("/")[0] or "/"
+        return cls(name, value, path, is_over=_is_over(told))
+
+
+def _path(url: HttpUrl) -> str:
+    return urlsplit(url.text()).path or "/"
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _is_over(told: dict[str, str]) -> bool:
+    """Return whether a cookie is one that is taken back."""
+    age = told.get("max-age")
+    if age is not None:
+        return age.startswith("-") or age.strip("0") == ""
+    date = email.utils.parsedate_tz(told.get("expires", "")[:_LONGEST_DATE])
+    try:
+        return date is not None and email.utils.mktime_tz(date) <= time.time()
+    except (ValueError, OverflowError):
+        return False
+
+
+# Sessions of users ---------------------------------------------------------------------------------
+
+
+class NoNewCookies(http.cookiejar.DefaultCookiePolicy):
+    """Lets a jar send what its owner has put into it, and take nothing from answers."""
+
+    def set_ok(self, cookie: Any, request: Any) -> bool:  # noqa: ARG002
+        """Return False."""
+        return False
+
+
+def name_of(answer: str) -> str:
+    """Return the name of the cookie in a ``Set-Cookie`` header."""
+    return answer.partition(";")[0].partition("=")[0].strip()
+
+
+def within_bounds(kept: Iterable[tuple[str, str, str]], host: str, answers: list[str]) -> list[str]:
+    """Return those of an answer's cookies that the jar of a user's session may take.
+
+    ``kept`` are the name, value and domain of those that it has. A cookie for a whole domain, which
+    may be one of many owners, is made one for its host.
+    """
+    cookies = list(kept)
+    hosts = {host, f"{host}.local", ""}  # as http.cookiejar calls a name without a dot; for all
+    room = MOST_BYTES if len(cookies) < _MOST_IN_JAR else 0
+    for name, value, domain in cookies:
+        if domain.lstrip(".") in hosts:
+            room -= len(name) + len(value) + 3
+    taken = []
+    for text in answers[:MOST_COOKIES]:
+        pair, *attributes = text.split(";")
+        room -= len(pair) + 2
+        if len(text) <= _LONGEST and room >= 0:
+            own = (part for part in attributes if not part.strip().lower().startswith("domain"))
+            taken.append(";".join([pair, *own]))
+    return taken

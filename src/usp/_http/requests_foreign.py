@@ -21,8 +21,8 @@ import requests.cookies
 import requests.utils
 from requests.structures import CaseInsensitiveDict
 
-from usp._http.cookies import within_bounds
 from usp._http.identity import is_secret
+from usp._http.redirects import within_bounds
 from usp._http.requests_sessions import OriginalSession
 from usp.web_client.zones import literal_of
 

@@ -17,8 +17,8 @@ import requests.adapters
 import urllib3.exceptions
 from urllib3.util import connection as urllib3_connection
 
-from usp._http.cookies import NoNewCookies
 from usp._http.flow import HEAD_BYTES
+from usp._http.redirects import NoNewCookies
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from usp.cli.crawling import Crawling, end_with, was_read
 from usp.cli.errors import tell, why
 from usp.cli.stdout import shown_below, watching, write_lines
 from usp.export import TooLargeError, write, write_blocks
-from usp.export.atomic import compressing, replacing
+from usp.export.files import compressing, replacing
 from usp.export.sitemaps import sitemap_rows, write_sitemaps
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap

@@ -13,9 +13,8 @@ from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from usp.export import parquet_file, text_formats, xml_file
-from usp.export.atomic import compressing, replacing
+from usp.export.files import bytes_of, compressing, replacing
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.streams import bytes_of
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.atomic import compressing, replacing
+from usp.export.files import bytes_of, compressing, replacing
 from usp.export.schema import pyarrow
-from usp.export.streams import bytes_of
 from usp.export.text_formats import guarded, quoted, to_json
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 

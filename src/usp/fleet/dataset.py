@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp.export.atomic import replacing, sync_folder
+from usp.export.files import replacing, sync_folder
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.logs import get_logger
 from usp._compat.names import elsewhere
-from usp.objects.abstract_sitemap import AbstractSitemap
+from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import PageList, PageSource, SitemapPage
-from usp.objects.pickles import flattened, restored
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.export.atomic import replacing
+from usp.export.files import replacing
 from usp.report.fetches import FetchLog
 from usp.report.page import page
 from usp.report.summary import summarise

@@ -67,7 +67,7 @@ def command(
             ".svg, .dot, .mmd"
         )
     from usp.cli.crawling import end_with
-    from usp.export.atomic import replacing
+    from usp.export.files import replacing
 
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)

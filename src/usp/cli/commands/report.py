@@ -65,7 +65,7 @@ def command(
 
 
 def _write(page: str, output: Path) -> None:
-    from usp.export.atomic import replacing
+    from usp.export.files import replacing
 
     try:
         with replacing(output) as file:

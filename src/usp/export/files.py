@@ -1,19 +1,34 @@
-"""Files that are written completely or not at all."""
+"""Where tables are written: files, completely or not at all; streams of any kind; terminals.
+
+On a terminal what a website wrote is escaped, in the way that each format has for it.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
+import io
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["NewFile", "compressing", "new_file", "replacing", "sync_folder"]
+__all__ = [
+    "NewFile",
+    "bytes_of",
+    "compressing",
+    "new_file",
+    "replacing",
+    "sync_folder",
+]
 
 _MODE = 0o666  # minus the user's umask, as for any new file
 
@@ -107,3 +122,75 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+# Binary streams for whatever the caller has --------------------------------------------------------
+
+
+# Line ends and tabs are shown as they are. All other invisible characters could control a terminal;
+# spaces of any width could not.
+_SUSPECT = re.compile(r"\r(?!\n)|[^\S\r\n\t ]|[^\w\s]")
+
+
+def bytes_of(stream: Any, form: str) -> IO[bytes]:
+    """Return a stream for bytes: the stream itself, its buffer, or an adapter that decodes for it.
+
+    A terminal gets nothing that it would obey.
+    """
+    if not isinstance(stream, io.TextIOBase):
+        return cast("IO[bytes]", stream)
+    stream.flush()
+    if hasattr(stream, "buffer"):
+        below = cast("IO[bytes]", stream.buffer)
+        return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
+    if form == "parquet":
+        raise ValueError(
+            "parquet cannot be written to a text stream; give a file or a binary stream"
+        )
+    return cast("IO[bytes]", _Decoding(stream))
+
+
+class _Decoding:
+    """A binary stream that writes to a text stream."""
+
+    def __init__(self, stream: io.TextIOBase) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def write(self, data: bytes) -> int:
+        self._stream.write(self._decoder.decode(data))
+        return len(data)
+
+
+class _Terminal:
+    """A binary stream that writes to a terminal, with control characters escaped."""
+
+    def __init__(self, stream: IO[bytes], form: str) -> None:
+        self._stream = stream
+        self._escape = _ESCAPES.get(form, printable)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""  # a carriage return whose next character has not arrived yet
+
+    def write(self, data: bytes) -> int:
+        """Write all complete characters; return the number of bytes accepted."""
+        text = self._held + self._decoder.decode(data)
+        self._held = "\r" if text.endswith("\r") else ""
+        text = text[: len(text) - len(self._held)]
+        self._stream.write(_SUSPECT.sub(self._escaped, text).encode("utf-8", "replace"))
+        return len(data)
+
+    def _escaped(self, found: re.Match[str]) -> str:
+        char = found[0]
+        return char if char.isprintable() else self._escape(char)
+
+
+def _in_json(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _in_xml(char: str) -> str:
+    return f"&#x{ord(char):X};"
+
+
+_ESCAPES: dict[str, Callable[[str], str]] = {"json": _in_json, "jsonl": _in_json, "xml": _in_xml}
