@@ -14,7 +14,7 @@ from soak.measure import SHARE, TOLERANCES, WARM_UP, Sample, growth, sample
 from soak.server import served
 from soak.work import WAYS
 from usp._crawl import crawl as crawl_module
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 
 _SAMPLES = 40
 

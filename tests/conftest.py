@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import profiles  # noqa: F401 - for what it sets
 from usp._crawl import schedule
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from website import Site
 
 

@@ -40,7 +40,7 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
 DEFERRED = {  # imports inside functions, and why they may point up or wait
     (
         "helpers",
-        "_crawl.retry",
+        "_crawl.schedule",
     ): "get_url_retry_on_client_errors: the crawl knows when to ask again",
     ("helpers", "_crawl.run"): "the same",
     ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
@@ -49,6 +49,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "selection"): "select: filters of pages",
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
+    ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
     (
         "aio",
         "web_client.aiohttp_client",
@@ -144,8 +145,7 @@ PURE = ("_formats", "objects", "_crawl")
 
 NOT_PURE = {  # of these packages, and why
     "_crawl.fetch": "receives a document by the clock and stores it",
-    "_crawl.clients": "asks the clients of users, and sees what this machine is short of",
-    "_crawl.driving": "looks at the clock for both drivers",
+    "_crawl.driving": "looks at the clock for both drivers, and asks the clients of users",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",
     "_crawl.run": "drives a crawl from start to end",

@@ -24,7 +24,7 @@ from usp._formats import document, url_batches, xml_sitemaps
 from usp._formats.xml import fast
 from usp._formats.xml_sitemaps import PagesXMLSitemapParser
 from usp.cli import errors
-from usp.report import labels as report_labels
+from usp.report import markup
 
 ROOT = Path(usp.__file__).parent
 
@@ -80,8 +80,8 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp._formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
     "usp._formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
-    "usp.report.labels._addresses_at": lambda: {
-        "_addresses_at": report_labels._addresses_at("https://www.example.org/")
+    "usp.report.markup._addresses_at": lambda: {
+        "_addresses_at": markup._addresses_at("https://www.example.org/")
     },
     "usp.selection._compiled": lambda: {  # those that begin with re: are the caller's own
         f"_compiled[{glob}]": usp.selection._compiled("include", glob)

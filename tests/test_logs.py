@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import usp
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import AbstractWebClient, WebClientErrorResponse
 
@@ -88,9 +88,9 @@ def test_what_a_website_wrote_does_not_steer_whoever_reads_the_log(collected):
 def test_every_logger_of_the_package_is_made_safe():
     root = Path(usp.__file__).parent
     allowed = {
-        "logs.py",
+        "safe_text.py",
         "names.py",
-        "log_handlers.py",
+        "output.py",
         "ray_engine.py",
         "worker.py",
     }  # which log nothing of a website's

@@ -16,7 +16,7 @@ from usp.objects.problem import FailureCode, ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp._base.codes import Code
+    from usp.objects.failure_codes import Code
 
 PAGE = Path(__file__).parents[1] / "docs" / "problems.md"
 

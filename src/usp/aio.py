@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import without_login
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
-from usp._crawl.clients import prepared
+from usp._crawl.driving import prepared
 from usp._crawl.fetch import END
 from usp._crawl.reading import PageStream, pages_of
 from usp._crawl.run import INTERRUPTED, begin, store_for, tree_of

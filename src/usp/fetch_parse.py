@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._compat.names import elsewhere
 from usp._compat.parsers import (
@@ -22,8 +22,8 @@ from usp._compat.parsers import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
-from usp._crawl.choice import refuse, without_fragments
 from usp._crawl.run import crawl_with, parse_document, tree_of
+from usp._crawl.walk import refuse, without_fragments
 from usp._crawl.website import OneSitemap
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException

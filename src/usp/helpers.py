@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from usp._base.dates import read_date
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._base.urls import is_http_url
 from usp._compat.names import elsewhere
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
@@ -131,8 +131,8 @@ def get_url_retry_on_client_errors(
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
     """Return the response for a URL, after retries of temporary errors."""
-    from usp._crawl.retry import RetryPolicy  # noqa: PLC0415 - see the module
     from usp._crawl.run import get_with_retries  # noqa: PLC0415 - see the module
+    from usp._crawl.schedule import RetryPolicy  # noqa: PLC0415 - see the module
 
     policy = RetryPolicy(
         connection=retry_count,

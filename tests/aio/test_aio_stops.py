@@ -16,7 +16,7 @@ import usp.aio
 import usp.stream
 import usp.tree
 from usp._crawl.asyncio_driver import AsyncioDriver
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from usp.web_client.abstract_client import LocalWebClientSuccessResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient

@@ -1,7 +1,7 @@
 import pytest
 import rich_click as click
 
-from usp.cli.address import address, looks_like_sitemap
+from usp.cli.crawling import address, looks_like_sitemap
 
 
 @pytest.mark.parametrize(

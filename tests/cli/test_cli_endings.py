@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import usp
 from usp._base.safe_text import printable
-from usp.cli.stdout import write_lines
+from usp.cli.output import write_lines
 
 USP = [sys.executable, "-m", "usp.cli"]
 

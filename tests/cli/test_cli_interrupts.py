@@ -78,7 +78,7 @@ def document(tmp_path) -> Path:
         ("usp._crawl.crawl", ["ls", "{document}"]),
         ("requests", ["tree", "{document}"]),
         ("pyarrow", ["ls", "{document}", "-o", "{document}.parquet"]),
-        ("usp.report.page", ["report", "{document}", "-o", "{document}.html"]),
+        ("usp.report", ["report", "{document}", "-o", "{document}.html"]),
     ],
 )
 def test_while_modules_are_loaded(document, module, argv):

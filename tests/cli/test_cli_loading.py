@@ -10,8 +10,10 @@ import sys
 import pytest
 from cli_documents import urlset
 
+from usp import graph
 from usp.cli import list_options, listing
 from usp.cli.commands import COMMANDS, SHORT_HELP
+from usp.cli.commands import graph as graph_command
 from usp.export import COLUMNS, FORMATS
 from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 
@@ -42,6 +44,7 @@ def loaded(*argv: str, cwd=None) -> set[str]:
 MACHINERY = {
     *("requests", "urllib3", "aiohttp", "pyarrow", "duckdb", "dateutil", "ssl", "asyncio"),
     *("usp.tree", "usp._crawl", "usp.web_client", "usp._formats", "usp.objects", "usp.export"),
+    *("usp.graph", "usp.report", "usp.fleet.run", "usp.fleet.dataset", "usp._demo"),
     *(f"usp.cli.commands.{name}" for name in COMMANDS),
 }
 
@@ -51,7 +54,7 @@ def test_help_loads_no_machinery(argv):
     assert not loaded(*argv) & MACHINERY
 
 
-@pytest.mark.parametrize("name", ["demo", "ls", "report", "stats", "tree"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_loads_nothing_that_it_runs(name):
     own = {f"usp.cli.commands.{name}", "usp.objects"}  # the codes of failures are in usp.objects
     assert not loaded(name, "--help") & (MACHINERY - own)
@@ -63,6 +66,8 @@ def test_options_list_what_the_library_writes():
     assert list(list_options.COLUMNS) == list(COLUMNS)
     assert list(list_options.SITEMAP_TABLES) == list(SITEMAP_FORMATS)
     assert list(list_options.SITEMAP_COLUMNS) == list(SITEMAP_COLUMNS)
+    assert set(graph_command.LANGUAGES) == set(graph.__all__)
+    assert graph_command.SIBLINGS == graph.MOST_SIBLINGS
 
 
 def test_a_command_loads_no_other(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli_documents import index, urlset
 
-from usp.report.labels import without_origin
+from usp.report.markup import without_origin
 
 
 def test_only_addresses_with_a_path_lose_their_scheme_and_host():

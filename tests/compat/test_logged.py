@@ -140,7 +140,7 @@ for name in ("usp.helpers", "usp.fetch_parse", "usp.tree"):
 sys.path.insert(0, {folder!r})
 import logged_sites
 from usp._crawl import schedule
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 schedule.DECLARED = schedule.PROBE = RetryPolicy(first_delay=0.001)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from player import World, index, pages, play, tree, url
 
-from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
+from usp._crawl.places import node_for
 from usp.limits import DEFAULT, Limits
 from usp.options import CrawlOptions
 

@@ -9,9 +9,9 @@ import time
 import pytest
 from player import World, error, index, pages, play, robots, tree, url
 
-from usp._crawl.build import node_for
 from usp._crawl.crawl import Crawl
-from usp._crawl.retry import DECLARED, PROBE, Kind, RetryPolicy, kind_of
+from usp._crawl.places import node_for
+from usp._crawl.schedule import DECLARED, PROBE, Kind, RetryPolicy, kind_of
 from usp._formats.document import Role
 from usp._http.flow import retry_after
 from usp.events import SitemapFailed, SitemapStarted

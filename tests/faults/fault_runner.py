@@ -13,7 +13,7 @@ from fault_server import FaultServer
 from fault_sites import generate
 
 from usp._crawl import schedule
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from usp.limits import Limits
 
 AT_ONCE = 6

@@ -127,7 +127,7 @@ def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp
 @pytest.mark.parametrize(
     ("module", "extra", "command"),
     [
-        ("usp.fleet.client", "usp[async]", [crawl.command, "-", "-o", "d"]),
+        ("usp.fleet.site", "usp[async]", [crawl.command, "-", "-o", "d"]),
         ("ray.data", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
         ("duckdb", "usp[fleet]", [stats.command, "d"]),
     ],

@@ -15,8 +15,8 @@ import pytest
 from fleet_support import OPTIONS, ZONES
 
 from usp.fleet import FleetOptions, crawl_sites, unwrap
-from usp.fleet.client import HostTurns
 from usp.fleet.crawler import crawl_tables
+from usp.fleet.site import HostTurns
 from usp.limits import Limits
 
 _URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'

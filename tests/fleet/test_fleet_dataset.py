@@ -16,9 +16,8 @@ from usp.export.arrow import record_batches
 from usp.fleet import FleetOptions, FleetProgress
 from usp.fleet.dataset import Commit, Dataset, DatasetError
 from usp.fleet.ray_engine import _Task
-from usp.fleet.tables import page_columns, pages_of, rows_of
+from usp.fleet.tables import GroupWriter, page_columns, pages_of, remove_older_rows, rows_of
 from usp.fleet.worker import Job, failed_row
-from usp.fleet.writer import GroupWriter, remove_older_rows
 from usp.tree import sitemap_from_str
 
 

@@ -16,9 +16,8 @@ from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.report import html, write_report
-from usp.report.labels import Addresses, shown_text, shown_url
-from usp.report.page import embedded_tree
+from usp.report import embedded_tree, html, write_report
+from usp.report.markup import Addresses, shown_text, shown_url
 from usp.report.summary import summarise
 
 LIMIT = 2_000_000

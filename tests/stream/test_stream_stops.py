@@ -13,7 +13,7 @@ import pytest
 from memory_web import Client, Doc, Response, Web
 from patience import soon, within
 
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from usp.exceptions import SitemapException
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from usp._crawl.retry import RetryPolicy
+from usp._crawl.schedule import RetryPolicy
 from usp.aio import sitemap_tree_for_homepage as aio_tree
 from usp.objects.exchange import Exchange
 from usp.objects.problem import FailureCode

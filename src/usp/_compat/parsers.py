@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
 from usp._compat.parser_entries import AtomPage, ImageEntry, RSSPage, UrlPage
-from usp._crawl.clients import concurrency_of, for_crawl
+from usp._crawl.driving import concurrency_of, for_crawl
 from usp._crawl.run import crawl_with, parse_document
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role

@@ -8,8 +8,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from usp._crawl.clients import is_async, mistake
-from usp._crawl.driving import Driving, room_of
+from usp._crawl.driving import Driving, is_async, mistake, room_of
 from usp._crawl.fetch import END, Need, fetch_document, fetching
 from usp._crawl.values import Arrival, Failed, Received
 from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse

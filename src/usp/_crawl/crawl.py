@@ -15,17 +15,18 @@ from urllib.parse import urldefrag
 
 from usp._base.urls import BadUrl, read_url
 from usp._crawl import journal
-from usp._crawl.choice import (
+from usp._crawl.pages import StoredPages
+from usp._crawl.places import Doc, Fetching, Queued
+from usp._crawl.schedule import Schedule
+from usp._crawl.values import Failed, Fetch, HostGivenUp, Received, not_wanted
+from usp._crawl.walk import (
+    Everything,
+    Walk,
     has_callbacks,
     recurs,
     refuse_address,
     without_fragments,
 )
-from usp._crawl.pages import StoredPages
-from usp._crawl.places import Doc, Fetching, Queued
-from usp._crawl.schedule import Schedule
-from usp._crawl.values import Failed, Fetch, HostGivenUp, Received, not_wanted
-from usp._crawl.walk import Everything, Walk
 from usp._formats.document import Role
 from usp.events import (
     PagesReady,

@@ -19,7 +19,7 @@ from usp._base.safe_text import excerpt
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.clients import blamed, call_newer, checked_response, mistake, without_secrets
+from usp._crawl.driving import blamed, call_newer, checked_response, mistake, without_secrets
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
 from usp._crawl.values import Arrival, Failed, NotFetched, Received, not_fetched, not_wanted

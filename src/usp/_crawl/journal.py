@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._crawl.values import ClientMistake
 from usp._formats.unpack import gunzip_complaint
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from usp._base.reason import Reason
 from usp._base.urls import read_url, without_login
 from usp._crawl import journal
-from usp._crawl.build import document_node
-from usp._crawl.clients import concurrency_of, prepared
 from usp._crawl.crawl import Crawl
+from usp._crawl.driving import concurrency_of, prepared
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.pages import parser_for
+from usp._crawl.places import document_node
 from usp._crawl.thread_driver import ThreadDriver
 from usp._crawl.values import UNFETCHED, Received, left_out_problem
 from usp._formats.document import Role
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Protocol, TypeVar
 
-    from usp._crawl.retry import RetryPolicy
+    from usp._crawl.schedule import RetryPolicy
     from usp.limits import Limits
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse

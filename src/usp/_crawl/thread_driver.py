@@ -7,8 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from usp._crawl.clients import concurrency_of, mistake
-from usp._crawl.driving import Driving, room_of
+from usp._crawl.driving import Driving, concurrency_of, mistake, room_of
 from usp._crawl.fetch import fetch_document
 from usp._crawl.values import Arrival
 

@@ -9,7 +9,7 @@ import requests
 import urllib3.exceptions
 import urllib3.response
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
 from usp._http.flow import Body, Kind, phrase

@@ -1,15 +1,24 @@
 """The command line: a thin layer over the library.
 
 ``commands`` has a module for each command, ``app`` puts them together and decides how they end. Ctrl-C
-is handled before any of that is loaded.
+is handled here, from the first import to the last flush: one line and status 130, never a traceback.
+
+While a command is being loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs,
+the first Ctrl-C raises ``KeyboardInterrupt``, so that files are cleaned up; a second one ends the
+process. If SIGINT is ignored (``nohup``) or handled by somebody else, nothing is changed.
+
+This is loaded before everything else of the command line, and imports almost nothing itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from usp._compat.names import elsewhere
-from usp.cli.interrupts import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +26,78 @@ else:
     __getattr__ = elsewhere(__name__)
 
 __all__ = ["main"]
+
+
+INTERRUPTED = 130
+_AGAIN = 0.02  # seconds after which an interrupt that went nowhere is sent again
+
+
+class Interrupts:
+    """Handles Ctrl-C in the process of a command."""
+
+    def __init__(self) -> None:
+        self.told = False  # whether the user knows
+        self.received = False
+        self._armed = self._over = False
+
+    def guard(self) -> None:
+        """End the process at Ctrl-C from now on, until :meth:`allow`."""
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._end)
+            self._armed, self._over = True, False
+
+    def allow(self) -> None:
+        """Let the next Ctrl-C raise ``KeyboardInterrupt``."""
+        if self._armed:
+            sys.unraisablehook = self._lost
+            signal.signal(signal.SIGINT, self._raise)
+
+    def finish(self) -> None:
+        """Restore the default handler; from now on, Ctrl-C ends the process silently."""
+        if self._armed:
+            self._armed, self._over = False, True
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _raise(self, *_: object) -> NoReturn:
+        self.received = True
+        signal.signal(signal.SIGINT, self._end)
+        raise KeyboardInterrupt
+
+    def _end(self, *_: object) -> NoReturn:
+        if not self.told:
+            os.write(2, _clearing() + _line())
+        os._exit(INTERRUPTED)
+
+    def _lost(self, unraisable: Any) -> None:
+        """Raise an interrupt again that Python could not raise, in a destructor for example."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            if self._over:
+                os._exit(INTERRUPTED)
+            signal.signal(signal.SIGINT, self._raise)
+            again = threading.Timer(_AGAIN, signal.raise_signal, (signal.SIGINT,))
+            again.daemon = True
+            again.start()
+        else:
+            sys.__unraisablehook__(unraisable)
+
+
+def _clearing() -> bytes:
+    """Return the sequence that clears a progress line."""
+    try:
+        return b"\r\x1b[2K" if os.isatty(2) else b""
+    except OSError:
+        return b""
+
+
+def _line() -> bytes:
+    if "--json" in sys.argv or os.environ.get("USP_JSON", "") not in ("", "0"):
+        return b'{"error": "interrupted", "status": 130, "hint": null}\n'
+    return b"usp: interrupted\n"
+
+
+interrupts = Interrupts()
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import rich_click as click
 
 import usp
-from usp.cli import stdout
+from usp.cli import INTERRUPTED, interrupts, output
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.errors import FAILED, json_option, tell, wants_json
-from usp.cli.interrupts import INTERRUPTED, interrupts
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -72,10 +71,10 @@ class _Group(click.RichGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            stdout.discard()
+            output.discard()
             ctx.exit(0)
         except OSError as error:
-            stdout.discard()
+            output.discard()
             tell.error(_words(error), FAILED)
             ctx.exit(FAILED)
         except SitemapException as error:

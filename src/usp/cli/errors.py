@@ -17,8 +17,7 @@ import rich_click as click
 
 from usp._base.advice import Topic
 from usp._base.display import counted
-from usp._base.logs import get_logger
-from usp._base.safe_text import printable
+from usp._base.safe_text import get_logger, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -18,7 +18,7 @@ import rich_click as click
 from usp._base.safe_text import printable
 from usp.cli.crawling import Crawling, end_with, was_read
 from usp.cli.errors import tell, why
-from usp.cli.stdout import shown_below, watching, write_lines
+from usp.cli.output import shown_below, watching, write_lines
 from usp.export import TooLargeError, write, write_blocks
 from usp.export.files import compressing, replacing
 from usp.export.sitemaps import sitemap_rows, write_sitemaps
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from usp.cli.address import Address
+    from usp.cli.crawling import Address
     from usp.cli.list_options import Listing
     from usp.cli.progress import Progress
     from usp.objects.page import PageBlock, SitemapPage

@@ -25,7 +25,7 @@ from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from usp.cli.address import Address
+    from usp.cli.crawling import Address
     from usp.web_client.zones import Zones
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -55,7 +55,7 @@ LIMIT_NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 
 
 def _address(text: str) -> Address:
-    from usp.cli.address import address
+    from usp.cli.crawling import address
 
     return address(text)
 

@@ -6,13 +6,20 @@ sites in, rows out, as Arrow.
 
 from __future__ import annotations
 
-from usp.fleet.crawler import crawl_sites
-from usp.fleet.dataset import DatasetError
-from usp.fleet.options import FLEET_LIMITS, FleetOptions
-from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
-from usp.fleet.sites import SiteListError, read_sites
-from usp.fleet.stats import dataset_stats
-from usp.fleet.tables import schema_of, unwrap, wide_schema
+from typing import TYPE_CHECKING
+
+from usp._compat.names import elsewhere
+
+if TYPE_CHECKING:
+    from usp.fleet.crawler import crawl_sites
+    from usp.fleet.dataset import DatasetError
+    from usp.fleet.options import FLEET_LIMITS, FleetOptions
+    from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
+    from usp.fleet.sites import SiteListError, read_sites
+    from usp.fleet.stats import dataset_stats
+    from usp.fleet.tables import schema_of, unwrap, wide_schema
+else:
+    __getattr__ = elsewhere(__name__)
 
 __all__ = [
     "FLEET_LIMITS",

@@ -18,7 +18,6 @@ from usp._base.extras import load_extra
 from usp._base.shortage import descriptor_limit
 from usp.export.schema import pyarrow
 from usp.fleet.options import FleetOptions
-from usp.fleet.site import SiteCrawl
 from usp.fleet.sites import homepages, host_key
 from usp.fleet.tables import wrap
 
@@ -106,9 +105,9 @@ def crawl_tables(batches: Iterator[Batch], options: FleetOptions) -> Generator[I
             thread.join(0.05)
 
 
-def client_module() -> Any:
-    """Return the module of the HTTP client; raises ``MissingExtraError`` without aiohttp."""
-    return load_extra("usp.fleet.client", "Crawling many sites needs aiohttp", "async")
+def site_module() -> Any:
+    """Return the module that crawls one site; raises ``MissingExtraError`` without aiohttp."""
+    return load_extra("usp.fleet.site", "Crawling many sites needs aiohttp", "async")
 
 
 class _Crawler:
@@ -122,8 +121,8 @@ class _Crawler:
         self.stopped = threading.Event()
         self._batches = batches
         self._options = options
-        self._client = client_module()
-        self._turns = self._client.HostTurns(options.per_host, options.wait)
+        self._site = site_module()
+        self._turns = self._site.HostTurns(options.per_host, options.wait)
         self._ready: deque[tuple[str, str]] = deque()
         self._waiting: dict[str, deque[str]] = {}
         self._busy: Counter[str] = Counter()
@@ -222,8 +221,8 @@ class _Crawler:
             held += received
             self._unread += received
 
-        client = self._client.FleetClient(self._options, self._turns)
-        crawl = SiteCrawl(site, self._options, client, hold)
+        client = self._site.FleetClient(self._options, self._turns)
+        crawl = self._site.SiteCrawl(site, self._options, client, hold)
         try:
             await crawl.fetch()
             async with self._reading:  # one at a time: a site's rows stand together

@@ -13,7 +13,7 @@
 A group of finished sites is written to ``_staging``, synced, and committed by one new file in
 ``_commits``; then its files move to their folders. A commit that was cut short between the two steps
 is completed at the next start, and everything that no commit names is removed. If two commits name
-the same site, the later one counts (see :func:`usp.fleet.writer.remove_older_rows`).
+the same site, the later one counts (see :func:`usp.fleet.tables.remove_older_rows`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usp.export.files import replacing, sync_folder
-from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = ["Commit", "Dataset", "DatasetError", "NotADatasetError"]
+
+TABLES = ("pages", "sitemaps", "sites")
+"""The folders, and the tables in them."""
 
 FORMAT = 1
 

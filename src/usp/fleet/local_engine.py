@@ -14,8 +14,8 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 from usp.fleet.dataset import Dataset, DatasetError
+from usp.fleet.tables import committed_rows
 from usp.fleet.worker import STOP, work, write_killer
-from usp.fleet.writer import committed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from usp.limits import Limits
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
-from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from usp._base.urls import Login
     from usp._http.identity import Timeout
     from usp.events import Event, Listener
+    from usp.web_client.zones import Zones
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
+
+ENGINES = ("local", "ray")
+"""What hands out the sites: processes of this machine, or a cluster."""
 
 _GIB = 1 << 30
 
@@ -28,6 +31,8 @@ FLEET_LIMITS = Limits(
 
 
 def _public_only() -> Zones:
+    from usp.web_client.zones import Zones  # noqa: PLC0415 - the help of a command needs none
+
     return Zones(trust_start=False)
 
 

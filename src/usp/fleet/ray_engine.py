@@ -16,9 +16,8 @@ from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.ray_cleanup import cleanup_after_kill
 from usp.fleet.sites import batches
-from usp.fleet.tables import rows_of, schema_of
+from usp.fleet.tables import committed_rows, rows_of, schema_of
 from usp.fleet.worker import crawl_into, write_killer
-from usp.fleet.writer import committed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

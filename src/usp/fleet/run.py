@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import clock, counted, duration
 from usp.export.schema import pyarrow
-from usp.fleet.crawler import client_module
+from usp.fleet.crawler import site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
-from usp.fleet.options import FleetOptions
+from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.sites import by_address, grouped, homepages, host_key
-from usp.fleet.tables import OUTCOMES
+from usp.fleet.tables import GROUP_SECONDS, OUTCOMES, remove_older_rows
 from usp.fleet.worker import Job
-from usp.fleet.writer import GROUP_SECONDS, remove_older_rows
 
 if TYPE_CHECKING:
     import os
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from usp._base.urls import Login
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
-
-ENGINES = ("local", "ray")
 
 _SLOWEST = 5
 
@@ -73,7 +70,7 @@ def crawl_fleet(
     Raises ``DatasetError`` if the folder cannot be used, ``MissingExtraError`` if an extra is missing.
     """
     how = run or FleetRun()
-    client_module()
+    site_module()
     pyarrow()
     if how.engine == "ray":
         ray_module(".data")

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow

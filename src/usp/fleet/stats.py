@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.extras import load_extra
-from usp.fleet.dataset import Dataset, DatasetError
-from usp.fleet.tables import TABLES
+from usp.fleet.dataset import TABLES, Dataset, DatasetError
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:

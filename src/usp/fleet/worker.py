@@ -20,8 +20,7 @@ from usp._base.shortage import more_descriptors, shortage_of
 from usp.exceptions import LocalShortageError
 from usp.fleet.crawler import crawl_tables
 from usp.fleet.dataset import Dataset
-from usp.fleet.tables import rows_of
-from usp.fleet.writer import GROUP_SECONDS, GroupWriter
+from usp.fleet.tables import GROUP_SECONDS, GroupWriter, rows_of
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:

@@ -6,11 +6,37 @@ the rest of a document from being read has one of these codes too.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from http import HTTPStatus
+from typing import Self
 
-from usp._base.codes import Code
+__all__ = [
+    "FailureCode",
+]
 
-__all__ = ["FailureCode"]
+
+class Code(StrEnum):
+    """A stable name, equal to its text, such as ``bare-ampersand``.
+
+    ``message`` says it in a few words, ``meaning`` in a sentence or two, ``example`` shows it, and
+    ``remedy`` says what to do. The pages of ``docs/problems.md`` are made of them.
+    """
+
+    message: str
+    meaning: str
+    example: str
+    remedy: str
+
+    def __new__(cls, value: str, message: str, meaning: str, example: str, remedy: str) -> Self:
+        """Make a member; its value is its text alone."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        member.meaning = meaning
+        member.example = example
+        member.remedy = remedy
+        return member
+
 
 _RAISE = "Raise the limit with Limits({0}=…), on the command line with --max {0}=…."
 

@@ -5,7 +5,7 @@ Each is written as: the code, the message, what it means, an example, what to do
 
 from __future__ import annotations
 
-from usp._base.codes import Code
+from usp.objects.failure_codes import Code
 
 __all__ = ["ProblemCode"]
 

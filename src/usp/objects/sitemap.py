@@ -23,7 +23,7 @@ from __future__ import annotations
 from itertools import islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._compat.names import elsewhere
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import PageList, PageSource, SitemapPage

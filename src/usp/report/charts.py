@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted
 from usp.report.duplicates import duplicates_card, sample
 from usp.report.fetches import fetching_card
-from usp.report.labels import shown_text, shown_url
-from usp.report.markup import Markup, card, figure, sentences, table, url_cell
+from usp.report.markup import (
+    Markup,
+    card,
+    figure,
+    sentences,
+    shown_text,
+    shown_url,
+    table,
+    url_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
-from usp.report.labels import Addresses
-from usp.report.markup import Markup, card, long_table, url_cell
+from usp.report.markup import Addresses, Markup, card, long_table, url_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
-from usp.report.labels import Addresses
-from usp.report.markup import Markup, card, figure, folded, table, url_cell
+from usp.report.markup import Addresses, Markup, card, figure, folded, table, url_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
-from usp.report.labels import (
+from usp.report.markup import (
     FAILED,
     INCOMPLETE,
     NOT_FOLLOWED,

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
 from usp.objects.problem import ProblemCode, by_kind, kind_key
-from usp.report.labels import Addresses, shown_text
-from usp.report.markup import FIRST_ROWS, Markup, card, chip, folded, long_table, table, url_cell
+from usp.report.markup import (
+    FIRST_ROWS,
+    Addresses,
+    Markup,
+    card,
+    chip,
+    folded,
+    long_table,
+    shown_text,
+    table,
+    url_cell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import fetches_of
-from usp.report.labels import shared_origin, state_of
+from usp.report.markup import shared_origin, state_of
 from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 from urllib3 import HTTPHeaderDict
 
-from usp._base.logs import get_logger
+from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._compat.names import elsewhere
 from usp._http import requests_foreign

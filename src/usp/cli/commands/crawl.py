@@ -16,8 +16,6 @@ from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, tell
 from usp.cli.list_options import COLUMNS
-from usp.cli.log_handlers import logging_to
-from usp.cli.progress import can_show, live_line
 from usp.cli.shared_options import (
     LIMIT_NAMES,
     fetch_options,
@@ -25,20 +23,16 @@ from usp.cli.shared_options import (
     read_verify,
     read_zones,
 )
-from usp.export.schema import MissingExtraError, chosen
-from usp.fleet.dataset import DatasetError, NotADatasetError
-from usp.fleet.options import FLEET_LIMITS, SITE_SECONDS, FleetOptions
-from usp.fleet.run import ENGINES, FleetRun, crawl_fleet
-from usp.fleet.sites import SiteListError, read_sites
+from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from usp.fleet.run import FleetProgress
+    from usp.fleet.run import FleetProgress, FleetRun
     from usp.limits import Limits
 
 _EVERY = 30.0  # seconds between two lines of the log
-_USUAL = FleetOptions()
+_USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
 @click.command("crawl")
@@ -73,7 +67,7 @@ _USUAL = FleetOptions()
     "--in-flight",
     type=click.IntRange(min=1, max=10_000),
     metavar="N",
-    default=_USUAL.in_flight,
+    default=_USUAL["in_flight"],
     show_default=True,
     help="Number of sites that each worker crawls at the same time.",
 )
@@ -81,7 +75,7 @@ _USUAL = FleetOptions()
     "--per-host",
     type=click.IntRange(min=1, max=64),
     metavar="N",
-    default=_USUAL.per_host,
+    default=_USUAL["per_host"],
     show_default=True,
     help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
 )
@@ -94,7 +88,7 @@ _USUAL = FleetOptions()
     "--together",
     type=click.IntRange(min=1),
     metavar="N",
-    default=_USUAL.together,
+    default=_USUAL["together"],
     show_default=True,
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
@@ -159,6 +153,12 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o dataset --retry-failed
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
+    from usp._base.extras import MissingExtraError
+    from usp.cli.output import logging_to
+    from usp.fleet.dataset import DatasetError, NotADatasetError
+    from usp.fleet.run import crawl_fleet
+    from usp.fleet.sites import SiteListError, read_sites
+
     run = _read_run(values)
     with (
         _shown(quiet=quiet or tell.as_json) as show,
@@ -179,6 +179,9 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
+    from usp.export.schema import chosen
+    from usp.fleet.run import FleetRun
+
     columns = values["columns"]
     try:
         names = None if columns is None else chosen(n.strip() for n in columns.split(","))
@@ -213,6 +216,8 @@ def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
     """Yield a function that shows progress: a live line on a terminal, else a line now and then."""
+    from usp.cli.progress import can_show, live_line
+
     if quiet:
         yield lambda _: None
         return

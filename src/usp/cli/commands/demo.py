@@ -22,8 +22,7 @@ def command() -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.log_handlers import no_logging
-    from usp.cli.stdout import show
+    from usp.cli.output import no_logging, show
     from usp.cli.treeview import summary, tree_view
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report

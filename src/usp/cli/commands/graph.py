@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp import graph
 from usp.cli.shared_options import Target, crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.cli.address import Address
-    from usp.cli.crawling import Crawling
+    from usp.cli.crawling import Address, Crawling
 
-_DRAW = {"dot": graph.dot, "mermaid": graph.mermaid, "svg": graph.svg}
+# The names of usp.graph's functions and their default, which the help shows without loading it.
+LANGUAGES = ("dot", "mermaid", "svg")
+SIBLINGS = 20
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
 
 
@@ -26,7 +26,7 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
     "-f",
     "--format",
     "language",
-    type=click.Choice(list(_DRAW)),
+    type=click.Choice(LANGUAGES),
     help="Graph language; by default that of the output file's suffix, or dot.",
 )
 @click.option(
@@ -40,7 +40,7 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
     "--siblings",
     type=click.IntRange(min=1),
     metavar="N",
-    default=graph.MOST_SIBLINGS,
+    default=SIBLINGS,
     show_default=True,
     help="Draw at most this many children of a sitemap; the others share one box.",
 )
@@ -66,12 +66,13 @@ def command(
             f"no format given for {output.name if output else ''!r}; use -f, or one of the suffixes "
             ".svg, .dot, .mmd"
         )
+    from usp import graph
     from usp.cli.crawling import end_with
     from usp.export.files import replacing
 
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
-    text = _DRAW[language](tree, most_siblings=siblings)
+    text = getattr(graph, language)(tree, most_siblings=siblings)
     if output is None:
         click.echo(text, nl=False)
         sys.stdout.flush()

@@ -10,8 +10,7 @@ from usp.cli.list_options import list_options
 from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
-    from usp.cli.address import Address
-    from usp.cli.crawling import Crawling
+    from usp.cli.crawling import Address, Crawling
     from usp.cli.list_options import Listing
 
 

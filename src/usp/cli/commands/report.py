@@ -12,8 +12,7 @@ from usp.cli.shared_options import Target, crawl_options, url_argument
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp.cli.address import Address
-    from usp.cli.crawling import Crawling
+    from usp.cli.crawling import Address, Crawling
 
 
 @click.command("report")

@@ -12,7 +12,7 @@ import rich_click as click
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import json_option
-from usp.cli.stdout import show
+from usp.cli.output import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

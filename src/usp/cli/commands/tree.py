@@ -10,8 +10,7 @@ import rich_click as click
 from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
-    from usp.cli.address import Address
-    from usp.cli.crawling import Crawling
+    from usp.cli.crawling import Address, Crawling
 
 
 @click.command("tree")
@@ -69,9 +68,8 @@ def command(
       usp tree example.org -f json         the tree as JSON
     """  # noqa: D301 - click knows the backspace
     from usp.cli.crawling import end_with, was_read
-    from usp.cli.stdout import show, write_lines
-    from usp.cli.tree_json import tree_json
-    from usp.cli.treeview import summary, tree_view
+    from usp.cli.output import show, write_lines
+    from usp.cli.treeview import summary, tree_json, tree_view
 
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)

@@ -1,7 +1,9 @@
-"""The standard output: text that is safe to print, tables and drawings, and readers that go away."""
+"""What a command writes: text that is safe to print, tables and drawings; the log goes elsewhere."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import select
 import stat
@@ -12,10 +14,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
+import rich_click as click
+
 from usp._base.safe_text import printable
+from usp.cli.errors import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from rich.console import RenderableType
 
@@ -119,3 +125,78 @@ def discard() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+# The log: to the standard error or a file, never to the standard output ----------------------------
+
+
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_FORMAT = "%(levelname)s:%(name)s:%(message)s"
+
+
+class _Formatter(logging.Formatter):
+    """Escapes control characters: URLs in the log come from websites."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(printable(line) for line in super().format(record).split("\n"))
+
+
+class _JsonFormatter(logging.Formatter):
+    """Formats each record as a line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        told = {"level": record.levelname, "logger": record.name, "log": super().format(record)}
+        return json.dumps(told, ensure_ascii=True)
+
+
+@contextmanager
+def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
+    """Log to a file, or with ``verbosity`` 1 or 2 to the standard error, at level INFO or DEBUG.
+
+    A log file has warnings too, and then nothing is logged to the standard error. Without either
+    nothing is logged: the command itself reports what went wrong, once.
+    """
+    handler = _handler(log_file, verbosity)
+    root = logging.getLogger()
+    before = root.level
+    logging.captureWarnings(capture=True)
+    root.setLevel(_LEVELS[min(verbosity, len(_LEVELS) - 1)])
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(capture=False)
+        root.removeHandler(handler)
+        root.setLevel(before)
+        handler.close()
+
+
+@contextmanager
+def no_logging() -> Iterator[None]:
+    """Log nothing, for a command whose result shows what went wrong."""
+    logger = logging.getLogger("usp")
+    handler, propagate = logging.NullHandler(), logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.propagate = propagate
+        logger.removeHandler(handler)
+
+
+def _handler(log_file: Path | None, verbosity: int) -> logging.Handler:
+    if log_file is None:
+        if not verbosity:
+            return logging.NullHandler()
+        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_JsonFormatter("%(message)s") if tell.as_json else _Formatter(_FORMAT))
+        return handler
+    try:
+        handler = logging.FileHandler(log_file, encoding="utf-8")
+    except OSError as error:
+        raise click.BadParameter(
+            f"cannot write to {str(log_file)!r}: {error.strerror}", param_hint="--log-file"
+        ) from error
+    handler.setFormatter(_Formatter(f"%(asctime)s {_FORMAT}", "%Y-%m-%dT%H:%M:%S%z"))
+    return handler
