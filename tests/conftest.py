@@ -117,7 +117,7 @@ def fetching_threads() -> list[threading.Thread]:
 def threads_end() -> Callable[[], bool]:
     """Tell whether all fetching threads end, given a moment."""
 
-    def wait(seconds: float = 5.0) -> bool:
+    def wait(seconds: float = 60.0) -> bool:
         end = time.monotonic() + seconds
         while fetching_threads() and time.monotonic() < end:
             time.sleep(0.01)

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
-PATIENCE = 20  # seconds after which the server gives up on whatever it waits for
+PATIENCE = 120  # seconds after which the server gives up on whatever it waits for
 
 
 @dataclass(frozen=True)

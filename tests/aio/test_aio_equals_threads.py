@@ -23,7 +23,7 @@ from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, Site, index, outline, robots, urlset
 
 
-def run(coroutine, seconds: float = 10):
+def run(coroutine, seconds: float = 60.0):
     """Run to the end, but not for ever."""
 
     async def bounded():
@@ -202,8 +202,8 @@ def test_a_synchronous_client_plugs_in(serve, at_once):
     site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
     tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
     client = RequestsWebClient(max_concurrent_requests=at_once)
-    assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", client), 3) == tree
-    assert run(told(usp.aio.pages(site.base + "/", client)), 3) == pages_of(tree)
+    assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", client)) == tree
+    assert run(told(usp.aio.pages(site.base + "/", client))) == pages_of(tree)
     client.close()
 
 
@@ -212,7 +212,7 @@ def test_a_synchronous_client_is_asked_for_no_more_than_it_allows(at_once):
     names = [f"/{n}.xml" for n in range(20)]
     web = Web({"/robots.txt": robots(*names)} | {name: urlset(f"/of{name}") for name in names})
     client = Client(web, at_once, lambda *_: time.sleep(0.003))
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client), 3)
+    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
     assert [page.url for page in tree.all_pages()] == [f"http://h/of{name}" for name in names]
     assert web.most == at_once
 
@@ -240,7 +240,7 @@ def test_a_user_s_own_asynchronous_client_is_asked_for_no_more_than_it_allows(mo
 
     client = AsyncClient(web, before)
     client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client), 3)
+    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
     assert tree.page_count() == len(names)
     assert web.most == most
     assert web.limit == 100 * 1024 * 1024 + 1
@@ -254,7 +254,7 @@ def test_requests_that_all_end_at_the_same_moment_do_not_end_the_crawl(most):
     web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
     client = AsyncClient(web)
     client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False), 3)
+    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
     assert tree.page_count() == len(names)
 
 
@@ -270,5 +270,5 @@ def test_a_retry_that_is_due_while_all_hands_are_busy_waits_for_its_turn(most):
 
     client = AsyncClient(web, before_answer=slowly)
     client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False), 3)
+    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
     assert tree.page_count() == len(names)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import pytest
 from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
-from patience import within
 
 import usp.aio
 import usp.tree
+from patience import with_time, within
 from usp.limits import Limits
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import Answer, index, paths, robots, urlset
@@ -30,7 +30,7 @@ SITE = {
 ALL = ["/a1", "/a2", "/b1", "/b2", "/c1", "/c2"]
 
 
-def run(coroutine, seconds: float = 10):
+def run(coroutine, seconds: float = 60.0):
     """Run to the end, but not for ever; nothing may be left in the loop."""
 
     async def bounded():
@@ -125,25 +125,25 @@ def test_redirects_from_both_sides(serve):
     assert not site.hits["/3.xml"]
 
 
-def test_the_seconds_of_a_crawl_keep_what_came_and_name_the_rest(serve):
+@with_time
+def test_the_seconds_of_a_crawl_keep_what_came_and_name_the_rest(serve, times):
     gate = threading.Event()
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
-    started = time.monotonic()
-    tree = tree_of(site.base, limits=Limits(seconds=0.3))
-    time.monotonic() - started
+    tree = tree_of(site.base, limits=Limits(seconds=0.3 * times))
     gate.set()
     assert paths(tree, site.base) == ["/a1", "/a2", "/c1", "/c2"]
     assert names_the_limit(tree, "seconds")
     assert [failure.url for failure in tree.failures()] == [site.url("/b.xml")]
 
 
-def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve):
+@with_time
+def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, times):
     gate = threading.Event()
     site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})
 
     try:
-        with within(4):  # a loop that turns in circles hears of no other timeout
-            found = stream_of(site.base, limits=Limits(seconds=0.3))
+        with within(60):  # a loop that turns in circles hears of no other timeout
+            found = stream_of(site.base, limits=Limits(seconds=0.3 * times))
     finally:
         gate.set()
     assert found[:2] == ["/a1", "/a2"]
@@ -151,12 +151,11 @@ def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve):
     assert len(found) > 102
 
 
-def test_the_seconds_of_a_document_end_a_body_that_stalls(serve):
+@with_time
+def test_the_seconds_of_a_document_end_a_body_that_stalls(serve, times):
     gate = threading.Event()
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": Answer(urlset(*MANY), stall=gate)})
-    started = time.monotonic()
-    tree = tree_of(site.base, limits=Limits(document_seconds=0.3))
-    time.monotonic() - started
+    tree = tree_of(site.base, limits=Limits(document_seconds=0.3 * times))
     gate.set()
     assert 100 < tree.page_count() < 400
     assert names_the_limit(tree, "document_seconds")

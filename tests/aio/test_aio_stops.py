@@ -15,6 +15,7 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 import usp.aio
 import usp.stream
 import usp.tree
+from patience import with_time
 from usp._crawl.asyncio_driver import AsyncioDriver
 from usp._crawl.schedule import RetryPolicy
 from usp.web_client.abstract_client import LocalWebClientSuccessResponse
@@ -29,7 +30,7 @@ SITE |= {"/a.xml": urlset("/a1", "/a2"), "/b.xml": urlset("/b")}
 EXPECTED = ["/a1", "/a2", "/b"]
 
 
-def run(coroutine, seconds: float = 10):
+def run(coroutine, seconds: float = 60.0):
     """Run to the end, but not for ever."""
 
     async def bounded():
@@ -150,7 +151,8 @@ def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
 
 
 @pytest.mark.parametrize("how", ["aclose", "aclosing", "cancel", "throw", "forget"])
-def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how):
+@with_time
+def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how, times):
     async def read():
         stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
         got = [await anext(stream) for _ in range(10)]
@@ -165,18 +167,18 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, ho
                 await stream.athrow(LookupError)
         elif how == "cancel":
             task = asyncio.create_task(rest(stream))
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05 * times)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
         else:
             del stream
             gc.collect()
-        await asyncio.sleep(0.05)  # what was sent before may still be on its way
+        await asyncio.sleep(0.05 * times)  # what was sent before may still be on its way
         asked = long_site.hits.total()
         assert asked <= 2 + 1 + 8
         gate.set()
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1 * times)
         assert long_site.hits.total() == asked
         await alone()
 
@@ -468,7 +470,7 @@ def test_a_client_that_goes_wrong_costs_no_other_document(name, front):
         tree = await usp.aio.sitemap_tree_for_homepage("http://h/", client, use_known_paths=False)
         return [page.url for page in tree.all_pages()]
 
-    urls = run(read(), 2)
+    urls = run(read())
     assert [url for url in urls if "bad" not in url] == ["http://h/a", "http://h/c"]
 
 
@@ -483,7 +485,7 @@ def test_a_client_that_cancels_itself_does_not_stop_the_crawl_for_ever(where):
     async def read():
         tree = usp.aio.sitemap_tree_for_homepage("http://h/", Odd(web, wrong))
         task = asyncio.create_task(tree)
-        done, _ = await asyncio.wait({task}, timeout=2)
+        done, _ = await asyncio.wait({task}, timeout=60)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
@@ -499,9 +501,10 @@ def urls(site, pages) -> list[str]:
     return [page.url.removeprefix(site.base) for page in pages]
 
 
-def test_it_works_inside_a_running_loop_beside_other_work(serve):
+@with_time
+def test_it_works_inside_a_running_loop_beside_other_work(serve, times):
     """As in a notebook: the loop goes on with other tasks meanwhile."""
-    site = serve({**SITE, "/a.xml": Answer(SITE["/a.xml"], delay=0.1)})
+    site = serve({**SITE, "/a.xml": Answer(SITE["/a.xml"], delay=0.1 * times)})
 
     async def read():
         ticks = 0
@@ -538,7 +541,7 @@ def test_it_works_in_plain_threads_each_with_a_loop_of_its_own(serve):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(15)
+        thread.join(60)
     assert found == [(EXPECTED, EXPECTED)] * 3
 
 

@@ -103,7 +103,7 @@ def test_a_silent_standard_input_ends_in_time(limit):
         text=True,
     )
     try:
-        _out, err = process.communicate(timeout=90)
+        _out, err = process.communicate(timeout=120)
         assert f"the limit {limit}=1 is reached" in err
         assert process.returncode in (0, 1)
     finally:

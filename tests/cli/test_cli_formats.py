@@ -225,7 +225,7 @@ def test_a_limit_stops_the_requests(run, serve, monkeypatch, form):
     def later(number):
         def answer():
             asked.append(number)
-            ended.wait(10)
+            ended.wait(120)
 
         return answer
 
@@ -273,7 +273,7 @@ def test_a_reader_that_has_seen_enough_ends_any_format_quietly(serve, environmen
         assert process.stdout.read(1)
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110

@@ -10,6 +10,7 @@ import time
 import pytest
 from cli_documents import index, urlset
 
+from patience import with_time
 from usp.cli.shared_options import read_limits
 from usp.limits import DEFAULT, Limits
 
@@ -245,14 +246,15 @@ def test_the_pause_that_robots_txt_asks_for_is_kept(serve, run):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
 @pytest.mark.parametrize("keep", [True, False])
-def test_ctrl_c_with_and_without_keeping_what_was_found(serve, monkeypatch, keep):
+@with_time
+def test_ctrl_c_with_and_without_keeping_what_was_found(serve, monkeypatch, keep, times):
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.delenv("COV_CORE_SOURCE", raising=False)
     asked, gate = threading.Event(), threading.Event()
 
     def slow():
         asked.set()
-        gate.wait(10)
+        gate.wait(120)
 
     site = serve(
         {"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/b.xml"}
@@ -265,10 +267,10 @@ def test_ctrl_c_with_and_without_keeping_what_was_found(serve, monkeypatch, keep
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert asked.wait(20)
-        time.sleep(0.2)  # /a.xml, which was asked for together with it, comes
+        assert asked.wait(120)
+        time.sleep(0.2 * times)  # /a.xml, which was asked for together with it, comes
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     gate.set()
     assert "Traceback" not in err
     if keep:

@@ -59,9 +59,9 @@ class Gate:
 
             def halves(self, text, at):
                 first, _, second = text.partition(f"<url><loc>{at}")
-                gate.first.wait(60)
+                gate.first.wait(120)
                 self.answer(first)
-                gate.second.wait(60)
+                gate.second.wait(120)
                 self.wfile.write(f"<url><loc>{at}{second}".encode())
 
             def log_message(self, *args):
@@ -103,7 +103,7 @@ def test_pages_are_written_as_they_are_found(gate, output, path):
         gate.second.set()
         assert b"/b2" in read()
         assert sum(1 for _ in process.stdout) == 20
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
 
 
 @pytest.mark.parametrize("path", ["", "/i.xml"])
@@ -112,7 +112,7 @@ def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, path):
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert b"/a1" in process.stdout.readline()
         process.stdout.close()
-        assert process.wait(60) == 0  # nobody has let the second sitemap go
+        assert process.wait(120) == 0  # nobody has let the second sitemap go
         assert process.stderr.read() == b""
     assert not gate.first.is_set()
     assert "/19.xml" not in gate.asked

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -113,14 +112,12 @@ def test_an_interrupt_of_a_single_sitemap_keeps_what_was_found():
 def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_end):
     gate = threading.Event()
     site = serve(SITE | {"/c.xml": Answer(urlset("/c"), gate=gate)})
-    started = time.monotonic()
     tree = sitemap_tree_for_homepage(
         site.base + "/",
         use_known_paths=False,
         keep_partial=True,
         on_event=interrupt_after("/b.xml"),
     )
-    time.monotonic() - started
     gate.set()
     assert "/b" in paths(tree, site.base)
     assert interrupted(tree)[-1] == "c.xml"
@@ -141,7 +138,7 @@ def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
 
     def listen(event):
         if isinstance(event, SitemapFinished) and event.url.endswith("/b.xml"):
-            assert coming.wait(20)
+            assert coming.wait(120)
         interrupt(event)
 
     monkeypatch.setattr(Reception, "take", taking)
@@ -180,7 +177,7 @@ def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
 def test_a_second_interrupt_is_an_interrupt(threads_end):
     """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
     gate = threading.Event()
-    client = Several(SITE, lambda path: path == "/b.xml" and gate.wait(10))
+    client = Several(SITE, lambda path: path == "/b.xml" and gate.wait(120))
     presses = []
 
     def listen(event) -> None:
@@ -387,7 +384,7 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, ending):
         {ending}
         """,
         site.base + "/",
-        seconds=15,
+        seconds=120,
     )
     gate.set()
     assert ended.returncode == 5, ended.stderr
@@ -410,10 +407,10 @@ def test_the_interpreter_ends_while_another_thread_crawls(serve):
             kwargs={"use_known_paths": False, "on_event": lambda _: begun.set()},
             daemon=True,
         ).start()
-        begun.wait(10)
+        begun.wait(120)
         """,
         site.base + "/",
-        seconds=15,
+        seconds=120,
     )
     gate.set()
     assert ended.returncode == 0, ended.stderr
@@ -422,9 +419,12 @@ def test_the_interpreter_ends_while_another_thread_crawls(serve):
 PROGRAM = """
 import sys
 from usp.tree import sitemap_tree_for_homepage
+left = {"a.xml", "c.xml"}
 def seen(event):
-    if type(event).__name__ == "SitemapFinished" and event.url.endswith("/a.xml"):
-        print("ready", flush=True)
+    if type(event).__name__ == "SitemapFinished":
+        left.discard(event.url.rpartition("/")[2])
+        if not left and event.url.endswith(("/a.xml", "/c.xml")):
+            print("ready", flush=True)
 tree = sitemap_tree_for_homepage(
     sys.argv[1], use_known_paths=False, keep_partial=sys.argv[2] == "keep", on_event=seen
 )
@@ -445,9 +445,8 @@ def test_a_real_ctrl_c(serve, keep):
         text=True,
     ) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.2)  # /c.xml comes, and /b.xml is waited for
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     gate.set()
     if keep == "keep":
         found, reasons = out.splitlines()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
 
+from patience import with_time
 from usp._crawl import fetch as fetch_module
 from usp.limits import DEFAULT, Limits
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -500,13 +500,12 @@ def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatc
     assert clock.now < 1000 + 100
 
 
-def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads_end):
+@with_time
+def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads_end, times):
     """The own client does not wait for a piece that comes too late, nor ask again."""
     gate = threading.Event()
     site = serve({"/a.xml": Answer(urlset(*PAGES), stall=gate)})
-    started = time.monotonic()
-    tree = crawl(site, "/a.xml", document_seconds=0.3)
-    time.monotonic() - started
+    tree = crawl(site, "/a.xml", document_seconds=0.3 * times)
     gate.set()
     assert 40 < tree.page_count() < 60
     failure = the_failure(tree, "document_seconds", site.url("/a.xml"))
@@ -514,12 +513,13 @@ def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads
     assert threads_end()
 
 
-def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(serve, threads_end):
+@with_time
+def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(
+    serve, threads_end, times
+):
     gate = threading.Event()
     site = serve({"/a.xml": Answer(urlset(*PAGES), gate=gate)})
-    started = time.monotonic()
-    tree = crawl(site, "/a.xml", document_seconds=0.3)
-    time.monotonic() - started
+    tree = crawl(site, "/a.xml", document_seconds=0.3 * times)
     gate.set()
     the_failure(tree, "document_seconds", site.url("/a.xml"))
     assert site.hits["/a.xml"] == 1
@@ -527,17 +527,16 @@ def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(ser
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
-def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, at_once):
+@with_time
+def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, at_once, times):
     gate = threading.Event()
     names = [f"/{n}.xml" for n in range(30)]
     site = serve({"/i.xml": index("/a.xml", "/slow.xml", *names), "/a.xml": urlset("/a")})
     site.answers["/slow.xml"] = Answer(urlset("/slow"), gate=gate)
     site.answers |= {name: Answer(urlset("/of" + name), gate=gate) for name in names}
     client = RequestsWebClient(max_concurrent_requests=at_once)
-    client.set_timeout(2.0)  # for the one that is asked in this thread
-    started = time.monotonic()
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), client, limits=Limits(seconds=0.3))
-    time.monotonic() - started
+    client.set_timeout(2.0 * times)  # for the one that is asked in this thread
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), client, limits=Limits(seconds=0.3 * times))
     gate.set()
     client.close()
     assert paths(tree, site.base) == ["/a"]
@@ -562,10 +561,11 @@ def test_no_seconds_at_all_fetch_nothing(serve):
     assert not site.requests
 
 
-def test_a_crawl_whose_time_is_over_keeps_the_part_of_what_was_coming(serve, threads_end):
+@with_time
+def test_a_crawl_whose_time_is_over_keeps_the_part_of_what_was_coming(serve, threads_end, times):
     filler = b"<url><loc>http://h/p</loc></url>" * 10
     site = serve({"/a.xml": Answer("<urlset>", endless=filler)})
-    tree = crawl(site, "/a.xml", seconds=0.3, document_bytes=None, unpacked_bytes=None)
+    tree = crawl(site, "/a.xml", seconds=0.3 * times, document_bytes=None, unpacked_bytes=None)
     assert tree.page_count() == 1
     failure = the_failure(tree, "seconds", site.url("/a.xml"))
     assert failure.status == 200

@@ -361,7 +361,7 @@ def test_a_killed_process_leaves_no_half_file(form, tmp_path):
     ) as process:
         assert process.stdout.readline() == b"now\n"
         process.send_signal(signal.SIGKILL)
-        process.wait(20)
+        process.wait(120)
     assert path.read_bytes() == b"before"
     assert [file for file in tmp_path.iterdir() if not file.name.endswith(".part")] == [path]
 
@@ -397,7 +397,7 @@ def test_a_pipe_is_written_to_as_it_is(form, tmp_path):
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     write(tree_of(RICH), pipe, form)
-    reader.join(10)
+    reader.join(60)
     assert got == [written(tree_of(RICH), form)]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -443,7 +443,7 @@ def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkey
     class Writer:
         def write_table(self, table, **_):
             began.set()
-            going_on.wait(20)
+            going_on.wait(120)
             written.append(len(table))
 
     join = threading.Thread.join
@@ -458,7 +458,7 @@ def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkey
     batch = pa.record_batch({"url": ["a"]})
     behind = parquet_file._WriterThread(Writer()).__enter__()
     behind.put([batch])
-    assert began.wait(20)
+    assert began.wait(120)
     with pytest.raises(KeyboardInterrupt):
         behind.__exit__(None, None, None)
     assert not behind._thread.is_alive()

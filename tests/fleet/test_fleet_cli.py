@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from fleet_support import Served, check_truth, tables_of
 
+from patience import soon
 from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
@@ -162,8 +162,7 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     monkeypatch.setenv("COLUMNS", "200")
     with crawl._shown(quiet=False) as show:
         show(progress)
-        time.sleep(0.5)
-    assert "slowest http://a/ 2.0 s" in terminal.getvalue()
+        assert soon(lambda: "slowest http://a/ 2.0 s" in terminal.getvalue())
 
 
 # Statistics -----------------------------------------------------------------------------------------

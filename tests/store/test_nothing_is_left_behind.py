@@ -67,7 +67,7 @@ def site(serve):
 )
 def test_no_file_is_left_however_the_program_ends(site, tmp_path, action, after, code):
     process = run(site, tmp_path, action, after)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     if code is None:
         assert process.returncode != 0
     else:
@@ -87,7 +87,7 @@ def test_ctrl_c_in_the_middle_of_a_transfer_ends_the_program_and_leaves_no_file(
     process = run(site, tmp_path, "print('ready', flush=True)")
     assert process.stdout.readline().strip() == "ready"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=120)
     assert "KeyboardInterrupt" in err
     assert not list(tmp_path.iterdir())
 

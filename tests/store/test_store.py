@@ -142,7 +142,7 @@ def test_writers_and_readers_in_many_threads_do_not_disturb_each_other():
     barrier = threading.Barrier(8)
 
     def work(number: int) -> bool:
-        barrier.wait(10)
+        barrier.wait(120)
         fine = True
         for turn in range(20):
             data = bytes([number]) * (turn * 2000 + number)

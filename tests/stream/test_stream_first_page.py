@@ -8,8 +8,8 @@ import zlib
 
 import pytest
 from memory_web import Client, Doc, Web
-from patience import soon, within
 
+from patience import soon, within
 from usp.stream import pages
 from website import Answer, atom, index, robots, rss, urlset
 
@@ -37,7 +37,7 @@ def test_a_page_comes_before_its_sitemap_has_been_received(serve, kind):
     """The server holds the second half back until the consumer has seen a page."""
     seen = threading.Event()
     site = serve({"/robots.txt": robots("/x"), "/x": Answer(DOCUMENTS[kind], stall=seen)})
-    with within(15):
+    with within(60):
         stream = pages(site.base + "/", use_known_paths=False)
         first = next(stream)
         assert first.sitemap_url == site.url("/x")
@@ -60,7 +60,7 @@ def test_a_page_comes_before_its_sitemap_has_been_received(serve, kind):
 def test_it_does_so_wherever_the_sitemap_stands(serve, answers, options):
     seen = threading.Event()
     site = serve(answers | {"/x": Answer(urlset(*MANY), stall=seen)})
-    with within(15):
+    with within(60):
         stream = pages(site.base + "/", **options)
         assert next(stream).url == site.url(MANY[0])
         assert not seen.is_set()
@@ -77,12 +77,12 @@ def test_the_first_page_comes_no_later_in_a_sitemap_a_hundred_times_larger(size)
     def before(url, piece):
         nonlocal highest
         if piece >= 2:
-            assert seen.wait(10)
+            assert seen.wait(120)
         highest = max(highest, piece)
 
     web = Web({"/robots.txt": robots("/x")})
     web.docs["/x"] = Doc(urlset(*(f"/{n:06}" for n in range(size))), pieces=size // 10)
-    with within(15):
+    with within(60):
         stream = pages("http://h/", Client(web, before=before), use_known_paths=False)
         assert next(stream).url == "http://h/000000"
         assert highest < 2
@@ -99,7 +99,7 @@ def test_the_first_page_does_not_wait_for_other_documents(serve):
         | later
         | {"/sitemap.xml": Answer(urlset("/known"), gate=seen)}
     )
-    with within(15):
+    with within(60):
         stream = pages(site.base + "/")
         assert next(stream).url == site.url("/first")
         assert not seen.is_set()
@@ -120,7 +120,7 @@ def test_pages_of_known_paths_come_after_those_of_robots_txt(serve):
         if type(event).__name__ == "PagesReady":
             known_is_there.set()
 
-    with within(15):
+    with within(60):
         stream = pages(site.base + "/", on_event=listen)
         assert [page.url.removeprefix(site.base) for page in stream] == ["/a", "/known"]
 
@@ -131,14 +131,14 @@ def test_every_piece_is_given_before_the_next_one_must_come():
 
     def before(url, piece):
         if url.endswith("/x"):
-            assert steps[piece].wait(10)
+            assert steps[piece].wait(120)
 
     web = Web({"/robots.txt": robots("/x")})
     web.docs["/x"] = Doc(urlset(*(f"/{n:04}" for n in range(200))), pieces=20)
     steps[0].set()
     steps[1].set()  # the first piece is half the head of the document
     count = 0
-    with within(15):
+    with within(60):
         for page in pages("http://h/", Client(web, before=before), use_known_paths=False):
             assert page.url == f"http://h/{count:04}"
             count += 1
@@ -174,7 +174,7 @@ def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections(serve
     web = Web({"/robots.txt": robots(*names)})
     web.docs |= {name: Doc(urlset(*large), pieces=30) for name in names}
     stream = pages("http://h/", Client(web, 8), use_known_paths=False)
-    with within(15):
+    with within(60):
         next(stream)
         assert soon(lambda: len(web.asked) == 7 and not +web.open)
         web.docs.clear()  # nothing can be fetched now

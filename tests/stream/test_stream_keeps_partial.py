@@ -87,7 +87,7 @@ def test_a_sitemap_that_was_being_read_is_missed(monkeypatch):
 def test_a_second_interrupt_is_an_interrupt(monkeypatch):
     """The first one ends the crawl; whoever cannot wait for what is under way presses again."""
     gate, presses = threading.Event(), []
-    client = Client(Web(SITE), 2, lambda url, _: url.endswith("/b.xml") and gate.wait(10))
+    client = Client(Web(SITE), 2, lambda url, _: url.endswith("/b.xml") and gate.wait(120))
     make_step = ThreadDriver.step
 
     def step(self, **options) -> None:

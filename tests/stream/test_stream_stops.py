@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from memory_web import Client, Doc, Response, Web
-from patience import soon, within
 
+from patience import soon, with_time, within
 from usp._crawl.schedule import RetryPolicy
 from usp.exceptions import SitemapException
 from usp.stream import pages
@@ -51,9 +51,12 @@ def take(stream, count):
 
 
 @pytest.mark.parametrize("how", ["close", "forget", "throw"])
-def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, threads_end, how):
+@with_time
+def test_nothing_is_asked_for_after_the_consumer_has_stopped(
+    long_site, gate, threads_end, how, times
+):
     """Ten pages cost robots.txt, the index, the first sitemap, and what was under way beside it."""
-    with within(20):
+    with within(60):
         stream = pages(long_site.base + "/", use_known_paths=False)
         assert [page.url for page in take(stream, 10)] == [
             long_site.url(f"/p{n}") for n in range(10)
@@ -66,12 +69,12 @@ def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, th
         else:
             del stream
         gc.collect()
-        time.sleep(0.05)  # what was sent before may still be on its way
+        time.sleep(0.05 * times)  # what was sent before may still be on its way
         asked = long_site.hits.total()
         assert asked <= 2 + 1 + 8
         gate.set()
         assert threads_end()
-        time.sleep(0.05)
+        time.sleep(0.05 * times)
         assert long_site.hits.total() == asked
         assert max(long_site.hits.values()) == 1
 
@@ -93,7 +96,7 @@ def test_an_endless_sitemap_ends_with_the_stream(serve, threads_end):
     filler = b"<url><loc>http://h/p</loc></url>" * 1000
     head = "<urlset><url><loc>http://h/1</loc></url>"
     site = serve({"/robots.txt": robots("/x"), "/x": Answer(head, endless=filler)})
-    with within(15):
+    with within(60):
         stream = pages(site.base + "/", use_known_paths=False)
         assert next(stream).url == "http://h/1"
         stream.close()
@@ -172,7 +175,7 @@ def boss(*_):
 def test_an_exception_in_a_callback_comes_out_and_ends_the_stream(callback, at_once, threads_end):
     web = Web({"/robots.txt": robots("/i.xml"), "/i.xml": index("/a.xml"), "/a.xml": urlset("/p")})
     stream = pages("http://h/", Client(web, at_once), **{callback: boss})
-    with within(10):
+    with within(60):
         with pytest.raises(BossError):
             list(stream)
         assert list(stream) == []
@@ -222,7 +225,7 @@ def test_ctrl_c_ends_a_stream_that_waits(serve, gate, threads_end, wait_for):
 
     threading.Thread(target=interrupt, daemon=True).start()
     stream = pages(site.base + "/", use_known_paths=False)
-    with within(15):
+    with within(60):
         with pytest.raises(KeyboardInterrupt):
             next(stream)
         gate.set()
@@ -287,7 +290,7 @@ def test_a_client_that_goes_wrong_costs_no_other_document(name, at_once, threads
     web = Web({"/robots.txt": robots("/a.xml", "/bad.xml", "/c.xml")})
     web.docs |= {"/a.xml": Doc(urlset("/a")), "/c.xml": Doc(urlset("/c"))}
     web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)
-    with within(10):
+    with within(60):
         stream = pages("http://h/", Odd(web, at_once, WRONG[name]), use_known_paths=False)
         urls = [page.url for page in stream]
     assert [url for url in urls if "bad" not in url] == ["http://h/a", "http://h/c"]
@@ -299,7 +302,7 @@ def test_a_thread_that_is_ended_from_inside_a_body_does_not_hold_up_the_stream(p
     web = Web({"/robots.txt": robots("/bad.xml", "/c.xml"), "/c.xml": urlset("/c")})
     web.docs["/bad.xml"] = Doc(urlset(*(f"/bad/{n}" for n in range(100))), pieces=5)
     client = Odd(web, 4, raise_in("body", SystemExit, pieces))
-    with within(3):
+    with within(60):
         urls = [page.url for page in pages("http://h/", client, use_known_paths=False)]
     assert urls[-1] == "http://h/c"
     assert threads_end()
@@ -322,13 +325,13 @@ def test_what_came_before_a_clients_mistake_is_kept_in_tree_and_stream(at_once, 
         return Odd(web, at_once, raise_in("body", pieces=pieces), "/sitemap.xml")
 
     if not pieces and not declared:
-        with within(5), pytest.raises(ValueError, match="in the client"):
+        with within(60), pytest.raises(ValueError, match="in the client"):
             sitemap_tree_for_homepage("http://h/", client())
-        with within(5), pytest.raises(ValueError, match="in the client"):
+        with within(60), pytest.raises(ValueError, match="in the client"):
             list(pages("http://h/", client()))
         return
     tree = sitemap_tree_for_homepage("http://h/", client())
-    with within(5):
+    with within(60):
         assert list(pages("http://h/", client())) == list(tree.all_pages())
     assert bool(tree.page_count()) == bool(pieces)
     assert tree.sub_sitemaps
@@ -411,7 +414,7 @@ def test_a_stream_may_be_read_in_any_thread(serve, threads_end):
     urls = [next(stream).url]
     thread = threading.Thread(target=lambda: urls.extend(page.url for page in stream))
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert urls == [site.url("/1"), site.url("/2")]
     assert threads_end()
 

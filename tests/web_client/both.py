@@ -147,4 +147,4 @@ def speaking(talk: Callable[[socket.socket], object], host: str = "127.0.0.1") -
         over.set()
         with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
-        thread.join(5)
+        thread.join(60)

@@ -188,7 +188,7 @@ def test_an_answer_that_is_not_http_is_an_error():
         thread = threading.Thread(target=serve_once)
         thread.start()
         assert not error(f"http://127.0.0.1:{port}/").unreachable
-        thread.join(5)
+        thread.join(60)
 
 
 @pytest.mark.parametrize(

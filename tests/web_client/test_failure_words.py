@@ -50,7 +50,7 @@ class RawServer:
             connection.recv(65536)
             connection.sendall(self._data)
             if self._hold is not None:
-                self._hold.wait(20)
+                self._hold.wait(120)
             if self._reset:
                 linger = struct.pack("ii", 1, 0)
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)

@@ -7,6 +7,7 @@ import time
 import pytest
 from both import KINDS, fetch, speaking
 
+from patience import with_time
 from usp._http.failures import turns_robots_away
 from usp.limits import Limits
 from usp.web_client import zones
@@ -14,71 +15,80 @@ from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import Answer
 
 OURS = ["requests", "aiohttp", "aiohttp, own session"]
-SECOND = Limits(document_seconds=1)
 
 
-def drip(connection, data: bytes, pause: float = 0.1) -> None:
+def drip(connection, data: bytes, pause: float) -> None:
     for at in range(len(data)):
         connection.sendall(data[at : at + 1])
         time.sleep(pause)
 
 
-def asked(kind, url, limits=SECOND, **options):
+def asked(kind, url, limits, **options):
     (result,) = fetch(kind, url, start=url, limits=limits, **options)
     return result
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_a_head_that_drips_is_given_up_in_time(kind):
+@with_time
+def test_a_head_that_drips_is_given_up_in_time(kind, times):
+    limits = Limits(document_seconds=times)
     head = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200
-    with speaking(lambda connection: drip(connection, head)) as url:
-        result = asked(kind, url)
+    with speaking(lambda connection: drip(connection, head, 0.1 * times)) as url:
+        result = asked(kind, url, limits)
     assert isinstance(result, WebClientErrorResponse)
-    assert result.message() == str(SECOND.reached("document_seconds"))
+    assert result.message() == str(limits.reached("document_seconds"))
     assert (result.retryable(), result.unreachable, result.silent) == (False, False, True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_body_that_drips_is_broken_in_time(kind):
+@with_time
+def test_a_body_that_drips_is_broken_in_time(kind, times):
+    limits = Limits(document_seconds=times)
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
 
     def talk(connection):
         connection.sendall(head)
-        drip(connection, b"x" * 200)
+        drip(connection, b"x" * 200, 0.1 * times)
 
     with speaking(talk) as url:
-        result = asked(kind, url)
+        result = asked(kind, url, limits)
     assert isinstance(result, BrokenBody)
-    assert str(result) == str(SECOND.reached("document_seconds"))
+    assert str(result) == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_body_that_stops_is_broken_in_time(kind):
+@with_time
+def test_a_body_that_stops_is_broken_in_time(kind, times):
+    limits = Limits(document_seconds=times)
+
     def talk(connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
-        time.sleep(4)
+        time.sleep(4 * times)
 
     with speaking(talk) as url:
-        result = asked(kind, url)
+        result = asked(kind, url, limits)
     assert isinstance(result, BrokenBody)
-    assert str(result) == str(SECOND.reached("document_seconds"))
+    assert str(result) == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_slow_redirects_share_the_time_of_one_document(kind, serve):
-    site = serve({"/": Answer(redirect="/", delay=0.3)})
-    result = asked(kind, site.url("/"))
-    assert result.message() == str(SECOND.reached("document_seconds"))
+@with_time
+def test_slow_redirects_share_the_time_of_one_document(kind, serve, times):
+    limits = Limits(document_seconds=times)
+    site = serve({"/": Answer(redirect="/", delay=0.3 * times)})
+    result = asked(kind, site.url("/"), limits)
+    assert result.message() == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_the_time_between_two_pieces_is_still_limited(kind):
+@with_time
+def test_the_time_between_two_pieces_is_still_limited(kind, times):
     def talk(connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
-        time.sleep(3)
+        time.sleep(3 * times)
 
     with speaking(talk) as url:
-        result = asked(kind, url, limits=Limits(document_seconds=50), timeout=(5, 0.3))
+        result = asked(kind, url, limits=Limits(document_seconds=50), timeout=(60, 0.3 * times))
     assert isinstance(result, BrokenBody)
     assert "document_seconds" not in str(result)
 
@@ -110,7 +120,7 @@ def test_a_head_without_end_is_an_error(kind, name):
     if kind == "requests, own session" and name.startswith("answers"):
         pytest.skip("a session of the user's reads answers as http.client does")
     with speaking(talk) as url:
-        result = asked(kind, url, timeout=(3, 3))
+        result = asked(kind, url, Limits(document_seconds=20), timeout=(20, 20))
     assert isinstance(result, WebClientErrorResponse)
     assert result.status is None
     assert not result.unreachable

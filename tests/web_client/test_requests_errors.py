@@ -203,7 +203,7 @@ def test_an_answer_that_is_not_http_is_an_error(client):
         thread = threading.Thread(target=serve_once)
         thread.start()
         error(client, f"http://127.0.0.1:{port}/")
-        thread.join(5)
+        thread.join(60)
 
 
 @pytest.mark.parametrize("url", [None, 5, b"http://h/", "", "h"])
