@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -69,6 +70,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in SHARED.keys() & set(getattr(item, "fixturenames", ())):
             if GROUPS.get(item.path.name) != fixture:
                 raise pytest.UsageError(f"{item.path.name} uses {fixture}: list it in SHARED")
+
+
+def pytest_collection_finish() -> None:
+    """Keep ten thousand tests out of every later collection of garbage: some tests ask for many."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
