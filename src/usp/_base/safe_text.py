@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from typing import Any
-from urllib.parse import quote
 
 MAX_TEXT = 500
 """Characters that are kept of a message, a reason or a name: what is longer says no more."""
@@ -20,6 +18,8 @@ def printable(text: str) -> str:
     """Return text with what has no shape percent-encoded: controls, line ends, marks of direction."""
     if text.isprintable():
         return text
+    from urllib.parse import quote  # noqa: PLC0415 - most text is printable
+
     return "".join(
         char if char.isprintable() else quote(char, errors="surrogatepass") for char in text
     )
@@ -51,6 +51,8 @@ class _Safe(logging.Filter):
         elif record.args:
             record.args = {name: _safe(value) for name, value in record.args.items()}
         if record.exc_info and record.exc_info[0] is not None and not record.exc_text:
+            import traceback  # noqa: PLC0415 - most records have none
+
             record.exc_text = "\n".join(map(_piece, traceback.format_exception(*record.exc_info)))
         return True
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
@@ -48,10 +47,12 @@ class _Group(click.RichGroup):
             return click.RichCommand(name=cmd_name, help=SHORT_HELP[cmd_name])
         return COMMANDS.get(cmd_name)
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help of the group."""
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help of the group."""
+        if not output.is_for_people():
+            return output.plain_help(self, ctx, SHORT_HELP.items())
         with self._listing():
-            super().format_help(ctx, formatter)  # type: ignore[arg-type]
+            return super().get_help(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin with this text."""
@@ -116,6 +117,8 @@ def cli(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
         return
+    from pathlib import Path
+
     from usp.cli import config
 
     found = config.find(Path.cwd())

@@ -7,14 +7,13 @@ import logging
 import os
 import select
 import stat
-import string
 import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
-from urllib.parse import quote
 
 import rich_click as click
+from click import HelpFormatter, core
 
 from usp._base.safe_text import printable
 from usp.cli.errors import tell
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 _NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
 _EVERY = 0.1  # seconds between two looks at a pipe
+_PLAIN_WIDTH = 80  # columns of help that no terminal shows
+_NARROWEST = 50
 
 
 # Lines --------------------------------------------------------------------------------------------
@@ -55,8 +56,46 @@ def _encodable(line: str, encoding: str) -> str:
     try:
         line.encode(encoding)
     except UnicodeEncodeError:
+        import string
+        from urllib.parse import quote
+
         return quote(line, safe=string.printable)
     return line
+
+
+# Help ---------------------------------------------------------------------------------------------
+
+
+class Command(click.RichCommand):
+    """A command whose help has panels and colors on a terminal, and is plain text elsewhere."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help."""
+        return super().get_help(ctx) if is_for_people() else plain_help(self, ctx)
+
+
+def is_for_people() -> bool:
+    """Return whether the standard output is a terminal, or is to look like one."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def plain_help(
+    command: core.Command, ctx: click.Context, commands: Iterable[tuple[str, str]] = ()
+) -> str:
+    """Return the help of a command as text; ``rich`` takes longer to load than all the rest.
+
+    ``commands`` are those of a group, with a sentence each.
+    """
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() else _PLAIN_WIDTH
+    formatter = HelpFormatter(width=max(width - 2, _NARROWEST))
+    core.Command.format_usage(command, ctx, formatter)
+    core.Command.format_help_text(command, ctx, formatter)
+    core.Command.format_options(command, ctx, formatter)
+    if commands:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(commands))
+    return formatter.getvalue().rstrip("\n")
 
 
 # Tables and drawings ------------------------------------------------------------------------------

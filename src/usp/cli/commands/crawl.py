@@ -16,6 +16,7 @@ from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, tell
 from usp.cli.list_options import COLUMNS
+from usp.cli.output import Command
 from usp.cli.shared_options import (
     LIMIT_NAMES,
     fetch_options,
@@ -35,7 +36,7 @@ _EVERY = 30.0  # seconds between two lines of the log
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
-@click.command("crawl")
+@click.command("crawl", cls=Command)
 @click.argument("sites", metavar="SITES")
 @click.option(
     "-o",

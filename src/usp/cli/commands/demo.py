@@ -8,9 +8,10 @@ from pathlib import Path
 import rich_click as click
 
 from usp.cli.errors import json_option
+from usp.cli.output import Command
 
 
-@click.command("demo")
+@click.command("demo", cls=Command)
 @json_option
 def command() -> None:
     """Read the sitemaps of a small bundled website and show them.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli.output import Command
 from usp.cli.shared_options import Target, crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ SIBLINGS = 20
 _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".svg": "svg"}
 
 
-@click.command("graph")
+@click.command("graph", cls=Command)
 @url_argument
 @click.option(
     "-f",

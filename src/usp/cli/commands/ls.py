@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli.list_options import list_options
+from usp.cli.output import Command
 from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from usp.cli.list_options import Listing
 
 
-@click.command("ls")
+@click.command("ls", cls=Command)
 @url_argument
 @list_options
 @crawl_options

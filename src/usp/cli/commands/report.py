@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.safe_text import printable
+from usp.cli.output import Command
 from usp.cli.shared_options import Target, crawl_options, url_argument
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from usp.cli.crawling import Address, Crawling
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @url_argument
 @click.option(
     "-o",

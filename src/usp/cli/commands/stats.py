@@ -12,7 +12,7 @@ import rich_click as click
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import json_option
-from usp.cli.output import show
+from usp.cli.output import Command, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ _TITLES = {
 _LAST_YEARS = 15
 
 
-@click.command("stats")
+@click.command("stats", cls=Command)
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.option(
     "--most",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli.output import Command
 from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
     from usp.cli.crawling import Address, Crawling
 
 
-@click.command("tree")
+@click.command("tree", cls=Command)
 @url_argument
 @click.option(
     "-a",
