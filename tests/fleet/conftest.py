@@ -30,7 +30,7 @@ def _quick_workers() -> Iterator[None]:
         yield
         return
     multiprocessing.set_forkserver_preload(
-        ["usp.fleet.worker", "usp.fleet.site", "pyarrow.parquet"]
+        ["usp.fleet.local_engine", "usp.fleet.site", "pyarrow.parquet"]
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_engine, "START_METHOD", "forkserver")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
-from usp.fleet import worker
+from usp.fleet import local_engine
 
 POISON = "poison"
 
 
 def dies_of_poison(pipe, job, name):
     """Work as a worker does, and die as soon as a site with a certain name is given."""
-    batches = worker._Driver.batches
+    batches = local_engine._Driver.batches
 
     def tasted(self):
         for batch in batches(self):
@@ -20,8 +20,8 @@ def dies_of_poison(pipe, job, name):
                 os.kill(os.getpid(), signal.SIGKILL)
             yield batch
 
-    worker._Driver.batches = tasted
-    worker.work(pipe, job, name)
+    local_engine._Driver.batches = tasted
+    local_engine.work(pipe, job, name)
 
 
 def never_begins(pipe, job, name):

@@ -14,8 +14,8 @@ from fleet_support import Served, check_truth, tables_of
 from patience import soon
 from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
+from usp.fleet.crawler import failed_row
 from usp.fleet.dataset import Dataset
-from usp.fleet.worker import failed_row
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 

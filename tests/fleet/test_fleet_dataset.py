@@ -14,10 +14,10 @@ from pyarrow import parquet
 
 from usp.export.arrow import record_batches
 from usp.fleet import FleetOptions, FleetProgress
+from usp.fleet.crawler import Job, failed_row
 from usp.fleet.dataset import Commit, Dataset, DatasetError
 from usp.fleet.ray_engine import _Task
 from usp.fleet.tables import GroupWriter, page_columns, pages_of, remove_older_rows, rows_of
-from usp.fleet.worker import Job, failed_row
 from usp.tree import sitemap_from_str
 
 

@@ -14,9 +14,10 @@ import pytest
 from fleet_support import OPTIONS
 
 from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
+from usp.fleet.crawler import Job, crawl_into
 from usp.fleet.dataset import Dataset, DatasetError
+from usp.fleet.local_engine import work
 from usp.fleet.ray_engine import RayEngine, _Task
-from usp.fleet.worker import Job, crawl_into, work
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 

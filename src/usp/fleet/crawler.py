@@ -1,4 +1,4 @@
-"""Crawls many sites at a time in one process; their rows come out site by site.
+"""Crawls many sites at a time in one process; their rows come out site by site, or go to a dataset.
 
 An event loop in a thread of its own fetches, and reads one finished site at a time; whoever reads the
 results writes them meanwhile.
@@ -7,29 +7,39 @@ results writes them meanwhile.
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import queue
 import threading
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.extras import load_extra
-from usp._base.shortage import descriptor_limit
+from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
+from usp.fleet.dataset import Dataset
 from usp.fleet.options import FleetOptions
 from usp.fleet.sites import homepages, host_key
-from usp.fleet.tables import wrap
+from usp.fleet.tables import GROUP_SECONDS, GroupWriter, rows_of, wrap
+from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from pathlib import Path
 
     from usp._base.urls import Login
 
-    Batch = list[tuple[str, str]]
-    Item = tuple[str, Any]
+Batch: TypeAlias = list[tuple[str, str]]
+Item: TypeAlias = tuple[str, Any]
+Row: TypeAlias = dict[str, Any]
 
-__all__ = ["crawl_sites"]
+__all__ = [
+    "crawl_sites",
+]
 
 _RESOLVERS = 64
 """Threads that look up names: names take long, and each waits for its own."""
@@ -242,3 +252,94 @@ class _Crawler:
             else:
                 return
         raise asyncio.CancelledError
+
+
+# What a worker does: crawl sites, write them to the dataset, report what is committed --------------
+
+
+_KILLER = "the worker process ended while it had this site alone; smaller limits may help (--max)"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What all workers of a run are told: the dataset, the number of the run, and how to crawl."""
+
+    root: Path
+    run: int
+    options: FleetOptions
+    commit_seconds: float = GROUP_SECONDS
+
+    def writer(self, name: str) -> GroupWriter:
+        """Return a writer to the dataset, under a name that nobody else has in this run."""
+        dataset, columns = Dataset(self.root), self.options.columns
+        return GroupWriter(dataset, self.run, name, columns, seconds=self.commit_seconds)
+
+
+def crawl_into(
+    job: Job,
+    name: str,
+    batches: Iterator[Batch],
+    *,
+    on_site: Callable[[Row], None] | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[list[Row]]:
+    """Crawl sites into the dataset; yield the rows of ``sites`` of each group once it is committed."""
+    with _as_a_worker(), Dataset(job.root).as_worker(job.run):
+        writer = job.writer(name)
+        between = True  # two sites, and not in the middle of one
+        try:
+            with closing(crawl_tables(batches, job.options)) as items:
+                for item in items:
+                    if item is not None:
+                        done = writer.add(*item)
+                        between = item[0] == "sites"
+                        if between and on_site is not None:
+                            on_site(item[1].to_pylist()[0])
+                    else:
+                        done = writer.tick() if between else []
+                    if done:
+                        yield done
+                    if between and stopped():
+                        break
+            done = writer.commit()
+            if done:
+                yield done
+        finally:
+            writer.discard()
+
+
+@contextmanager
+def _as_a_worker() -> Iterator[None]:
+    """Set the process to this work, and back afterwards: it may be somebody's own."""
+    logger = logging.getLogger("usp")
+    level, thresholds = logger.level, gc.get_threshold()
+    logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
+    gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
+    try:
+        with more_descriptors():
+            yield
+    finally:
+        logger.setLevel(level)
+        gc.set_threshold(*thresholds)
+
+
+def write_killer(job: Job, name: str, site: str) -> Row:
+    """Commit the row of a site that ends every worker it is given to, and return the row."""
+    row = failed_row(site, _KILLER)
+    writer = job.writer(name)
+    writer.add("sites", rows_of("sites", [row]))
+    writer.commit()
+    return row
+
+
+def failed_row(site: str, reason: str) -> Row:
+    """Return the row of a site of which nothing is known."""
+    return {
+        "site": site,
+        "outcome": "failed",
+        "reason": reason,
+        "code": FailureCode.INTERNAL_ERROR.value,
+        **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), 0),
+        "duration": 0.0,
+        "started": datetime.now(UTC),
+    }

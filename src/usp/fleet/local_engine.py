@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import signal
 import threading
 import time
@@ -13,16 +14,17 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
+from usp._base.shortage import shortage_of
+from usp.exceptions import LocalShortageError
+from usp.fleet.crawler import crawl_into, write_killer
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.tables import committed_rows
-from usp.fleet.worker import STOP, work, write_killer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from multiprocessing.connection import Connection
 
-    from usp.fleet.worker import Job
-
-    Batch = list[tuple[str, str]]
+    from usp.fleet.crawler import Batch, Job
 
 _BATCH = 32  # groups of sites that a worker gets at a time, at most
 _MOST_DEATHS = 2
@@ -30,6 +32,9 @@ _MOST_DEATHS = 2
 
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
+STOP = "stop"
+"""What the driver sends to a process that should commit and end."""
+
 _STOP_SECONDS = 15.0  # in which a worker that is stopped must have committed
 
 
@@ -156,7 +161,7 @@ class LocalEngine:
             raise DatasetError(
                 "worker processes end again and again before they have done anything"
                 f" (the last one with status {worker.process.exitcode});"
-                " python -c 'import usp.fleet.worker' may show why"
+                " python -c 'import usp.fleet.local_engine' may show why"
             )
 
     def _give_again(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
@@ -235,3 +240,66 @@ def _ctrl_c_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if received.is_set():
             signal.raise_signal(signal.SIGINT)
+
+
+# A worker process ----------------------------------------------------------------------------------
+
+
+def work(pipe: Connection[Any, Any], job: Job, name: str) -> None:
+    """Work until the driver has nothing more; what goes wrong with the dataset is reported to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver gets it, and says what to do
+    driver = _Driver(pipe)
+    try:
+        for rows in crawl_into(
+            job,
+            name,
+            driver.batches(),
+            on_site=lambda row: driver.send("site", row),
+            stopped=driver.stopped.is_set,
+        ):
+            driver.send("committed", rows)
+    except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
+        code = shortage_of(error)
+        known = LocalShortageError.ADVICE.get(code) if code is not None else None
+        driver.send("broken", known or f"{type(error).__name__}: {error}")
+    else:
+        driver.send("over", None)
+
+
+class _Driver:
+    """The driver, as its worker sees it. When the driver is gone, the worker ends."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe = pipe
+        self._inbox: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self.stopped = threading.Event()
+        threading.Thread(target=self._listen, name="usp-fleet-driver", daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                received = self._pipe.recv()
+            except (EOFError, OSError):
+                os._exit(1)
+            if received == STOP:
+                self.stopped.set()
+                received = None
+            self._inbox.put(received)
+
+    def send(self, what: str, about: Any) -> None:
+        """Send a message to the driver."""
+        try:
+            with self._lock:
+                self._pipe.send((what, about))
+        except OSError:
+            os._exit(1)
+
+    def batches(self) -> Iterator[Batch]:
+        """Ask for batches of sites until there are no more."""
+        while True:
+            self.send("want", None)
+            batch = self._inbox.get()
+            if batch is None:
+                return
+            yield batch

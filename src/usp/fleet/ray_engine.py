@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.extras import load_extra
 from usp.export.schema import pyarrow
+from usp.fleet.crawler import crawl_into, write_killer
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.ray_cleanup import cleanup_after_kill
 from usp.fleet.sites import batches
 from usp.fleet.tables import committed_rows, rows_of, schema_of
-from usp.fleet.worker import crawl_into, write_killer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.fleet.worker import Job
+    from usp.fleet.crawler import Job
 
     Batch = list[tuple[str, str]]
 

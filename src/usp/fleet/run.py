@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import clock, counted, duration
 from usp.export.schema import pyarrow
-from usp.fleet.crawler import site_module
+from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.sites import by_address, grouped, homepages, host_key
 from usp.fleet.tables import GROUP_SECONDS, OUTCOMES, remove_older_rows
-from usp.fleet.worker import Job
 
 if TYPE_CHECKING:
     import os
