@@ -8,7 +8,7 @@ import pytest
 
 from usp._demo import demo_site
 from usp.cli.commands import COMMANDS
-from usp.cli.list_options import LINES, TABLES
+from usp.cli.commands.ls import LINES, TABLES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,9 +11,10 @@ import pytest
 from cli_documents import urlset
 
 from usp import graph
-from usp.cli import list_options, listing
+from usp.cli import listing
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands import graph as graph_command
+from usp.cli.commands import ls as list_options
 from usp.export import COLUMNS, FORMATS
 from usp.export.sitemaps import SITEMAP_COLUMNS, SITEMAP_FORMATS
 

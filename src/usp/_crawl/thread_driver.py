@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from usp._crawl.driving import Driving, concurrency_of, mistake, room_of
@@ -12,12 +13,13 @@ from usp._crawl.fetch import fetch_document
 from usp._crawl.values import Arrival
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import News
     from usp._crawl.values import Failed, Fetch, Received
     from usp._store import Store
     from usp.events import Listener
-    from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClient
 
 
@@ -39,8 +41,12 @@ class ThreadDriver:
     ) -> None:
         self._crawl = crawl
         self._driving = Driving(crawl, on_event)
-        work = _Workers if concurrency_of(client) > 1 or any_thread else _Here
-        self._work = work(client, store, crawl.limits, self._driving)
+        given_up = self._driving.given_up
+        fetch = partial(
+            fetch_document, client=client, store=store, given_up=given_up, limits=crawl.limits
+        )
+        alone = concurrency_of(client) == 1 and not any_thread
+        self._work = _Here(fetch) if alone else _Workers(fetch, room_of(client), self._driving)
 
     def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
         return self
@@ -79,13 +85,8 @@ class ThreadDriver:
 class _Here:
     """Obeys one order at a time, in the caller's thread: for clients that promise no more."""
 
-    def __init__(
-        self, client: AbstractWebClient, store: Store, limits: Limits, driving: Driving
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._limits = limits
-        self._driving = driving
+    def __init__(self, fetch: Callable[..., Received | Failed]) -> None:
+        self._fetch = fetch
         self._order: Fetch | None = None
 
     def room(self) -> int:
@@ -99,10 +100,7 @@ class _Here:
         if order is None:
             time.sleep(timeout or 0.0)
             return None
-        given_up = self._driving.given_up
-        return order, fetch_document(
-            order, self._client, self._store, given_up, limits=self._limits
-        )
+        return order, self._fetch(order)
 
     def wake(self) -> None:
         """Nothing: nobody waits while a document comes in."""
@@ -115,13 +113,11 @@ class _Workers:
     """Obeys several orders at a time, each in a thread of its own; threads start when needed."""
 
     def __init__(
-        self, client: AbstractWebClient, store: Store, limits: Limits, driving: Driving
+        self, fetch: Callable[..., Received | Failed], most: int, driving: Driving
     ) -> None:
-        self._client = client
-        self._store = store
-        self._limits = limits
+        self._fetch = fetch
+        self._most = most
         self._driving = driving
-        self._most = room_of(client)
         self._orders: queue.SimpleQueue[Fetch | None] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[News | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -161,10 +157,7 @@ class _Workers:
 
         result: Received | Failed
         try:
-            given_up = self._driving.given_up
-            result = fetch_document(
-                order, self._client, self._store, given_up, announce, self._limits
-            )
+            result = self._fetch(order, announce=announce)
         except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
             result = mistake(error)
         self._news.put((order, result))

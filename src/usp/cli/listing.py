@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
+    from usp.cli.commands.ls import Listing
     from usp.cli.crawling import Address
-    from usp.cli.list_options import Listing
     from usp.cli.progress import Progress
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap

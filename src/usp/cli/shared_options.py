@@ -48,6 +48,12 @@ _UNITS = {
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE)
 _LARGEST = 1e15
 _FLOATS = frozenset({"ratio", "document_seconds", "lowest_rate", "seconds"})
+# The columns of usp.export, which the help lists without loading it.
+COLUMNS = (
+    *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
+    *("news", "images", "videos", "alternates", "mobile"),
+)
+
 LIMIT_NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 
 

@@ -15,9 +15,9 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, tell
-from usp.cli.list_options import COLUMNS
 from usp.cli.output import Command
 from usp.cli.shared_options import (
+    COLUMNS,
     LIMIT_NAMES,
     fetch_options,
     read_limits,

@@ -1,18 +1,282 @@
-"""``usp ls``: lists the sitemaps and pages of a website."""
+"""``usp ls``: lists the sitemaps and pages of a website; which pages, in which format, and where to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.list_options import list_options
 from usp.cli.output import Command
-from usp.cli.shared_options import crawl_options, url_argument
+from usp.cli.shared_options import COLUMNS, Target, crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from usp.cli.crawling import Address, Crawling
-    from usp.cli.list_options import Listing
+    from usp.cli.shared_options import F
+    from usp.selection import Selection
+
+# The names of what usp.export writes, which the help lists without loading it.
+LINES = ("tabtree", "pages")
+TABLES = ("csv", "json", "jsonl", "parquet", "xml")
+SITEMAP_TABLES = ("text", "csv", "json", "jsonl", "parquet")
+SITEMAP_COLUMNS = ("url", "parent", "type", "status", "bytes", "pages", "failure", "code")
+_USUAL = "tabtree"
+
+
+class Undated:
+    """Counts the pages without a date that were listed although a period was asked for."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, count: int) -> None:
+        """Add to the count."""
+        self.count += count
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What to list, in which format, and where to write it."""
+
+    output: str
+    target: Path | None
+    columns: tuple[str, ...] | None
+    selection: Selection | None
+    undated: Undated
+    strip_url: bool
+    sitemaps: bool = False
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether the format is one of lines, for people and pipes, and not a table."""
+        return self.output in LINES
+
+
+_OPTIONS = [
+    click.option(
+        "-f",
+        "--format",
+        "output",
+        type=click.Choice([*LINES, *TABLES, "sitemaps"]),
+        metavar="FORMAT",
+        help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
+        "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
+        "sitemap with all pages. sitemaps: the same as --sitemaps.",
+    ),
+    click.option(
+        "--sitemaps",
+        is_flag=True,
+        help="List the sitemaps instead of their pages, with the columns "
+        f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
+        "parquet).",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "target",
+        metavar="FILE",
+        type=Target(),
+        help="Write to this file once everything has been read. Its suffix sets the format; "
+        ".gz compresses it.",
+    ),
+    click.option(
+        "-u", "--strip-url", is_flag=True, help="Leave out the scheme and host of the website."
+    ),
+    click.option(
+        "--columns",
+        metavar="NAMES",
+        help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
+    ),
+    click.option(
+        "--since",
+        metavar="DATE",
+        help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
+        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept.",
+    ),
+    click.option(
+        "--until", metavar="DATE", help="Only pages last modified on this date or before."
+    ),
+    click.option("--dated", is_flag=True, help="Leave out pages without a date."),
+    click.option(
+        "--include",
+        multiple=True,
+        metavar="PATTERN",
+        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
+        "'re:…' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap.",
+    ),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
+    click.option(
+        "--unique", is_flag=True, help="List each URL once, even if several sitemaps have it."
+    ),
+    click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop after this many pages; no more sitemaps are fetched then.",
+    ),
+]
+_SELECTED = ("since", "until", "include", "exclude", "unique", "same_host", "limit")
+
+
+_AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+def _moment(name: str, text: str | None) -> str | datetime | None:
+    """Return the time seven days ago for ``7d``; any other text must be a date."""
+    from usp.selection import bounds
+
+    if text is None:
+        return None
+    match = _AGO.fullmatch(text.strip())
+    try:
+        if match is not None:
+            return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
+        bounds(name, text)
+    except (ValueError, OverflowError) as error:
+        raise click.UsageError(
+            f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
+        ) from error
+    return text
+
+
+def list_options(command: F) -> F:
+    """Return a command with the options of a listing; it receives them as ``listing``."""
+
+    def collected(**values: Any) -> Any:
+        given = {name: values.pop(name) for name in _SELECTED}
+        undated = Undated()
+        selection = _selection(given, undated, dated=values.pop("dated"))
+        output, target, columns, strip_url, sitemaps = (
+            values.pop(name) for name in ("output", "target", "columns", "strip_url", "sitemaps")
+        )
+        if sitemaps or output == "sitemaps":
+            if strip_url or selection is not None:
+                raise click.UsageError(
+                    "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
+                )
+            form = _table_of_sitemaps(output, target)
+            names = _columns(columns, SITEMAP_COLUMNS)
+            listing = Listing(form, target, names, None, undated, strip_url=False, sitemaps=True)
+        else:
+            listing = _listing(output, target, columns, selection, undated, strip_url=strip_url)
+        return command(listing=listing, **values)
+
+    result: Any = update_wrapper(collected, command)
+    for option in reversed(_OPTIONS):
+        result = option(result)
+    return result  # type: ignore[no-any-return]
+
+
+def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selection | None:
+    from usp.selection import Selection
+
+    period = {name: _moment(name, given[name]) for name in ("since", "until")}
+    try:
+        Selection(since=period["since"], until=period["until"])
+    except ValueError as error:
+        raise click.UsageError(
+            f"--since {given['since']} is after --until {given['until']}; swap them"
+        ) from error
+    try:
+        selection = Selection(**{**given, **period}, keep_undated=not dated, on_undated=undated.add)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return None if selection.takes_all else selection
+
+
+def _listing(
+    output: str | None,
+    target: Path | None,
+    columns: str | None,
+    selection: Selection | None,
+    undated: Undated,
+    *,
+    strip_url: bool,
+) -> Listing:
+    if target is not None and is_from_file("output"):
+        output = _format_told(target) or output
+    output = output or (_USUAL if target is None else _format_of(target))
+    if output in TABLES and strip_url:
+        raise click.UsageError(
+            f"--strip-url works with the formats tabtree and pages, not with {output}"
+        )
+    if output not in TABLES and columns is not None:
+        raise click.UsageError(
+            f"--columns needs a table, and {output} is not one; use for example -f csv"
+        )
+    if output == "parquet":
+        _check_parquet(target)
+    return Listing(output, target, _columns(columns, COLUMNS), selection, undated, strip_url)
+
+
+def _table_of_sitemaps(output: str | None, target: Path | None) -> str:
+    """Return the format of a table of sitemaps: that of -f, else that of the file name."""
+    told = _format_told(target) if target is not None else None
+    if output in (None, "sitemaps") or (told is not None and is_from_file("output")):
+        output = "text" if told in (None, "pages") else told
+    if output not in SITEMAP_TABLES:
+        raise click.UsageError(
+            f"sitemaps cannot be listed as {output}; choose from {', '.join(SITEMAP_TABLES)}"
+        )
+    if output == "parquet":
+        _check_parquet(target)
+    return output
+
+
+def _columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    from usp.export.schema import chosen
+
+    try:
+        return chosen((name.strip() for name in given.split(",")), known)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--columns") from error
+
+
+def _format_told(target: Path) -> str | None:
+    """Return the format that the suffix of a file stands for; None if it stands for none."""
+    from usp.export import format_of
+
+    if target.name.lower().removesuffix(".gz").endswith(".txt"):
+        return "pages"
+    return format_of(target)
+
+
+def _format_of(target: Path) -> str:
+    form = _format_told(target)
+    if form is None:
+        raise click.BadParameter(
+            f"no format given for {target.name!r}; use -f, or one of the suffixes "
+            f"{', '.join(f'.{name}' for name in TABLES)}, .txt",
+            param_hint="--output",
+        )
+    return form
+
+
+def _check_parquet(target: Path | None) -> None:
+    """Raise an error if Parquet cannot be written, before anything is fetched."""
+    from usp.export.schema import MissingExtraError, pyarrow
+
+    if target is None and sys.stdout.isatty():
+        raise click.UsageError(
+            "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
+        )
+    try:
+        pyarrow(".parquet")
+    except MissingExtraError as error:
+        raise click.ClickException(str(error)) from error
+
+
+# The command ---------------------------------------------------------------------------------------
 
 
 @click.command("ls", cls=Command)
