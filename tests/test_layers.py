@@ -42,7 +42,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
         "helpers",
         "_crawl.schedule",
     ): "get_url_retry_on_client_errors: the crawl knows when to ask again",
-    ("helpers", "_crawl.run"): "the same",
+    ("helpers", "_crawl.thread_driver"): "the same",
     ("helpers", "_formats.unpack"): "gunzip: a name that programs know for what formats does",
     ("helpers", "_formats.decode"): "ungzipped_response_content: the same",
     ("objects.abstract_sitemap", "export.arrow"): "to_arrow, the Arrow stream: pyarrow is an extra",
@@ -148,7 +148,7 @@ NOT_PURE = {  # of these packages, and why
     "_crawl.driving": "looks at the clock for both drivers, and asks the clients of users",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",
-    "_crawl.run": "drives a crawl from start to end",
+    "_crawl.look": "stores a document that is at hand",
 }
 OUTSIDE = frozenset(
     {"aiohttp", "asyncio", "os", "pathlib", "requests", "socket", "subprocess", "tempfile"}

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import without_login
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
-from usp._crawl.driving import prepared
+from usp._crawl.driving import INTERRUPTED, begin, prepared, store_for, tree_of
 from usp._crawl.fetch import END
 from usp._crawl.reading import PageStream, pages_of
-from usp._crawl.run import INTERRUPTED, begin, store_for, tree_of
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeVar, Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.run import Top
+    from usp._crawl.driving import Top
     from usp._crawl.website import OneSitemap, Website
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap

@@ -22,7 +22,9 @@ from usp._compat.parsers import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
-from usp._crawl.run import crawl_with, parse_document, tree_of
+from usp._crawl.driving import tree_of
+from usp._crawl.look import parse_document
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.walk import refuse, without_fragments
 from usp._crawl.website import OneSitemap
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY

@@ -131,8 +131,8 @@ def get_url_retry_on_client_errors(
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
     """Return the response for a URL, after retries of temporary errors."""
-    from usp._crawl.run import get_with_retries  # noqa: PLC0415 - see the module
     from usp._crawl.schedule import RetryPolicy  # noqa: PLC0415 - see the module
+    from usp._crawl.thread_driver import get_with_retries  # noqa: PLC0415 - see the module
 
     policy = RetryPolicy(
         connection=retry_count,

@@ -6,9 +6,9 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from usp._crawl.driving import INTERRUPTED, begin, store_for, tree_of
 from usp._crawl.reading import PageStream, pages_of
-from usp._crawl.run import INTERRUPTED, begin, client_for, store_for, tree_of
-from usp._crawl.thread_driver import ThreadDriver
+from usp._crawl.thread_driver import ThreadDriver, client_for
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._compat.names import elsewhere
-from usp._crawl.run import crawl_with, parse_document, tree_of
+from usp._crawl.driving import tree_of
+from usp._crawl.look import parse_document
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.walk import refuse, refuse_address
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website, in_order
 from usp._formats.document import Role

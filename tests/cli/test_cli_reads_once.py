@@ -9,8 +9,8 @@ import pytest
 from cli_documents import URLSET, index, urlset
 
 import usp._store as store
-from usp._crawl import pages
-from usp._crawl.run import parse_document
+from usp._crawl import stored_pages as pages
+from usp._crawl.look import parse_document
 from usp.cli.treeview import summary, tree_view
 from usp.limits import Limits
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage

@@ -8,8 +8,8 @@ from typing import Any
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
+from usp._crawl.orders import Failed, Fetch, Look, Received
 from usp._crawl.places import Place, node_for
-from usp._crawl.values import Failed, Fetch, Look, Received
 from usp._formats.abstract_parser import ChildEntry
 from usp._store import Store
 from usp.events import Event

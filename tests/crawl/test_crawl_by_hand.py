@@ -6,8 +6,8 @@ import pytest
 from player import World, error, index, junk, pages, play, robots, tree, url
 
 from usp._crawl.crawl import Crawl
+from usp._crawl.orders import Fetch
 from usp._crawl.places import node_for
-from usp._crawl.values import Fetch
 from usp._crawl.walk import refuse
 from usp._formats.document import Role
 from usp.limits import DEFAULT

@@ -9,7 +9,7 @@ import pytest
 from player import World, error, index, pages, received, url
 
 from usp._crawl.crawl import Crawl
-from usp._crawl.values import Fetch, Look
+from usp._crawl.orders import Fetch, Look
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.document import Role
 from usp._formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser

@@ -20,7 +20,7 @@ from usp._base.reason import Reason
 from usp._crawl import asyncio_driver as steps_module
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END, fetch_document
-from usp._crawl.values import Fetch, Received
+from usp._crawl.orders import Fetch, Received
 from usp._formats.document import DocumentParser
 from usp._store import Store
 from usp.fleet.options import FleetOptions

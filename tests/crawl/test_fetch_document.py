@@ -8,7 +8,7 @@ import pytest
 
 from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
-from usp._crawl.values import GIVEN_UP, Failed, Fetch, Received
+from usp._crawl.orders import GIVEN_UP, Failed, Fetch, Received
 from usp._formats.document import Role
 from usp._store import Store
 from usp.objects.problem import FailureCode

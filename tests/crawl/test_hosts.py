@@ -9,9 +9,9 @@ from player import World, error, index, pages, play, received, url
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
+from usp._crawl.orders import Failed, Look
 from usp._crawl.places import node_for
 from usp._crawl.schedule import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
-from usp._crawl.values import Failed, Look
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import PagesTextSitemap
 from usp.web_client.abstract_client import WebClientErrorResponse

@@ -6,8 +6,8 @@ import pytest
 from player import World, error, index, pages, play, received, robots, tree, url
 
 from usp._crawl.crawl import Crawl
+from usp._crawl.orders import Arrival, Failed, Look, Received
 from usp._crawl.places import Absent, Expected, Fetching, Present, Queued, Skipped
-from usp._crawl.values import Arrival, Failed, Look, Received
 from usp._formats.document import Role
 from usp._store import Store
 from usp.limits import Limits

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from usp._crawl.run import parse_document
+from usp._crawl.look import parse_document
 from usp.cli import main
 from usp.cli.treeview import summary as summary_line
 from usp.cli.treeview import tree_view

@@ -21,7 +21,7 @@ FD = Path("/proc/self/fd")
 PROGRAM = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[2]
-from usp._crawl.pages import StoredPages
+from usp._crawl.stored_pages import StoredPages
 from usp.tree import sitemap_tree_for_homepage
 
 def seen(event):

@@ -127,7 +127,7 @@ def test_the_crawl_is_given_every_option_as_it_is(fronts, monkeypatch):
         seen.append(options)
         return Crawl(options, **others)
 
-    monkeypatch.setattr("usp._crawl.run.Crawl", crawl)
+    monkeypatch.setattr("usp._crawl.driving.Crawl", crawl)
     how = {
         "recurse_callback": lambda *_: True,
         "recurse_list_callback": lambda urls, *_: urls,

@@ -18,8 +18,8 @@ from webs import webs
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.fetch import END, Need, fetching
+from usp._crawl.orders import Arrival, Failed, Fetch, Received
 from usp._crawl.reading import PageStream
-from usp._crawl.values import Arrival, Failed, Fetch, Received
 from usp._store import Store
 from usp.limits import Limits
 from usp.options import CrawlOptions

@@ -10,8 +10,8 @@ from memory_web import AsyncClient, Client, Web
 
 import usp
 import usp.aio
-from usp._crawl.pages import StoredPages
-from usp._crawl.run import INTERRUPTED
+from usp._crawl.driving import INTERRUPTED
+from usp._crawl.stored_pages import StoredPages
 from usp._crawl.thread_driver import ThreadDriver
 from usp.stream import pages, pages_of_sitemap
 from website import index, robots, urlset

@@ -12,7 +12,7 @@ import weakref
 
 import pytest
 
-from usp._crawl.pages import StoredPages
+from usp._crawl.stored_pages import StoredPages
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, robots, rss, urlset

@@ -26,7 +26,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.urls import is_http_url
 from usp._crawl.driving import concurrency_of, for_crawl
-from usp._crawl.run import crawl_with, parse_document
+from usp._crawl.look import parse_document
+from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp.exceptions import SitemapException

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._crawl.driving import Driving, is_async, mistake, room_of
 from usp._crawl.fetch import END, Need, fetch_document, fetching
-from usp._crawl.values import Arrival, Failed, Received
+from usp._crawl.orders import Arrival, Failed, Received
 from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import News
-    from usp._crawl.values import Fetch
+    from usp._crawl.orders import Fetch
     from usp._store import Store
     from usp.events import Listener
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient

@@ -15,10 +15,10 @@ from urllib.parse import urldefrag
 
 from usp._base.urls import BadUrl, read_url
 from usp._crawl import journal
-from usp._crawl.pages import StoredPages
+from usp._crawl.orders import Failed, Fetch, HostGivenUp, Received, not_wanted
 from usp._crawl.places import Doc, Fetching, Queued
 from usp._crawl.schedule import Schedule
-from usp._crawl.values import Failed, Fetch, HostGivenUp, Received, not_wanted
+from usp._crawl.stored_pages import StoredPages
 from usp._crawl.walk import (
     Everything,
     Walk,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
     from usp._base.urls import HttpUrl, Login
+    from usp._crawl.orders import Arrival
     from usp._crawl.places import Place
-    from usp._crawl.values import Arrival
     from usp._crawl.walk import Top
     from usp.events import Event
 

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from usp._base import shortage
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
-from usp._crawl.values import GIVEN_UP, PATIENCE, Arrival, ClientMistake, Failed, Fetch, Received
+from usp._base.urls import read_url
+from usp._crawl.crawl import Crawl
+from usp._crawl.orders import GIVEN_UP, PATIENCE, Arrival, ClientMistake, Failed, Fetch, Received
+from usp._store import Store
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -26,10 +29,21 @@ from usp.web_client.abstract_client import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
-    from usp._crawl.crawl import Crawl
     from usp.events import Listener
     from usp.limits import Limits
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
+
+    N = TypeVar("N", bound=AbstractSitemap)
+    N_co = TypeVar("N_co", bound=AbstractSitemap, covariant=True)
+
+    class Top(Protocol[N_co]):
+        """What a crawl began with: a website or a sitemap."""
+
+        def tree(self) -> N_co: ...
+
 
 News: TypeAlias = tuple[Fetch, Received | Failed | Arrival]
 """What came of an order, or has begun to come."""
@@ -119,6 +133,32 @@ class Driving:
         if self._starved:  # whoever closes a descriptor may not tell us
             wake_at = min(now + shortage.PAUSE, wake_at or now + shortage.PAUSE)
         return None if wake_at is None else max(0.0, wake_at - now)
+
+
+# A crawl from its beginning to its tree ------------------------------------------------------------
+
+
+INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
+"""Why a crawl ends on Ctrl-C if what was found is to be kept."""
+
+
+def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
+    """Return a new crawl with a client; a login in ``start_url`` is used for its host."""
+    return Crawl(options, per_host=concurrency_of(client), start=read_url(start_url))
+
+
+def store_for(crawl: Crawl) -> Store:
+    """Return a new store for what a crawl fetches."""
+    return Store(spool=crawl.limits.spool_bytes)
+
+
+def tree_of(top: Top[N], options: CrawlOptions) -> N:
+    """Return the tree of a complete crawl, after ``on_failure`` was told what is missing in it."""
+    tree = top.tree()
+    if options.on_failure is not None:
+        for failure in tree.failures():
+            options.on_failure(failure)
+    return tree
 
 
 # What a crawl asks of a web client, whatever that is -----------------------------------------------

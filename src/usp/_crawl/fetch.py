@@ -21,8 +21,8 @@ from usp._base.urls import without_login
 from usp._crawl import journal
 from usp._crawl.driving import blamed, call_newer, checked_response, mistake, without_secrets
 from usp._crawl.look import FirstLook, read_whole
-from usp._crawl.pages import parser_for
-from usp._crawl.values import Arrival, Failed, NotFetched, Received, not_fetched, not_wanted
+from usp._crawl.orders import Arrival, Failed, NotFetched, Received, not_fetched, not_wanted
+from usp._crawl.stored_pages import parser_for
 from usp._http.failures import safe_headers
 from usp._store import SpoolFull
 from usp.limits import DEFAULT
@@ -40,7 +40,7 @@ from usp.web_client.abstract_client import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from usp._crawl.values import Fetch
+    from usp._crawl.orders import Fetch
     from usp._store import Store
     from usp.limits import Limits
     from usp.web_client.abstract_client import AbstractWebClient

@@ -12,12 +12,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import get_logger
-from usp._crawl.values import ClientMistake
+from usp._crawl.orders import ClientMistake
 from usp._formats.unpack import gunzip_complaint
 from usp.web_client.abstract_client import WebClientErrorResponse, status_of
 
 if TYPE_CHECKING:
-    from usp._crawl.values import Look
+    from usp._crawl.orders import Look
     from usp.objects.exchange import Exchange
 
 requests = get_logger("usp.helpers")

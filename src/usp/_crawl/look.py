@@ -1,4 +1,4 @@
-"""The first look at a document, while it comes in: what it is, and what it declares."""
+"""The first look at a document, while it comes in or at hand: what it is, and what it declares."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
-from usp._crawl.pages import UniquePages, note_length, parser_for
-from usp._crawl.values import LeftOut, Look
+from usp._crawl import journal
+from usp._crawl.orders import UNFETCHED, LeftOut, Look, Received, left_out_problem
+from usp._crawl.places import document_node
+from usp._crawl.stored_pages import UniquePages, note_length, parser_for
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
-from usp.objects.problem import Problem
-from usp.objects.sitemap import AbstractPagesSitemap
+from usp._formats.document import Role
+from usp._formats.values import date
+from usp._store import Store
+from usp.limits import DEFAULT, LimitReached
+from usp.objects.exchange import Exchange
+from usp.objects.problem import Failure, Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +27,6 @@ if TYPE_CHECKING:
     from usp._formats.document import DocumentParser
     from usp._store import Document
     from usp.limits import Limits
-    from usp.objects.sitemap import AbstractSitemap
 
 _SLICE = 64 * 1024  # bytes
 _FIRST_PIECE = 16 * 1024  # characters of the first slice: how long they take, tells about the rest
@@ -162,3 +168,96 @@ def read_whole(
     for chunk in document.chunks():
         first.feed(chunk)
     return first.close(broken, ended)
+
+
+# A document that is at hand ------------------------------------------------------------------------
+
+LOCAL_URL = "http://usp-local-dummy.local/"
+"""The address of a document that has none."""
+
+
+def parse_document(
+    chunks: Iterable[bytes],
+    url: str | None,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    name: str = LOCAL_URL,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> AbstractSitemap:
+    """Parse a document that is at hand; ``url`` is where it came from, if that is known.
+
+    Otherwise ``name`` is the address of its node. Chunks that end with ``LimitReached`` are what
+    there is of the document.
+    """
+    writer = (store or Store()).writer()
+    first = FirstLook(
+        parser_for(
+            url,
+            content_type,
+            None,
+            role=role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
+        ),
+        limits,
+    )
+    ended = None
+    try:
+        for chunk in chunks:
+            writer.write(chunk)
+            if not first.feed(chunk):
+                break
+    except LimitReached as limit:
+        ended = limits.reached(limit.name)
+    look = first.close(ended=ended)
+    node_url = url or name
+    exchange = Exchange(
+        node_url,
+        node_url,
+        status=None,
+        attempts=0,
+        received=writer.size,
+        content_type=content_type,
+        charset=first.parser.encoding,
+    )
+    document = writer.finish(exchange)
+    if not first.is_enough:
+        look = read_whole(document, url, limits)
+    journal.received(exchange, look)
+    if look.kind is None:
+        why = ended or look.refusal
+        assert why is not None
+        failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
+        return InvalidSitemap(
+            node_url, failure.reason, problems=look.problems, failure=failure, exchange=exchange
+        )
+    children: list[AbstractSitemap] = [
+        InvalidSitemap(
+            child.loc,
+            str(UNFETCHED),
+            last_modified=date(child.lastmod),
+            failure=Failure.of(child.loc, UNFETCHED),
+        )
+        for child in look.children
+    ]
+    missing = look.unfinished
+    most = limits.pages if limits.pages is not None and (look.pages or 0) > limits.pages else None
+    if most is not None:
+        missing = missing or limits.reached("pages")
+    problems = []
+    if look.left_out is not None:
+        problems.append(left_out_problem(look.left_out, "sitemaps"))
+        missing = missing or look.left_out.reason.after("some of its sitemaps were left out")
+    return document_node(
+        Received(document, look),
+        children,
+        url=node_url,
+        base=url,
+        problems=problems,
+        failure=Failure.of(node_url, missing) if missing else None,
+        limits=limits,
+        most=most,
+    )

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.reason import Reason
-from usp._crawl.pages import StoredPages
-from usp._crawl.values import Arrival, Failed, LeftOut, Received, left_out_problem
+from usp._crawl.orders import Arrival, Failed, LeftOut, Received, left_out_problem
+from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._formats.values import date
 from usp.limits import DEFAULT

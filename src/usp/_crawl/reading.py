@@ -6,8 +6,8 @@ from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from usp._crawl.pages import StoredPages, UniquePages, page_blocks, page_steps, parser_for
-from usp._crawl.values import PATIENCE
+from usp._crawl.orders import PATIENCE
+from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps, parser_for
 from usp.objects.page import PageList, of_sitemap
 from usp.objects.sitemap import AbstractPagesSitemap
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
     from usp._crawl.crawl import Crawl
+    from usp._crawl.orders import Arrival, Received
     from usp._crawl.places import Place
-    from usp._crawl.values import Arrival, Received
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
 

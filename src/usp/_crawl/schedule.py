@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from usp._base.reason import Reason
-from usp._crawl.values import Failed, Received
+from usp._crawl.orders import Failed, Received
 from usp._formats.document import Role
 from usp.exceptions import LocalShortageError
 from usp.objects.failure_codes import FailureCode

@@ -1,26 +1,45 @@
-"""Drives a crawl on threads: obeys its orders, several at a time, and reports back."""
+"""Drives a crawl on threads, from start to end: obeys its orders, several at a time."""
 
 from __future__ import annotations
 
 import queue
 import threading
 import time
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from usp._crawl.driving import Driving, concurrency_of, mistake, room_of
+from usp._base.urls import without_login
+from usp._crawl import journal
+from usp._crawl.driving import (
+    INTERRUPTED,
+    Driving,
+    begin,
+    concurrency_of,
+    mistake,
+    prepared,
+    room_of,
+    store_for,
+)
 from usp._crawl.fetch import fetch_document
-from usp._crawl.values import Arrival
+from usp._crawl.orders import Arrival
+from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import News
-    from usp._crawl.values import Failed, Fetch, Received
+    from usp._crawl.orders import Failed, Fetch, Received
+    from usp._crawl.schedule import RetryPolicy
     from usp._store import Store
     from usp.events import Listener
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.options import CrawlOptions
+    from usp.web_client.abstract_client import AbstractWebClient, AbstractWebClientResponse
+
+    T = TypeVar("T")
 
 
 class ThreadDriver:
@@ -169,3 +188,58 @@ class _Workers:
         deadline = time.monotonic() + self._driving.patience
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+
+# A crawl from start to end -------------------------------------------------------------------------
+
+
+def crawl_with(
+    search: Callable[[Crawl], T],
+    start_url: str,
+    web_client: AbstractWebClient | None,
+    options: CrawlOptions,
+) -> T:
+    """Run a crawl from start to end; return what ``search`` made of it, the top of the tree."""
+    with client_for(web_client, start_url, options) as client:
+        crawl = begin(client, start_url, options)
+        top = search(crawl)
+        with ThreadDriver(crawl, client, store_for(crawl), options.on_event) as driver:
+            try:
+                driver.run()
+            except KeyboardInterrupt:
+                if not options.keep_partial:
+                    raise
+                crawl.end(INTERRUPTED)
+                driver.run()
+    return top
+
+
+@contextmanager
+def client_for(
+    web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
+) -> Iterator[AbstractWebClient]:
+    """Yield what fetches for one crawl: a client of ours, or the caller's."""
+    given = web_client if web_client is not None else RequestsWebClient()
+    client = prepared(given, without_login(start_url), options.effective_limits)
+    try:
+        yield client
+    finally:
+        if client is not web_client:
+            client.close()
+
+
+def get_with_retries(
+    url: str, web_client: AbstractWebClient, policy: RetryPolicy, *, quiet_404: bool = False
+) -> AbstractWebClientResponse:
+    """Fetch a URL in this thread, sleeping between the tries."""
+    attempt = 1
+    while True:
+        response = web_client.get(url)
+        if not isinstance(response, WebClientErrorResponse):
+            return response
+        pause = policy.delay(attempt, response)
+        journal.request_failed(without_login(url), response, retry_in=pause, quiet_404=quiet_404)
+        if pause is None:
+            return response
+        time.sleep(pause)
+        attempt += 1

@@ -12,8 +12,8 @@ from urllib.parse import urldefrag
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, shown
 from usp._crawl import journal
+from usp._crawl.orders import UNFETCHED, ClientMistake, Failed, LeftOut, NotFetched
 from usp._crawl.places import Absent, Place, Present, Skipped
-from usp._crawl.values import UNFETCHED, ClientMistake, Failed, LeftOut, NotFetched
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits
@@ -25,8 +25,8 @@ from usp.web_client.abstract_client import failure_reason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from usp._crawl.orders import Look, Received
     from usp._crawl.places import Doc, State
-    from usp._crawl.values import Look, Received
     from usp.options import CrawlOptions
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
+from usp._crawl.orders import Failed, HostGivenUp, NotAsked
 from usp._crawl.places import exchange_of, failure_of, node_for
-from usp._crawl.values import Failed, HostGivenUp, NotAsked
 from usp._formats.document import Role
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesTextSitemap

@@ -15,7 +15,7 @@ from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
 from usp._base.urls import BadUrl, read_url, shown, url_parts, with_login, without_login
-from usp._crawl.run import crawl_with
+from usp._crawl.thread_driver import crawl_with
 from usp._http.identity import DEFAULT_TIMEOUT
 from usp.cli.errors import FAILED, PARTIAL, tell
 from usp.cli.local import tree_of, tree_of_stdin

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from usp._base.reason import Reason
-from usp._crawl.run import parse_document
+from usp._crawl.look import parse_document
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._store import Store
