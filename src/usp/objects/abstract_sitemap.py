@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from usp.objects.extension_values import old_fields
 from usp.objects.problem import how_many
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure, Problem
     from usp.objects.sitemap import AbstractIndexSitemap
     from usp.selection import Moment, Selection
-
-
-class Facts(TypedDict, total=False):
-    """What is known about a node beside its address and content; every constructor takes it."""
-
-    last_modified: datetime | None
-    problems: Sequence[Problem]
-    failure: Failure | None
-    size: int | None
-    status: int | None
-    exchange: Exchange | None
 
 
 class AbstractSitemap(abc.ABC):

@@ -21,11 +21,11 @@ a stored document anew each time somebody iterates.
 from __future__ import annotations
 
 from itertools import islice, repeat, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.safe_text import get_logger
 from usp._compat.names import elsewhere
-from usp.objects.abstract_sitemap import AbstractSitemap, Facts, flattened, restored
+from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import PageList, PageSource, SitemapPage
 from usp.objects.problem import Failure, how_many
 
@@ -133,9 +133,26 @@ class AbstractIndexSitemap(AbstractSitemap):
     """A sitemap that lists other sitemaps."""
 
     def __init__(
-        self, url: str, sub_sitemaps: list[AbstractSitemap], **facts: Unpack[Facts]
+        self,
+        url: str,
+        sub_sitemaps: list[AbstractSitemap],
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
+        status: int | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
-        super().__init__(url, **facts)
+        super().__init__(
+            url,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+            status=status,
+            exchange=exchange,
+        )
         self._sub_sitemaps = list(sub_sitemaps)
 
     @property
@@ -176,11 +193,25 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
         url: str,
         sub_sitemaps: list[AbstractSitemap],
         *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
+        status: int | None = None,
+        exchange: Exchange | None = None,
         not_found: Sequence[Failure] = (),
         tried: Sequence[Exchange] = (),
-        **facts: Unpack[Facts],
     ) -> None:
-        super().__init__(url, sub_sitemaps, **facts)
+        super().__init__(
+            url,
+            sub_sitemaps,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+            status=status,
+            exchange=exchange,
+        )
         self._not_found = tuple(not_found)
         self._tried = tuple(tried)
 
@@ -217,8 +248,27 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     _lists_pages = True
 
-    def __init__(self, url: str, pages: Iterable[SitemapPage], **facts: Unpack[Facts]) -> None:
-        super().__init__(url, **facts)
+    def __init__(
+        self,
+        url: str,
+        pages: Iterable[SitemapPage],
+        *,
+        last_modified: datetime | None = None,
+        problems: Sequence[Problem] = (),
+        failure: Failure | None = None,
+        size: int | None = None,
+        status: int | None = None,
+        exchange: Exchange | None = None,
+    ) -> None:
+        super().__init__(
+            url,
+            last_modified=last_modified,
+            problems=problems,
+            failure=failure,
+            size=size,
+            status=status,
+            exchange=exchange,
+        )
         self._pages = pages if isinstance(pages, PageSource) else list(pages)
 
     @property
