@@ -23,7 +23,6 @@ LAYERS = [  # from the top down; a module may import what stands below it, or be
     ["objects"],
     [
         "_base",
-        "_compat.names",
         "helpers",
         "exceptions",
         "limits",
@@ -155,7 +154,7 @@ OUTSIDE = frozenset(
     | {"threading", "time", "urllib3", "usp._store"}
 )
 HARMLESS = {  # what a module takes of the outside all the same
-    ("_compat.names", "os"): "looks once for another distribution of the same name",
+    ("_base.names", "os"): "looks once for another distribution of the same name",
     ("_base.urls", "urllib3"): "parse_url: reads a text as requests does",
     ("_formats.url_batches", "threading"): "a lock around a table that threads share",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import usp
-from usp._compat.names import ELSEWHERE
+from usp._base.names import ELSEWHERE
 from usp.objects.sitemap import AbstractSitemap
 from usp.options import CrawlOptions
 from usp.selection import Selection

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._compat.names import ELSEWHERE, elsewhere
+from usp._base.names import ELSEWHERE, elsewhere
 
 __all__ = [
     "AbstractAsyncWebClient",

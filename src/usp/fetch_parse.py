@@ -1,6 +1,6 @@
 """The fetcher and the parsers of ultimate-sitemap-parser 1.8.1, under the names that programs know.
 
-The parsers are defined in :mod:`usp._compat.parsers`.
+The parsers are defined in :mod:`usp._compat`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._compat.names import elsewhere
-from usp._compat.parsers import (
+from usp._compat import (
     AbstractSitemapParser,
     AbstractXMLSitemapParser,
     IndexRobotsTxtSitemapParser,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from usp._base.dates import read_date
+from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import is_http_url
-from usp._compat.names import elsewhere
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
 from usp.web_client.abstract_client import (
     AbstractWebClient,

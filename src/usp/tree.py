@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._compat.names import elsewhere
 from usp._crawl.driving import tree_of
 from usp._crawl.look import parse_document
 from usp._crawl.thread_driver import crawl_with

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import usp._compat.names
+import usp._base.names
 
 NAMES = json.loads(Path(__file__).with_name("names_of_1_8_1.json").read_text("utf-8"))
 
@@ -52,10 +52,10 @@ def test_a_name_of_ours_is_the_same_object_wherever_it_is_imported_from():
                 assert getattr(importlib.import_module(home), name) is found
 
 
-@pytest.mark.parametrize("module", usp._compat.names.ELSEWHERE)
+@pytest.mark.parametrize("module", usp._base.names.ELSEWHERE)
 def test_names_are_found_by_the_module_that_is_imported_alone(module):
     """Each module is the first to be imported, so that nothing else can have loaded the name."""
-    names = ", ".join(usp._compat.names.ELSEWHERE[module])
+    names = ", ".join(usp._base.names.ELSEWHERE[module])
     code = f"from {module} import {names}"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -65,8 +65,8 @@ def test_importing_the_package_loads_nothing_that_it_does_not_need():
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert sorted(done.stdout.split()) == [
         "usp",
-        "usp._compat",
-        "usp._compat.names",
+        "usp._base",
+        "usp._base.names",
     ]
     code = (
         "import sys, usp; assert not {'requests', 'importlib.metadata', 'pathlib'} & {*sys.modules}"

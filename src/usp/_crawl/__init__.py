@@ -4,4 +4,4 @@
 ``thread_driver`` and ``asyncio_driver`` obey the one by means of the other.
 """
 
-import usp._compat.names  # noqa: F401 - importing it warns
+import usp._base.names  # noqa: F401 - importing it warns

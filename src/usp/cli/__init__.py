@@ -18,7 +18,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from usp._compat.names import elsewhere
+from usp._base.names import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

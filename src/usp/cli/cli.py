@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
-from usp._compat.names import elsewhere
+from usp._base.names import elsewhere
 from usp.cli import app
 
 if TYPE_CHECKING:

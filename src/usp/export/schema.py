@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import precision_of
-from usp._base.extras import MissingExtraError, load_extra
+from usp._base.names import MissingExtraError, load_extra
 from usp._formats.url_batches import read_own
 from usp.objects.extensions import EXTENSIONS, Kind, Table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._compat.names import elsewhere
+from usp._base.names import elsewhere
 
 if TYPE_CHECKING:
     from usp.fleet.crawler import crawl_sites

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.extras import load_extra
+from usp._base.names import load_extra
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset

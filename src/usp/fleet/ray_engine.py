@@ -11,7 +11,7 @@ import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from usp._base.extras import load_extra
+from usp._base.names import load_extra
 from usp.export.schema import pyarrow
 from usp.fleet.crawler import crawl_into, write_killer
 from usp.fleet.dataset import Dataset, DatasetError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from usp._base.extras import load_extra
+from usp._base.names import load_extra
 from usp.fleet.dataset import TABLES, Dataset, DatasetError
 from usp.objects.problem import FailureCode
 

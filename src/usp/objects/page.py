@@ -7,7 +7,7 @@ from enum import Enum, unique
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from usp._compat.names import elsewhere
+from usp._base.names import elsewhere
 from usp.objects.extension_values import (
     SitemapImage,
     SitemapNewsStory,

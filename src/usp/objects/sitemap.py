@@ -23,8 +23,8 @@ from __future__ import annotations
 from itertools import islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
-from usp._compat.names import elsewhere
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import PageList, PageSource, SitemapPage
 from usp.objects.problem import Failure, how_many

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from usp._compat.names import elsewhere
+from usp._base.names import elsewhere
 
 if not TYPE_CHECKING:
     __getattr__ = elsewhere(__name__)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import requests
 from urllib3 import HTTPHeaderDict
 
+from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._compat.names import elsewhere
 from usp._http import requests_foreign
 from usp._http.failures import secrets_of_params, secrets_of_proxies, without_params
 from usp._http.flow import Arrived, Deadline, Flow, Head, Request

@@ -154,7 +154,7 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o dataset --retry-failed
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
-    from usp._base.extras import MissingExtraError
+    from usp._base.names import MissingExtraError
     from usp.cli.output import logging_to
     from usp.fleet.dataset import DatasetError, NotADatasetError
     from usp.fleet.run import crawl_fleet

@@ -1,4 +1,4 @@
-"""Names that can be imported from our modules although they are defined elsewhere.
+"""Names and modules that are loaded when somebody needs them, and optional dependencies.
 
 ``usp`` itself offers what most programs need. The other modules offer what those of
 ultimate-sitemap-parser 1.8.1 had imported, so that ``from usp.helpers import urlparse`` works. Names
@@ -166,7 +166,7 @@ def warn_of_the_other() -> None:
     If warnings are errors, it logs instead: the import itself has worked.
     """
     here = __file__
-    for _ in ("names.py", "_compat", "usp"):
+    for _ in ("names.py", "_base", "usp"):
         here = os.path.dirname(here)  # noqa: PTH120 - pathlib takes too long
     if not any(map(_holds_the_other, {here, *filter(_is_for_packages, sys.path)})):
         return
@@ -197,3 +197,21 @@ def _holds_the_other(folder: str) -> bool:
 
 
 warn_of_the_other()
+
+
+# Optional dependencies -----------------------------------------------------------------------------
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed; the message says how to install it."""
+
+
+def load_extra(module: str, needs: str, extra: str) -> Any:
+    """Return a module of an extra.
+
+    Raises :class:`MissingExtraError`, which says what needs it and how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f"{needs}: pip install 'usp[{extra}]'") from error
