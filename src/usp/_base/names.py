@@ -53,6 +53,17 @@ _OFFERED = {
 }
 """What ``usp`` itself offers, by the module that has it."""
 
+_FLEET = {
+    "crawler": ("crawl_sites",),
+    "dataset": ("DatasetError",),
+    "options": ("FLEET_LIMITS", "FleetOptions"),
+    "run": ("FleetProgress", "FleetRun", "crawl_fleet"),
+    "sites": ("SiteListError", "read_sites"),
+    "stats": ("dataset_stats",),
+    "tables": ("schema_of", "unwrap", "wide_schema"),
+}
+"""The same for ``usp.fleet``, which a worker and the help of a command need only parts of."""
+
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "usp": {
         **{name: f"usp.{name}" for name in _MODULES},
@@ -71,19 +82,10 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "xml": "xml",
     },
     "usp.fleet": {
-        "DatasetError": "usp.fleet.dataset:DatasetError",
-        "FLEET_LIMITS": "usp.fleet.options:FLEET_LIMITS",
-        "FleetOptions": "usp.fleet.options:FleetOptions",
-        "FleetProgress": "usp.fleet.run:FleetProgress",
-        "FleetRun": "usp.fleet.run:FleetRun",
-        "SiteListError": "usp.fleet.sites:SiteListError",
-        "crawl_fleet": "usp.fleet.run:crawl_fleet",
-        "crawl_sites": "usp.fleet.crawler:crawl_sites",
-        "dataset_stats": "usp.fleet.stats:dataset_stats",
-        "read_sites": "usp.fleet.sites:read_sites",
-        "schema_of": "usp.fleet.tables:schema_of",
-        "unwrap": "usp.fleet.tables:unwrap",
-        "wide_schema": "usp.fleet.tables:wide_schema",
+        **{module: f"usp.fleet.{module}" for module in _FLEET},
+        **{
+            name: f"usp.fleet.{module}:{name}" for module, names in _FLEET.items() for name in names
+        },
     },
     "usp.helpers": {
         "Callable": "collections.abc:Callable",

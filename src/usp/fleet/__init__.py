@@ -36,3 +36,7 @@ __all__ = [
     "unwrap",
     "wide_schema",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
