@@ -11,8 +11,16 @@ import pytest
 from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
-from usp.fleet import sites as sites_module
-from usp.fleet.sites import address_of, batches, by_address, grouped, homepage, homepages, host_key
+from usp.fleet import site_list as sites_module
+from usp.fleet.site_list import (
+    address_of,
+    batches,
+    by_address,
+    grouped,
+    homepage,
+    homepages,
+    host_key,
+)
 
 
 @pytest.mark.parametrize(

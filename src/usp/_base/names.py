@@ -58,7 +58,7 @@ _FLEET = {
     "dataset": ("DatasetError",),
     "options": ("FLEET_LIMITS", "FleetOptions"),
     "run": ("FleetProgress", "FleetRun", "crawl_fleet"),
-    "sites": ("SiteListError", "read_sites"),
+    "site_list": ("SiteListError", "read_sites"),
     "stats": ("dataset_stats",),
     "tables": ("schema_of", "unwrap", "wide_schema"),
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from usp.fleet.dataset import DatasetError
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
-    from usp.fleet.sites import SiteListError, read_sites
+    from usp.fleet.site_list import SiteListError, read_sites
     from usp.fleet.stats import dataset_stats
     from usp.fleet.tables import schema_of, unwrap, wide_schema
 else:

@@ -23,7 +23,7 @@ from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset
 from usp.fleet.options import FleetOptions
-from usp.fleet.sites import homepages, host_key
+from usp.fleet.site_list import homepages, host_key
 from usp.fleet.tables import GROUP_SECONDS, GroupWriter, rows_of, wrap
 from usp.objects.problem import FailureCode
 

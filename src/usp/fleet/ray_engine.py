@@ -16,7 +16,7 @@ from usp.export.schema import pyarrow
 from usp.fleet.crawler import crawl_into, write_killer
 from usp.fleet.dataset import Dataset, DatasetError
 from usp.fleet.ray_cleanup import cleanup_after_kill
-from usp.fleet.sites import batches
+from usp.fleet.site_list import batches
 from usp.fleet.tables import committed_rows, rows_of, schema_of
 
 if TYPE_CHECKING:

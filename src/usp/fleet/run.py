@@ -17,7 +17,7 @@ from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.ray_engine import RayEngine, ray_module
-from usp.fleet.sites import by_address, grouped, homepages, host_key
+from usp.fleet.site_list import by_address, grouped, homepages, host_key
 from usp.fleet.tables import GROUP_SECONDS, OUTCOMES, remove_older_rows
 
 if TYPE_CHECKING:

@@ -158,7 +158,7 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     from usp.cli.output import logging_to
     from usp.fleet.dataset import DatasetError, NotADatasetError
     from usp.fleet.run import crawl_fleet
-    from usp.fleet.sites import SiteListError, read_sites
+    from usp.fleet.site_list import SiteListError, read_sites
 
     run = _read_run(values)
     with (
