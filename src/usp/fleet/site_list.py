@@ -43,7 +43,7 @@ _LINE_ENDS = ("\n", "\r")
 _RESOLVERS = 64
 _AHEAD = 1024  # names that are being looked up, or wait for those before them
 
-log = get_logger(__name__)
+log = get_logger("usp.fleet")
 
 
 class SiteListError(ValueError):
