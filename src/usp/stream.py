@@ -119,7 +119,12 @@ class PageBlocks:
             top = self.top = self._search(crawl)
             stream = PageStream(crawl, time.monotonic)
             with ThreadDriver(
-                crawl, client, store_for(crawl), options.on_event, any_thread=self._any_thread
+                crawl,
+                client,
+                store_for(crawl),
+                options.on_event,
+                any_thread=self._any_thread,
+                streams=True,
             ) as driver:
                 self._wake = driver.wake
                 while not self.is_stopped:

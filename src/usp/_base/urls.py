@@ -36,11 +36,16 @@ _NOT_HTTP = "is not an HTTP URL"
 _ODD = "has a backslash, blank or control character in its host"
 _SHORTEST_SECRET = 4  # characters of a password that is told from a word
 _SHOWN = 200  # characters of a URL in a message
-_MOST_CACHED = 300  # characters of an authority
+_MOST_CACHED = 300  # characters of a URL or authority
 _ADDRESS_PARTS = 4
 _SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+# What all libraries write as it is: nothing to escape, no segment that may be a dot.
+_WRITTEN = re.compile(
+    r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
+    r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]++)?"
+)
 _HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
 _LOGIN = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
 
@@ -121,6 +126,8 @@ class HttpUrl:
     def text(self) -> str:
         """Return the URL as it is asked for: all libraries read and write it in this way."""
         url = f"{self.scheme}://{self.authority}{self.rest}"
+        if _WRITTEN.fullmatch(url):
+            return url
         url = _escaped(
             _escaped(url)
         )  # %2e%2e is .. after the first time, and gone after the second
@@ -142,6 +149,10 @@ def read_url(text: str) -> HttpUrl:
     """Parse an HTTP URL; raises :class:`BadUrl` if there is any doubt about its host."""
     if not isinstance(text, str):  # a program's own mistake, which is told as any other
         raise BadUrl(_NOT_HTTP, str(text))
+    return (_known_url if len(text) <= _MOST_CACHED else _read_url)(text)
+
+
+def _read_url(text: str) -> HttpUrl:
     match = _URL.fullmatch(text.strip(_BLANKS))
     if match is None:
         raise BadUrl(_NOT_HTTP, text)
@@ -162,6 +173,10 @@ def read_url(text: str) -> HttpUrl:
     if not rest.startswith("/"):
         rest = f"/{rest}"
     return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
+
+
+# One URL is judged and asked for by several, shortly after each other.
+_known_url = functools.lru_cache(maxsize=256)(_read_url)
 
 
 def _login(userinfo: str) -> Login | None:

@@ -46,7 +46,8 @@ class ThreadDriver:
     """Drives a crawl, step by step or to its end; events are told in the thread that drives.
 
     A context: leaving it ends the threads. A client that promises no more than one request at a time
-    is called in the thread that drives, unless ``any_thread`` will do.
+    is called in the thread that drives, unless ``any_thread`` will do. ``streams`` is whether somebody
+    reads page sitemaps while they come in.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ThreadDriver:
         on_event: Listener | None = None,
         *,
         any_thread: bool = False,
+        streams: bool = False,
     ) -> None:
         self._crawl = crawl
         self._driving = Driving(crawl, on_event)
@@ -65,7 +67,11 @@ class ThreadDriver:
             fetch_document, client=client, store=store, given_up=given_up, limits=crawl.limits
         )
         alone = concurrency_of(client) == 1 and not any_thread
-        self._work = _Here(fetch) if alone else _Workers(fetch, room_of(client), self._driving)
+        self._work = (
+            _Here(fetch)
+            if alone
+            else (_Workers(fetch, room_of(client), self._driving, streams=streams))
+        )
 
     def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
         return self
@@ -132,8 +138,14 @@ class _Workers:
     """Obeys several orders at a time, each in a thread of its own; threads start when needed."""
 
     def __init__(
-        self, fetch: Callable[..., Received | Failed], most: int, driving: Driving
+        self,
+        fetch: Callable[..., Received | Failed],
+        most: int,
+        driving: Driving,
+        *,
+        streams: bool,
     ) -> None:
+        self._streams = streams
         self._fetch = fetch
         self._most = most
         self._driving = driving
@@ -172,7 +184,8 @@ class _Workers:
 
     def _obey(self, order: Fetch) -> None:
         def announce(arrival: Arrival) -> None:
-            self._news.put((order, arrival))
+            if self._streams:
+                self._news.put((order, arrival))
 
         result: Received | Failed
         try:

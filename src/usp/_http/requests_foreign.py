@@ -151,7 +151,8 @@ def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> 
     if not is_session(session):
         return bool(proxies)
     settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
-    return bool(requests.utils.select_proxy(url, settings["proxies"]))
+    proxies = settings["proxies"]
+    return bool(proxies and requests.utils.select_proxy(url, proxies))
 
 
 def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:

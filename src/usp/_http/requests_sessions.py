@@ -9,12 +9,14 @@ import io
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
+import requests.utils
 import urllib3.exceptions
+from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
 from usp._http.flow import HEAD_BYTES
@@ -22,6 +24,9 @@ from usp._http.redirects import NoNewCookies
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._base.urls import HttpUrl
     from usp.web_client.zones import Gate
 
 DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
@@ -39,6 +44,9 @@ else:  # a cache that is installed puts a subclass in its place
     OriginalSession = next(
         kind for kind in requests.Session.__mro__ if kind.__module__ == "requests.sessions"
     )
+
+
+_METHODS = {name: getattr(OriginalSession, name) for name in ("get", "request", "send")}
 
 
 def session_for(gate: Gate, concurrency: int, before: Any = None) -> Any:
@@ -61,6 +69,7 @@ class Session(OriginalSession):
         super().__init__()
         self._concurrency = concurrency
         self._settings: dict[tuple[object, ...], Any] = {}
+        self._logins: dict[str, bool] = {}
         self.cookies.set_policy(NoNewCookies())
         self._adapter = _Adapter(gate, concurrency)
         self.mount("http://", self._adapter)
@@ -79,6 +88,39 @@ class Session(OriginalSession):
             setattr(session, name, value.copy() if hasattr(value, "copy") else value)
         session.cookies.update(self.cookies)
         return session
+
+    def is_plain(self, url: HttpUrl) -> bool:
+        """Return whether a request is sent as it is: nobody has set anything, or replaced a method."""
+        return not (
+            self.auth
+            or self.params
+            or self.cert
+            or self.cookies
+            or any(self.hooks.values())
+            or (self.trust_env and self._has_login(url))
+            or not vars(self).keys().isdisjoint(_METHODS)
+            or any(getattr(type(self), name) is not method for name, method in _METHODS.items())
+        )
+
+    def _has_login(self, url: HttpUrl) -> bool:
+        """Return whether the user's file of logins (``.netrc``) knows a host."""
+        known = self._logins.get(url.site)
+        if known is None:
+            known = self._logins[url.site] = requests.utils.get_netrc_auth(url.origin) is not None
+        return known
+
+    def get_plainly(
+        self, url: str, headers: Mapping[str, str], timeout: Any, proxies: Any, verify: Any
+    ) -> requests.Response:
+        """Send a request of which nothing is left to be decided: ``get`` takes as long as the rest."""
+        request = requests.PreparedRequest()
+        request.method, request.url, request.hooks = "GET", url, {}
+        request.headers = CaseInsensitiveDict(cast("Mapping[str, str]", self.headers), **headers)
+        settings = self.merge_environment_settings(url, proxies, True, verify, None)
+        response: requests.Response = self.get_adapter(url).send(
+            request, timeout=timeout, **settings
+        )
+        return response
 
     def get_redirect_target(self, resp: Any) -> str | None:  # noqa: ARG002
         """Return None: redirects are followed by the client."""
@@ -108,12 +150,47 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def __init__(self, gate: Gate, concurrency: int) -> None:
         self._gate = gate
+        self._pools: dict[tuple[object, ...], Any] = {}
         super().__init__(pool_maxsize=concurrency)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Make the pools of connections to websites."""
         super().init_poolmanager(*args, **options)
         _connect_by(self.poolmanager, _Guarded, {"gate": self._gate})
+
+    def get_connection_with_tls_context(
+        self, request: Any, verify: Any, proxies: Any = None, cert: Any = None
+    ) -> Any:
+        """Return the pool of connections for a request; found by its host if there is no proxy."""
+        if proxies:
+            return super().get_connection_with_tls_context(request, verify, proxies, cert)
+        key = (*request.url.split("/", 3)[:3], verify, cert)
+        pool = self._pools.get(key)
+        if pool is None or pool.pool is None:  # it was closed, to make room for others
+            pool = super().get_connection_with_tls_context(request, verify, proxies, cert)
+            if len(self._pools) >= _MAX_SETTINGS:
+                self._pools.clear()
+            self._pools[key] = pool
+        return pool
+
+    def request_url(self, request: Any, proxies: Any) -> str:
+        """Return what is asked for: the path and the query, if there is no proxy."""
+        parts = request.url.partition("#")[0].split("/", 3)
+        if proxies or len(parts) < 4 or parts[3].startswith("/"):  # noqa: PLR2004
+            return super().request_url(request, proxies)
+        return f"/{parts[3]}"
+
+    def build_response(self, req: Any, resp: Any) -> requests.Response:
+        """Return a response without cookies: they are read from the headers, if there are any."""
+        response = requests.Response()
+        response.status_code = resp.status
+        response.headers = CaseInsensitiveDict(resp.headers)
+        response.raw = resp
+        response.reason = resp.reason
+        response.url = req.url
+        response.request = req
+        response.connection = self
+        return response
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         """Return the pools of connections to a proxy."""
@@ -209,7 +286,9 @@ class _Reader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         """Read what has come."""
         if self._deadline is not None:
-            self._sock.settimeout(_until(self._deadline, self._patience))
+            wait = _until(self._deadline, self._patience)
+            if wait != self._sock.gettimeout():
+                self._sock.settimeout(wait)
         count: int | None = self._raw.readinto(buffer)
         return count
 

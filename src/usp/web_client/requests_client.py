@@ -245,6 +245,9 @@ class RequestsWebClient(AbstractWebClient):
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
         self._flow.admit(url.host, addresses)
+        if guarded and self._auth is None and url.login is None and session.is_plain(url):
+            response = self._send(text, request.headers, request.deadline, plainly=True)
+            return response, self._head(response)
         options: dict[str, Any] = {}
         if requests_foreign.is_session(session):
             options = requests_foreign.options(
@@ -261,10 +264,13 @@ class RequestsWebClient(AbstractWebClient):
         peer = None
         if not proxied and not guarded:
             peer = requests_foreign.peer_of(response) or next(iter(addresses or ()), None)
+        return response, self._head(response, peer)
+
+    def _head(self, response: requests.Response, peer: str | None = None) -> Head:
+        """Return what the flow has to know about a response."""
         cookies = _set_cookies(response) if self._own_session else []
         status, reason = _status(response)
-        head = Head(status, reason, response.headers, _location(response), cookies, peer)
-        return response, head
+        return Head(status, reason, response.headers, _location(response), cookies, peer)
 
     def _send(
         self,
@@ -272,16 +278,23 @@ class RequestsWebClient(AbstractWebClient):
         headers: dict[str, str],
         deadline: Deadline | None,
         options: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        plainly: bool = False,
     ) -> requests.Response:
-        """Send a request by the session."""
-        options = {"allow_redirects": False, **options}
-        if not self._guarded:
-            options = requests_foreign.accepted(self._session.get, options)
+        """Send a request by the session; ``plainly`` if that is one of ours that adds nothing."""
+        timeout = _shortened(self._timeout, deadline)
         token = DEADLINE.set(deadline.at if deadline else None)
         try:
+            if plainly:
+                return self._session.get_plainly(  # type: ignore[no-any-return]
+                    url, headers, timeout, self._proxies, self._verify
+                )
+            options = {"allow_redirects": False, **options}
+            if not self._guarded:
+                options = requests_foreign.accepted(self._session.get, options)
             response = self._session.get(
                 url,
-                timeout=_shortened(self._timeout, deadline),
+                timeout=timeout,
                 stream=True,
                 headers=headers,
                 proxies=dict(self._proxies),  # requests adds those of the environment
