@@ -286,24 +286,30 @@ class RequestsWebClient(AbstractWebClient):
         token = DEADLINE.set(deadline.at if deadline else None)
         try:
             if plainly:
-                return self._session.get_plainly(  # type: ignore[no-any-return]
+                response = self._session.get_plainly(
                     url, headers, timeout, self._proxies, self._verify
                 )
-            options = {"allow_redirects": False, **options}
-            if not self._guarded:
-                options = requests_foreign.accepted(self._session.get, options)
-            response = self._session.get(
-                url,
-                timeout=timeout,
-                stream=True,
-                headers=headers,
-                proxies=dict(self._proxies),  # requests adds those of the environment
-                verify=self._verify,
-                **options,
-            )
+            else:
+                response = self._get(url, headers, timeout, options)
         finally:
             DEADLINE.reset(token)
         return as_response(response, url)
+
+    def _get(
+        self, url: str, headers: dict[str, str], timeout: object, options: Mapping[str, Any]
+    ) -> Any:
+        options = {"allow_redirects": False, **options}
+        if not self._guarded:
+            options = requests_foreign.accepted(self._session.get, options)
+        return self._session.get(
+            url,
+            timeout=timeout,
+            stream=True,
+            headers=headers,
+            proxies=dict(self._proxies),  # requests adds those of the environment
+            verify=self._verify,
+            **options,
+        )
 
     def _facts(self) -> SessionFacts:
         """Return what the flow has to know about the session."""
