@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench.environments import OURS, PEER, USUAL
 from bench.shapes import LATENCY
+from bench.wild import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +31,16 @@ class Verdict:
 
 
 _TIMES = (
-    ("plain: every url", PEER, 12.0),
-    ("plain: url and three fields", PEER, 8.0),
+    ("plain: every url", PEER, 15.0),
+    ("plain: url and three fields", PEER, 10.0),
     ("rich: every url", PEER, 12.0),
-    ("rich: every field", PEER, 3.0),
+    ("rich: every field", PEER, 5.0),
+    ("rich: to_dict", PEER, 4.0),
+    ("wild: every url", PEER, 10.0),
+    ("wild: url and three fields", PEER, 6.0),
+    *((f"ways: {way}", PEER, 4.0) for way in WAYS),
+    ("feeds: rss", PEER, 4.0),
+    ("feeds: atom", PEER, 4.0),
     ("commented: every url", PEER, 3.0),
     ("latency: every url", PEER, 6.0),
     ("dead-host: never answers", PEER, 10.0),

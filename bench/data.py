@@ -12,11 +12,13 @@ import random
 import re
 import shutil
 import sys
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.rich import rich_urlset
+from bench.wild import WAYS, atom_feed, rss_feed, wild_urlset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,6 +201,22 @@ def fields(sitemaps: int, urls: int) -> Iterator[tuple[str, str | bytes]]:
         yield f"{number:05d}.xml", f"{_DECLARATION}\n<{_PLAIN_ROOT}>\n{body}</urlset>\n"
 
 
+def wild(
+    sitemaps: int, urls: int, ways: tuple[str, ...] = tuple(WAYS)
+) -> Iterator[tuple[str, str | bytes]]:
+    """Give sitemaps in the ways of the web, in turn."""
+    for number, amount in enumerate(shares(urls, sitemaps)):
+        yield f"{number:05d}.xml", wild_urlset(ways[number % len(ways)], locs(number, amount))
+
+
+def feeds(
+    write: Callable[[Iterator[str]], str], sitemaps: int, urls: int
+) -> Iterator[tuple[str, str | bytes]]:
+    """Give feeds of one kind."""
+    for number, amount in enumerate(shares(urls, sitemaps)):
+        yield f"{number:05d}.xml", write(locs(number, amount))
+
+
 SHAPES = {
     "plain": plain,
     "gzip": gzipped,
@@ -206,6 +224,10 @@ SHAPES = {
     "rich": rich,
     "small": plain,
     "fields": fields,
+    "wild": wild,
+    **{f"wild {way}": partial(wild, ways=(way,)) for way in WAYS},
+    "rss": partial(feeds, rss_feed),
+    "atom": partial(feeds, atom_feed),
 }
 
 if __name__ == "__main__":

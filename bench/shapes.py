@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bench.environments import CONTENDERS, OURS, PEER
+from bench.wild import WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,9 @@ class Scale:
 
     plain: tuple[int, int] = (75, 2_600_000)
     rich: tuple[int, int] = (18, 180_000)
+    wild: tuple[int, int] = (30, 600_000)
+    way: tuple[int, int] = (5, 100_000)
+    feeds: tuple[int, int] = (10, 50_000)
     latency: tuple[int, int] = (100, 2_000)
     many_small: tuple[int, int] = (5_000, 100_000)
     growth: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -72,6 +76,9 @@ FULL = Scale()
 QUICK = Scale(
     plain=(20, 130_000),
     rich=(4, 8_000),
+    wild=(12, 60_000),
+    way=(2, 10_000),
+    feeds=(4, 8_000),
     latency=(40, 800),
     many_small=(400, 8_000),
     growth=(10_000, 100_000, 400_000),
@@ -85,7 +92,7 @@ QUICK = Scale(
 )
 
 SHAPES = (
-    "plain", "rich", "gzip", "commented", "latency", "many-small",
+    "plain", "rich", "wild", "ways", "feeds", "gzip", "commented", "latency", "many-small",
     "growth", "dead-host", "stream", "export", "fleet", "same",
 )  # fmt: skip
 
@@ -93,6 +100,7 @@ SHAPES = (
 def cases(scale: Scale) -> Iterator[Case]:
     """Give everything that can be measured, in the order of the table."""
     yield from _files(scale)
+    yield from _wild(scale)
     yield from _growth(scale)
     yield from _dead(scale)
     yield from _stream(scale)
@@ -109,6 +117,7 @@ def _files(scale: Scale) -> Iterator[Case]:
     yield Case("plain", "url and three fields", plain, "fields", BOTH, plain.urls, limit)
     yield Case("rich", "every url", rich, "urls", BOTH, rich.urls, limit)
     yield Case("rich", "every field", rich, "everything", BOTH, rich.urls, limit)
+    yield Case("rich", "to_dict", rich, "dictionaries", BOTH, rich.urls, limit)
     for shape in ("gzip", "commented"):
         site = Site(shape, *scale.plain)
         yield Case(shape, "every url", site, "urls", BOTH, site.urls, limit)
@@ -116,6 +125,19 @@ def _files(scale: Scale) -> Iterator[Case]:
     yield Case("latency", "every url", slow, "urls", BOTH, slow.urls, limit)
     small = Site("small", *scale.many_small)
     yield Case("many-small", "every url", small, "urls", BOTH, small.urls, limit)
+
+
+def _wild(scale: Scale) -> Iterator[Case]:
+    """Read what the web writes: all ways together, each alone, and feeds."""
+    limit, wild = scale.limit, Site("wild", *scale.wild)
+    yield Case("wild", "every url", wild, "urls", BOTH, wild.urls, limit)
+    yield Case("wild", "url and three fields", wild, "fields", BOTH, wild.urls, limit)
+    for way in WAYS:
+        site = Site(f"wild {way}", *scale.way)
+        yield Case("ways", way, site, "fields", BOTH, site.urls, limit)
+    for kind in ("rss", "atom"):
+        site = Site(kind, *scale.feeds)
+        yield Case("feeds", kind, site, "everything", BOTH, site.urls, limit)
 
 
 def _growth(scale: Scale) -> Iterator[Case]:

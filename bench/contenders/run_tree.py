@@ -41,6 +41,15 @@ def everything(pages: Iterator[Any]) -> dict[str, Any]:
     return {"found": found}
 
 
+def dictionaries(pages: Iterator[Any]) -> dict[str, Any]:
+    """Make a dictionary of every page."""
+    found = 0
+    for page in pages:
+        if page.to_dict():
+            found += 1
+    return {"found": found}
+
+
 def digest(pages: Iterator[Any]) -> dict[str, Any]:
     """Not for time: a digest over every field, to see that both read the same."""
     found, digest = 0, hashlib.md5(usedforsecurity=False)
@@ -69,7 +78,13 @@ def _everything(page: Any) -> list[Any]:
     return values
 
 
-JOBS = {"urls": urls, "fields": fields, "everything": everything, "digest": digest}
+JOBS = {
+    "urls": urls,
+    "fields": fields,
+    "everything": everything,
+    "dictionaries": dictionaries,
+    "digest": digest,
+}
 
 
 def work(options: dict[str, Any]) -> dict[str, Any]:
