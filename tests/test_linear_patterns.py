@@ -20,9 +20,8 @@ import pytest
 import usp
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
-from usp._formats import document, url_batches, xml_sitemaps
-from usp._formats.xml import fast
-from usp._formats.xml_sitemaps import PagesXMLSitemapParser
+from usp._formats import document
+from usp._formats.xml import cut, lanes
 from usp.cli import errors
 from usp.report import markup
 
@@ -50,34 +49,16 @@ class Case(NamedTuple):
 
 # Patterns that are made when they are needed -----------------------------------------------------
 
-_TAGS = (
-    fast.tags("url", "", ("x:",)),
-    fast.tags("url", "x:", (), fast.Style(' a="b"', " ", " ", " ")),
-)
-
-
-def _reader() -> url_batches.EntryReader:
-    parser = PagesXMLSitemapParser("https://example.org/")
-    parser.start("urlset", "", False)
-    return url_batches.EntryReader(parser, PagesXMLSitemapParser.Page, _TAGS[0])
-
-
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
-    "usp._formats.xml.fast.tags": lambda: {
-        f"{name}[{at}]": getattr(tags, name)
-        for at, tags in enumerate(_TAGS)
-        for name in ("locs", "entry", "simple")
+    "usp._formats.xml.cut._entry": lambda: {
+        f"_entry[{n}]": cut._entry(n, ("sitemap",)) for n in ("url", "x:url")
     },
-    "usp._formats.xml.fast._first_entry": lambda: {"_first_entry": fast._first_entry("url", "x:")},
-    "usp._formats.xml.fast._shape": lambda: {
-        f"{name}[{at}]": getattr(fast._shape(_TAGS[0], fields), name)
-        for at, fields in enumerate([(), ("lastmod", "changefreq", "priority")])
-        for name in ("locs", "rows")
+    "usp._formats.xml.cut._fields": lambda: {
+        f"_fields[{n}]": cut._fields(n) for n in ("url", "x:url")
     },
-    "usp._formats.xml_sitemaps._entry": lambda: {
-        "_entry": xml_sitemaps._entry(fast.tags("sitemap", "x:"))
+    "usp._formats.xml.lanes._first_entry": lambda: {
+        "_first_entry": lanes._first_entry(("url", "sitemap"))
     },
-    "usp._formats.url_batches.EntryReader.__init__": lambda: {"_own": _reader()._own},
     "usp._formats.document._end_of": lambda: {"_end_of": document._end_of("urlset")},
     "usp.cli.errors._naming": lambda: {"_naming": errors._naming("www.example.org")},
     "usp.report.markup._addresses_at": lambda: {
@@ -91,8 +72,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
 }
 
 USED = {  # where a call is not written as ``NAME.call(…)``
-    "_first_entry": {"search"},
-    "_entry": {"findall"},
+    "_first_entry": {"finditer"},
+    "_entry": {"match", "findall"},
+    "_fields": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},
     "_finding": {"search"},

@@ -47,13 +47,19 @@ class Reading:
         return sum(problem.lost for problem in self.problems)
 
 
-def read(pieces, *, url=URL, role=Role.SITEMAP, **options) -> Reading:
-    """Read a document that comes in pieces."""
+def read(pieces, *, url=URL, role=Role.SITEMAP, lanes=None, **options) -> Reading:
+    """Read a document that comes in pieces: tag by tag, unless by the lanes.
+
+    ``lanes`` is True for all that is told of a document, "fast" for its pages only.
+    """
+    options |= {"scans": not lanes, "fast": lanes == "fast"}
     parser = DocumentParser(url, role=role, **options)
     entries = [entry for piece in pieces for entry in parser.feed(piece)]
     entries += parser.close()
     if parser.may_have_children:  # a glance was not enough: what a crawl does then
-        whole = read([b"".join(pieces)], url=url, role=role, **{**options, "glance": False})
+        del options["scans"], options["fast"]
+        options["glance"] = False
+        whole = read([b"".join(pieces)], url=url, role=role, lanes=lanes, **options)
         return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
     kind = None
     if parser.refusal is None:

@@ -11,7 +11,7 @@ from formats_support import chunks, read
 from usp._formats.abstract_parser import MAX_PIECE, PageEntry
 from usp._formats.document import DocumentParser
 from usp._formats.xml import scanner as scanner_module
-from usp._formats.xml.fast import MAX_ENTRY
+from usp._formats.xml.lanes import MAX_ENTRY
 from usp._formats.xml.scanner import MAX_DAMAGE
 
 E = "https://www.example.org"
@@ -119,7 +119,7 @@ def test_beyond_the_budget_the_rest_is_given_up_and_what_was_read_is_kept(unit, 
     assert problem.line == 1
     assert not any("breaks off" in p.message for p in whole.problems)
     assert read(chunks(text.encode(), size)).problems == whole.problems
-    assert read(chunks(text.encode(), size), fast=True).urls == whole.urls
+    assert read(chunks(text.encode(), size), lanes="fast").urls == whole.urls
 
 
 @pytest.mark.usefixtures("small_budget")
@@ -132,10 +132,10 @@ def test_a_document_that_is_given_up_is_incomplete():
 
 
 @pytest.mark.usefixtures("small_budget")
-@pytest.mark.parametrize("fast", [False, True])
-def test_damage_between_entries_that_can_be_read_is_never_too_much(fast):
+@pytest.mark.parametrize("lanes", [None, True, "fast"])
+def test_damage_between_entries_that_can_be_read_is_never_too_much(lanes):
     text = "<urlset>" + "".join(f"<url><loc>{E}/{n}</loc></b></url>{'< ' * 20}" for n in range(100))
-    assert read([text.encode()], fast=fast).urls == [f"{E}/{n}" for n in range(100)]
+    assert read([text.encode()], lanes=lanes).urls == [f"{E}/{n}" for n in range(100)]
 
 
 def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
@@ -143,10 +143,10 @@ def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
     assert MAX_DAMAGE > MAX_PIECE + MAX_ENTRY
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(fast):
+@pytest.mark.parametrize("lanes", [None, True, "fast"])
+def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
     text = f"<urlset>{KEPT}{'<' * (MAX_DAMAGE + 1000)}{KEPT.replace('kept', 'behind')}"
-    reading = read([gzip.compress(text.encode())], fast=fast)
+    reading = read([gzip.compress(text.encode())], lanes=lanes)
     assert reading.urls == [f"{E}/kept"]
     assert any(p.message.startswith("the rest was given up") for p in reading.problems)
 

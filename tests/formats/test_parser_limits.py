@@ -36,6 +36,7 @@ def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing():
 
 def test_a_concrete_parser_reads_text_on_its_own():
     parser = PagesXMLSitemapParser(E)
+    parser.scans = True
     entries = [*parser.feed(urlset("/1", "/2")), *parser.close()]
     assert all(isinstance(entry, PageEntry) for entry in entries)
     assert [entry.page().url for entry in entries] == [f"{E}/1", f"{E}/2"]
@@ -53,6 +54,7 @@ def test_the_parser_of_any_xml_finds_the_concrete_one():
 
 def test_reading_a_page_twice_gives_equal_pages():
     parser = PagesXMLSitemapParser(E)
+    parser.scans = True
     (entry,) = parser.feed(urlset(f"<url><loc>{E}/1</loc><lastmod>2024</lastmod></url>"))
     assert entry.page() == entry.page()
 
@@ -63,8 +65,8 @@ def test_reading_a_page_twice_gives_equal_pages():
 )
 def test_a_urlset_in_another_namespace_than_that_of_sitemaps_is_read(attributes, namespace):
     parser = XMLSitemapParser(E)
-    entries = parser.feed(f"<urlset{attributes}><url><loc>{E}/1</loc></url></urlset>")
-    assert [entry.page().url for entry in entries] == [f"{E}/1"]
+    (batch,) = parser.feed(f"<urlset{attributes}><url><loc>{E}/1</loc></url></urlset>")
+    assert batch.urls == [f"{E}/1"]
     assert parser.namespace == namespace
 
 

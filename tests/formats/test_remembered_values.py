@@ -20,7 +20,7 @@ def test_a_long_text_of_a_field_is_not_remembered(field, extra):
     document = "<urlset>" + "".join(entry % (n, n) for n in range(50)) + "</urlset>"
     caches = (dates.known_date, url_batches._priority, url_batches._frequency)
     before = [cache.cache_info().currsize for cache in caches]
-    pages = read([document.encode()], fast=True).pages
+    pages = read([document.encode()], lanes="fast").pages
     assert len(pages) == 50
     assert {page.last_modified for page in pages} == {None}
     for cache, size in zip(caches, before, strict=True):

@@ -73,7 +73,7 @@ def check(document, chance):
     cut = read(chunks(document, chance.choice([1, 2, 5, 17])))
     assert cut == whole, "cutting changes the reading"
     for parts in ([document], chunks(document, chance.choice([1, 3, 11, 40]))):
-        fast = read(parts, fast=True)
+        fast = read(parts, lanes="fast")
         assert (fast.kind, fast.children, fast.urls) == (whole.kind, whole.children, whole.urls)
         assert [page.to_dict() for page in fast.pages] == [page.to_dict() for page in whole.pages]
 
@@ -108,13 +108,13 @@ def test_tags_in_any_order_raise_nothing_and_mean_one_thing():
 @pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
 def test_an_empty_element_where_another_is_not_closed_costs_no_later_page(inside, root):
     document = f"<{root}>{inside}<url><loc>{E}/kept</loc></url></{root}>".encode()
-    for fast in (False, True):
-        assert read([document], fast=fast).urls[-1:] == [f"{E}/kept"]
+    for lanes in (None, True, "fast"):
+        assert read([document], lanes=lanes).urls[-1:] == [f"{E}/kept"]
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_what_an_entry_declares_counts_though_the_one_before_it_is_not_closed(fast):
+@pytest.mark.parametrize("lanes", [None, True, "fast"])
+def test_what_an_entry_declares_counts_though_the_one_before_it_is_not_closed(lanes):
     based = "<url xml:base='/q/'><loc>a</loc><url><loc>b</loc></url>"
     prefixed = f"<url xmlns:y='{SITEMAP}'><y:loc>/c</y:loc><url xmlns:z='{SITEMAP}'><z:loc>/d</z:loc></url>"
-    reading = read([f"<urlset>{based}{prefixed}</urlset>".encode()], fast=fast)
+    reading = read([f"<urlset>{based}{prefixed}</urlset>".encode()], lanes=lanes)
     assert reading.urls == [f"{E}/q/a", f"{E}/b", f"{E}/c", f"{E}/d"]

@@ -14,8 +14,9 @@ from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 from profiles import examples
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
-from usp._formats.xml.fast import MAX_ENTRY
+from usp._formats.xml.lanes import MAX_ENTRY
 from usp._formats.xml.nesting import MAX_DEPTH
+from usp.objects.problem import MAX_PROBLEMS
 
 LAW = settings(
     deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow]
@@ -23,19 +24,24 @@ LAW = settings(
 CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
 
 
-def same(slow, fast):
-    """Compare what both lanes promise; problems are looked for by the scanner alone."""
-    assert (fast.kind, fast.refusal, fast.children) == (slow.kind, slow.refusal, slow.children)
-    assert fast.urls == slow.urls
-    assert fast.pages == slow.pages
-    assert [page.to_dict() for page in fast.pages] == [page.to_dict() for page in slow.pages]
+def same(whole, pieces, **options):
+    """Read pieces by all lanes, and compare with what the scanner alone has read."""
+    for lanes in (True, "fast"):
+        given = read(pieces, lanes=lanes, **options)
+        assert (given.kind, given.refusal) == (whole.kind, whole.refusal)
+        assert given.children == whole.children
+        assert given.urls == whole.urls
+        assert given.pages == whole.pages
+        assert [page.to_dict() for page in given.pages] == [page.to_dict() for page in whole.pages]
+        if lanes is True and whole.refusal is None and len(whole.problems) < MAX_PROBLEMS:
+            assert given.problems == whole.problems
 
 
 @CASES
 def test_both_lanes_give_the_same_pages_of_a_case(case):
     whole = case.read([case.data])
     for size in (1, 100, 1 << 20):
-        same(whole, read(chunks(case.data, size), fast=True, **case.options))
+        same(whole, chunks(case.data, size), **case.options)
 
 
 @pytest.mark.parametrize("format_", SOUPS)
@@ -43,7 +49,7 @@ def test_both_lanes_give_the_same_pages_of_a_case(case):
 @given(data=st.data())
 def test_both_lanes_give_the_same_pages_of_documents_full_of_damage(format_, data):
     soup = data.draw(SOUPS[format_]).encode()
-    same(read([soup]), read(data.draw(pieces(soup)), fast=True))
+    same(read([soup]), data.draw(pieces(soup)))
 
 
 REGULAR = [
@@ -115,13 +121,13 @@ ROOTS = [
 )
 def test_both_lanes_give_the_same_pages_of_entries_of_many_shapes(data, root, entries):
     text = f"{root}{''.join(entries)}</urlset>".encode()
-    same(read([text]), read(data.draw(pieces(text)), fast=True))
+    same(read([text]), data.draw(pieces(text)))
 
 
 @LAW
 @given(text=document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), data=st.data())
 def test_both_lanes_give_the_same_pages_of_well_formed_documents(text, data):
-    same(read([text.encode()]), read(data.draw(pieces(text.encode())), fast=True))
+    same(read([text.encode()]), data.draw(pieces(text.encode())))
 
 
 FIELD = st.sampled_from(
@@ -155,7 +161,7 @@ def test_both_lanes_give_the_same_pages_of_runs_of_entries_of_one_shape(shapes, 
             entries += f"<url><loc>https://e.org/{at}</loc>{gap}{gap.join(fields)}</url>{gap}"
             at += 1
     text = f"<urlset>{entries}</urlset>".encode()
-    same(read([text]), read(data.draw(pieces(text)), fast=True))
+    same(read([text]), data.draw(pieces(text)))
 
 
 def batches(text, **options):
@@ -180,17 +186,19 @@ def test_both_lanes_find_an_entry_without_a_loc_in_one_that_is_not_closed(inside
     slow = read([text.encode()])
     paths = [url.rpartition("/")[2] for url in slow.urls]
     assert paths == ["0", "1", "2", "3"]
-    same(slow, read([text.encode()], fast=True))
+    same(slow, [text.encode()])
 
 
 @pytest.mark.parametrize("depth", range(MAX_DEPTH - 6, MAX_DEPTH + 2))
-def test_both_lanes_read_an_entry_to_the_same_depth(depth):
+@pytest.mark.parametrize("nested", ["<o:o></o:other>", "<o:o>"])
+def test_all_lanes_read_an_entry_to_the_same_depth(depth, nested):
     image = "<image:image><image:loc>https://e.org/i</image:loc></image:image>"
-    inside = f"<url><loc>https://e.org/1</loc>{'<o:o></o:other>' * depth}{image}</url>"
+    ends = "</o:o>" * depth if nested == "<o:o>" else ""
+    inside = f"<url><loc>https://e.org/1</loc>{nested * depth}{image}{ends}</url>"
     text = urlset(inside, extra=PREFIXES).encode()
     slow = read([text])
     assert bool(slow.pages[0].images) == (depth < MAX_DEPTH - 3)
-    same(slow, read([text], fast=True))
+    same(slow, [text])
 
 
 def test_an_entry_too_large_for_the_fast_lane_does_not_end_it():

@@ -33,7 +33,7 @@ def within(size: int, started: float) -> None:
 
 
 def document(data: bytes, options: dict, chance: random.Random) -> None:
-    """Read a document whole, cut, and by the fast lane."""
+    """Read a document whole, cut, and by all lanes."""
     options = {"url": _URL, **options}
     started = time.thread_time()
     whole = read([data], **options)
@@ -41,12 +41,16 @@ def document(data: bytes, options: dict, chance: random.Random) -> None:
     pieces = cut(chance, data)
     parts = read(pieces, **options)
     assert readable(parts) == readable(whole), "cutting changes the reading"
-    fast = read(pieces, fast=True, **options)
-    assert fast.kind == whole.kind
-    assert fast.refusal == whole.refusal
-    assert fast.children == whole.children
-    assert fast.urls == whole.urls, "the lanes give different pages"
-    assert [p.to_dict() for p in fast.pages] == [p.to_dict() for p in whole.pages]
+    for lanes in (True, "fast"):
+        given = read(pieces, lanes=lanes, **options)
+        assert given.kind == whole.kind
+        assert given.refusal == whole.refusal
+        assert given.children == whole.children
+        assert given.urls == whole.urls, "the lanes give different pages"
+        assert [p.to_dict() for p in given.pages] == [p.to_dict() for p in whole.pages]
+        assert lanes == "fast" or readable(given) == readable(whole), (
+            "the lanes tell other problems"
+        )
     assert (
         len(whole.problems) <= 3 * MAX_PROBLEMS
     )  # of the document and of its fields, kinds counted

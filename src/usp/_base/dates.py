@@ -36,10 +36,15 @@ PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
 
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
-_USUAL = re.compile(  # what datetime reads itself, and in the same way
-    r"(?!000[01])[0-9]{4}-[01][0-9]-[0-3][0-9]"
-    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:Z|[+-][0-2][0-9]:[0-5][0-9])?)?"
+_DAY = len("2024-05-31")
+_RFC_822 = re.compile(  # as nearly all feeds write it; the day of the week says nothing
+    r"(?:[A-Z][a-z]{2,8}, ?)?([0-9]{1,2}) ([A-Z][a-z]{2}) ([1-9][0-9]{3})"
+    r" ([0-2][0-9]:[0-5][0-9])(:[0-5][0-9])? ([+-][0-9]{4}|GMT|UTC?|Z)"
 )
+_MONTHS = {  # their names in English, whatever the language of the machine
+    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
+    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
+}  # fmt: skip
 _ISO = re.compile(
     r"""
     (?P<year>\d{4})
@@ -108,11 +113,9 @@ def read_date(text: str) -> datetime | None:
     naive if not. Markup and words around a date are passed over if there is only one date.
     """
     text = text.strip()
-    try:
-        if _USUAL.fullmatch(text):
-            return datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    date = _read_quickly(text)
+    if date is not None:
+        return date if date.year > 1 else None
     if len(text) > _MAX_LENGTH:
         return None
     # dateutil follows POSIX and reads GMT+0200 as two hours *behind* Greenwich; nobody else does.
@@ -122,6 +125,25 @@ def read_date(text: str) -> datetime | None:
         text = _cleaned(text)
         date = _read(text) or _read_inside(text)
     return None if date is None or date.year <= 1 else date
+
+
+def _read_quickly(text: str) -> datetime | None:
+    """Read what nearly all dates are: ISO 8601 as datetime reads it, or RFC 822 as feeds write it."""
+    if text[4:5] == "-" == text[7:8]:
+        if len(text) > _DAY and text[_DAY] not in "T ":
+            return None
+    else:
+        found = _RFC_822.fullmatch(text)
+        month = _MONTHS.get(found[2]) if found else None
+        if found is None or month is None:
+            return None
+        day, _, year, time, seconds, zone = found.groups("")
+        offset = "Z" if zone[0] not in "+-" else zone
+        text = f"{year}-{month}-{day:0>2}T{time}{seconds}{offset}"
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 @_remembered

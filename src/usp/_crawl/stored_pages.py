@@ -214,39 +214,41 @@ class StoredPages:
                 reasons.append(reason)
             return reason
 
-        for pages in self._examined_pages(ends, parser, unique):
-            before, count = count, count + len(pages)
-            left = len(pages) if self._most is None else max(0, self._most - before)
-            if left:
-                yield PageList(pages[:left])
+        for block in self._examined_blocks(ends, parser, unique):
+            before, count = count, count + len(block.urls)
+            if self._most is None or count <= self._most:
+                yield block
+            elif before < self._most:
+                yield PageList(list(islice(block.pages(), self._most - before)))
         found = parser.problems.listed()
         if not reasons:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
         return found
 
-    def _examined_pages(
+    def _examined_blocks(
         self,
         given_up: Callable[[], Reason | None],
         parser: DocumentParser,
         unique: UniquePages,
-    ) -> Iterator[list[SitemapPage]]:
+    ) -> Iterator[PageBlock]:
         pages: list[SitemapPage] = []
         for entry in self._entries_until(given_up, parser):
-            if not isinstance(entry, PageEntry):
-                continue
-            page = entry.page(partial(_note, parser.problems, entry.line))
-            if page is None:
-                continue
-            if self._limits.too_long(page.url):
-                note_length(parser.problems, self._limits, page.url, entry.line)
-            elif unique.is_new(page.url):
-                pages.append(page)
-                if len(pages) >= _BLOCK:
-                    yield pages
-                    pages = []
+            if pages and (isinstance(entry, PageBatch) or len(pages) >= _BLOCK):
+                yield PageList(pages)
+                pages = []
+            if isinstance(entry, PageBatch):  # in which everything could be read
+                yield unique.block(entry)
+            elif isinstance(entry, PageEntry):
+                page = entry.page(partial(_note, parser.problems, entry.line))
+                if page is None:
+                    continue
+                if self._limits.too_long(page.url):
+                    note_length(parser.problems, self._limits, page.url, entry.line)
+                elif unique.is_new(page.url):
+                    pages.append(page)
         if pages:
-            yield pages
+            yield PageList(pages)
 
     def _parser(self, *, fast: bool) -> DocumentParser:
         exchange = self._document.exchange

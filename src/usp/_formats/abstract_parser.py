@@ -57,6 +57,23 @@ class PageBatch(abc.ABC):
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
 
 
+class Pages(PageBatch):
+    """Pages that were made already."""
+
+    __slots__ = ("_pages", "urls")
+
+    def __init__(self, pages: list[SitemapPage]) -> None:
+        self._pages = pages
+        self.urls = [page.url for page in pages]
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages."""
+        return iter(self._pages)
+
+    def texts(self) -> None:
+        """Return nothing: the pages must be asked."""
+
+
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
 """What parsers give."""
 
@@ -84,6 +101,9 @@ class AbstractSitemapParser(abc.ABC):
 
     url_length: int | None = DEFAULT.url_length
     """How long the base of relative addresses may become: it is put in front of every one of them."""
+
+    scans: bool = False
+    """Whether to read tag by tag, without any shortcut: what the others are compared with."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False

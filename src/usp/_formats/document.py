@@ -85,8 +85,8 @@ class DocumentParser:
 
     ``parser`` is what the document turned out to need, once that is known; if it is not a sitemap,
     ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is only
-    decompressed, to learn what it is and whether it is complete. With ``fast`` regular stretches of
-    it come out as batches of pages.
+    decompressed, to learn what it is and whether it is complete. With ``fast`` problems inside of
+    entries are not looked for. With ``scans`` it is read tag by tag, without any shortcut.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class DocumentParser:
         content_encoding: str | None = None,
         glance: bool = False,
         fast: bool = False,
+        scans: bool = False,
         limits: Limits = DEFAULT,
     ) -> None:
         self.url = url
@@ -114,6 +115,7 @@ class DocumentParser:
         )
         self._glance = glance
         self._fast = fast
+        self._scans = scans
         self._head: list[str] = []
         self._missing = 0  # how much more is needed until another look at the head is worth it
         self._look = _LOOK
@@ -259,6 +261,7 @@ class DocumentParser:
     def _xml_parser(self) -> XMLSitemapParser:
         parser = XMLSitemapParser(self.url, self.problems, fast=self._fast)
         parser.url_length = self._url_length
+        parser.scans = self._scans
         return parser
 
     def _tell_text(self, start: str) -> None:

@@ -5,7 +5,6 @@ A field that cannot be read is a problem and stays unset; a value without a requ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -28,6 +27,9 @@ Read: TypeAlias = "Callable[[list[list[Field]], Note, str | None], Any]"
 
 _ReadText: TypeAlias = Callable[[str | None], Any]
 """Returns the value of a field; None if the text cannot be read."""
+
+Shortcut: TypeAlias = tuple[int, str, _ReadText, Any]
+"""A field that is all in its text: the number of its element, its name, what reads and resolves it."""
 
 _READ: Mapping[Kind, _ReadText] = {
     Kind.TEXT: values.text,
@@ -77,6 +79,7 @@ class TableReader:
         self._table = table
         self._prefix = prefix
         self._has_own = OWN in table.elements
+        self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [spec for spec in table.specs if spec.required]
         self._each = [spec.name for spec in table.specs if spec.many == EACH]
         self._steps: dict[str, list[_Step]] = {}
@@ -106,15 +109,17 @@ class TableReader:
 
     def read(self, elements: list[Field], note: Note, base: str | None) -> Any | None:
         """Return the value, or None if it lacks a required field."""
-        if self._has_own and elements[0].name != self._table.element:
+        begun = elements[0].name == self._table.element
+        if self._has_own and not begun:
             self._note_stray(elements[0], note)
             return None
         found: dict[str, Any] = {}
-        for element in elements:
-            alone = self._alone.get(element.name)
-            if alone is not None and not element.written:
+        for element in elements[1:] if begun and self._is_empty else elements:
+            name, text, _ = element
+            alone = self._alone.get(name)
+            if alone is not None:
                 key, read, resolve = alone
-                value = read(element.text)
+                value = read(text)
                 if value is not None:
                     found[key] = resolve(value, base) if resolve else value
                     continue
@@ -124,6 +129,28 @@ class TableReader:
                 self._note_missing(spec, elements, note)
                 return None
         return self._made(found)
+
+    def shortcut(self, names: list[str]) -> list[Shortcut] | None:
+        """Return how to read a record whose elements have these names, if their texts are enough."""
+        if self._each or self._inside or not self._is_empty or names[0] != self._table.element:
+            return None
+        steps = [(at, *self._alone[name]) for at, name in enumerate(names) if name in self._alone]
+        if len(steps) + 1 != len(names):
+            return None
+        missing = {spec.argument or spec.name for spec in self._required}
+        return None if missing.difference(key for _, key, _, _ in steps) else steps
+
+    def read_texts(
+        self, steps: list[Shortcut], texts: list[str | None], base: str | None
+    ) -> Any | None:
+        """Return the value of a record by its shortcut; None if one of the texts cannot be read."""
+        found: dict[str, Any] = {}
+        for at, key, read, resolve in steps:
+            value = read(texts[at])
+            if value is None:
+                return None
+            found[key] = resolve(value, base) if resolve else value
+        return self._table.make(found)
 
     def _made(self, found: dict[str, Any]) -> Any:
         for name in self._each:
@@ -143,7 +170,7 @@ class TableReader:
             if value is not None:
                 found.setdefault(name, []).append(value)
             return
-        given = element.attributes(note) if element.written else _NO_ATTRIBUTES
+        given = element.attributes(note)
         for key, attribute, read, resolve, inside, spec in self._steps.get(element.name, ()):
             raw = element.text if attribute is None else given.get(attribute)
             value = read(raw)
@@ -173,16 +200,13 @@ class TableReader:
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
 
 
-_NO_ATTRIBUTES: Mapping[str, str] = {}
-
-
 def _place(element: Field, spec: FieldSpec) -> str:
     return element.name if spec.attribute is None else f"{element.name}[{spec.attribute}]"
 
 
 def _reader(extension: Extension) -> Read:
     """Return what reads an extension."""
-    reader = TableReader(extension.table, extension.prefix)
+    reader = TABLES[Space[extension.prefix.upper()]]
 
     def read_all(records: list[list[Field]], note: Note, base: str | None = None) -> Any:
         found = [reader.read(record, note, base) for record in records]
@@ -194,22 +218,18 @@ def _reader(extension: Extension) -> Read:
     return read_all if extension.many else read_last
 
 
-# How nearly every generator writes a link; anything else is read with more care.
-_USUAL = re.compile(
-    r' rel="alternate" hreflang="([\w-]++)" href="(https?://[^"&\s]++)"[ \t]*+(?=\n)', re.ASCII
-)
+_USUAL = ["rel", "hreflang", "href"]  # the attributes of nearly every link, in this order
 
 
 def _read_alternates(
     records: list[list[Field]], note: Note, base: str | None = None
 ) -> list[tuple[str, str]] | None:
     """Return language and address of each alternate; links of other kinds are passed over."""
-    usual = _USUAL.findall("\n".join([record[0].written for record in records]) + "\n")
-    if len(usual) == len(records):
-        return usual
     found = []
     for record in records:
-        link = record[0].attributes(note)
+        written = record[0].written
+        usual = not isinstance(written, str) and written.keys() == _USUAL
+        link: Any = written if usual else record[0].attributes(note)
         rel = link.get("rel", "")
         if rel != "alternate" and "alternate" not in rel.lower().split():
             continue
@@ -227,9 +247,9 @@ def _read_mobile(records: list[list[Field]], note: Note, base: str | None = None
     return bool(records)
 
 
-_SPECIAL: Mapping[Space, Read] = {Space.XHTML: _read_alternates, Space.MOBILE: _read_mobile}
-
 _SPACES: Mapping[Space, Extension] = {Space[one.prefix.upper()]: one for one in EXTENSIONS}
+
+_SPECIAL: Mapping[Space, Read] = {Space.XHTML: _read_alternates, Space.MOBILE: _read_mobile}
 
 NAMES: Mapping[Space, ElementNames] = {
     space: ElementNames(one.table.element, frozenset(one.table.names()))
@@ -237,10 +257,20 @@ NAMES: Mapping[Space, ElementNames] = {
 }
 """The elements of each extension that are read."""
 
+TABLES: Mapping[Space, TableReader] = {
+    space: TableReader(one.table, one.prefix)
+    for space, one in _SPACES.items()
+    if space not in _SPECIAL
+}
+"""What reads a single record of an extension."""
+
 READERS: Mapping[Space, Read] = {
     space: _SPECIAL.get(space) or _reader(one) for space, one in _SPACES.items()
 }
 """What reads each extension."""
+
+MANY: Mapping[Space, bool] = {space: one.many for space, one in _SPACES.items()}
+"""Whether a page may have several records of an extension."""
 
 FIELDS: Mapping[Space, str] = {space: one.field for space, one in _SPACES.items()}
 """The field of ``SitemapPage`` that each extension fills."""

@@ -8,10 +8,9 @@ from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.values import absolute_url
-from usp._formats.xml.entries import ElementNames, Field, RawEntry
+from usp._formats.xml.entries import ElementNames, Field, RawEntry, given_in
+from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.parser import AbstractXMLSitemapParser
-from usp._formats.xml.references import attributes as read_attributes
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
@@ -58,7 +57,7 @@ class _FeedEntry(RawEntry, PageEntry):
     titles: tuple[str, ...]
     dates: tuple[str, ...]
 
-    def __init__(self, line: int, base: str | None) -> None:
+    def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
         self._fields: dict[str, str] = {}
         self._links = _Links()
@@ -97,7 +96,7 @@ class _FeedEntry(RawEntry, PageEntry):
 
     def _stray_links(self, parser: Vocabulary) -> list[str]:
         """Return the address that stands in the entry itself, as after ``<link/>``, or in its tag."""
-        about = read_attributes(self.written, _ignore).get("rdf:about") if self.written else None
+        about = given_in(self.written, _ignore).get("rdf:about")
         if about:
             return [about]
         stray = self.stray_address(parser)
@@ -199,7 +198,7 @@ def _ignore(message: str, excerpt: str) -> None:
     """Pass over damage in what is borrowed."""
 
 
-class PagesRSSSitemapParser(AbstractXMLSitemapParser):
+class PagesRSSSitemapParser(LaneParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
@@ -208,7 +207,7 @@ class PagesRSSSitemapParser(AbstractXMLSitemapParser):
     entries: ClassVar = {"item": _Item, "entry": _AtomEntry}
 
 
-class PagesAtomSitemapParser(AbstractXMLSitemapParser):
+class PagesAtomSitemapParser(LaneParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp._formats.abstract_parser import AbstractSitemapParser, PageBatch, PageEntry
-from usp._formats.xml.fast import plain
+from usp._formats.xml.cut import plain
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesTextSitemap

@@ -166,6 +166,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         self._scanner.before_root = False
         self.concrete = parser(self.url, self.problems, self._scanner, fast=self.fast, fold=fold)
         self.concrete.url_length = self.url_length
+        self.concrete.scans = self.scans
         self._scanner.handler = self.concrete
         return self.concrete
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -129,6 +130,12 @@ def absolute_url(loc: str, base: str | None) -> str | None:
 
     Without a base a relative address stays as it is.
     """
+    if _USUAL.fullmatch(loc):
+        return loc
+    return (base and _behind(base, loc)) or _absolute_url(loc, base)
+
+
+def _absolute_url(loc: str, base: str | None) -> str | None:
     loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
     absolute = loc[:8].lower().startswith(_SCHEMES)
     if not absolute and begins_with_host(loc, base):
@@ -150,11 +157,41 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     return joined if is_http_url(joined) else None
 
 
+# A URL with a host in ASCII and nothing in it that is not printed.
+_USUAL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*+(?::[0-9]{1,5}+)?+(?:[/?#][!-~\w]*+)?+")
+
+# A path that goes behind its base as it is: no segment is empty or begins with a dot.
+_PATH = re.compile(
+    r"/?+[\w%~+,=-][\w%~+,=.-]*+(?:/[\w%~+,=-][\w%~+,=.-]*+)*+/?+(?:\?[\w%~+,=./&-]++)?+"
+)
+
+
+def _behind(base: str, path: str) -> str | None:
+    """Return the address of a plain path, as most relative addresses are; None if it is not one."""
+    if _PATH.fullmatch(path) is None:
+        return None
+    rooted = path[0] == "/"
+    before = _before_path(base, rooted=rooted)
+    if before is None or (not rooted and begins_with_host(path, base)):
+        return None
+    return f"{before}{path}"
+
+
+@lru_cache(maxsize=64)
+def _before_path(base: str, *, rooted: bool) -> str | None:
+    """Return what stands before a path in an address of some base; None if that is not HTTP."""
+    try:
+        joined = urljoin(base, "/x" if rooted else "x")
+    except ValueError:
+        return None
+    return joined[: -2 if rooted else -1] if is_http_url(joined) else None
+
+
 def resolved(address: str, base: str | None) -> str:
     """Return an address of an image, a video or another language, resolved as a page's.
 
     One that cannot be is left as it is written.
     """
-    if address[:8].lower().startswith(_SCHEMES):
+    if address.startswith(_SCHEMES) or address[:8].lower().startswith(_SCHEMES):
         return address
     return absolute_url(address, base) or address

@@ -6,30 +6,37 @@ in an index come out as pages.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry
 from usp._formats.extensions import FIELDS, NAMES, READERS
-from usp._formats.url_batches import EntryReader, UrlBatch, ignore, read_own
-from usp._formats.values import absolute_url
-from usp._formats.xml.entries import Field, RawEntry, loc_text, note_scheme
-from usp._formats.xml.fast import MAX_LOC, URL, Shape, Tags, cut, cut_shape, is_plain, learn_shape
-from usp._formats.xml.lanes import TwoLaneParser
+from usp._formats.url_batches import (
+    BlockBatch,
+    BlockReader,
+    ColumnBatch,
+    Columns,
+    cut_columns,
+    ignore,
+    read_columns,
+    read_own,
+)
+from usp._formats.values import absolute_url, begins_with_host
+from usp._formats.xml import cut
+from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
+from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import decode_cdata, decode_text
+from usp._formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     from usp._formats.abstract_parser import Entry, Note
     from usp._formats.xml.vocabulary import Vocabulary
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
-
-_MAX_SHAPELESS = 3  # blocks without a shape, until no shape is looked for any more
 
 
 class _UrlEntry(RawEntry, PageEntry):
@@ -38,18 +45,21 @@ class _UrlEntry(RawEntry, PageEntry):
     own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
     extensions = NAMES
 
-    def __init__(self, line: int, base: str | None) -> None:
+    def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
         self._fields: dict[str, str] = {}
-        self._nested_loc: str | None = None
+
+    _nested_loc: str | None = None
 
     def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field; of two locs the last one that is not empty counts."""
-        text = loc_text(field, parser) if field.name == "loc" else field.text
-        if text and not text.isspace():
-            if field.name == "loc" and self._fields.get("loc", text) != text:
+        name, text, _ = field
+        if name == "loc":
+            text = loc_text(field, parser)
+            if self._fields.get("loc", text) != text and text and not text.isspace():
                 parser.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
-            self._fields[field.name] = text
+        if text and not text.isspace():
+            self._fields[name] = text
 
     def add_nested_loc(self, text: str) -> None:
         """Take a loc from inside an element that was not closed."""
@@ -58,7 +68,7 @@ class _UrlEntry(RawEntry, PageEntry):
     def finish(self, parser: Vocabulary) -> list[Entry]:
         """Return the entry itself, if it has a URL."""
         loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
-        if loc and is_plain(loc):
+        if loc and cut.is_plain(loc):
             self._fields["loc"] = loc
             return [self]
         url = absolute_url(values.text(loc) or "", self.base)
@@ -93,7 +103,7 @@ class _SitemapEntry(RawEntry):
     own_fields = frozenset({"loc", "lastmod"})
     counts_unfinished = True  # a child that is named can be fetched
 
-    def __init__(self, line: int, base: str | None) -> None:
+    def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
         self._locs: list[str] = []
         self._lastmods: dict[int, str] = {}  # by the number of the loc that they are about
@@ -134,8 +144,8 @@ class _SitemapEntry(RawEntry):
         return children
 
 
-class PagesXMLSitemapParser(TwoLaneParser):
-    """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages if it is fast."""
+class PagesXMLSitemapParser(LaneParser):
+    """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
     Page = _UrlEntry
@@ -144,73 +154,104 @@ class PagesXMLSitemapParser(TwoLaneParser):
     implied_entry = _UrlEntry
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
-    fast_entry = "url"
-    counts_lines = False  # pages are iterated over without a word, and problems asked for apart
 
-    _reader: EntryReader | None = None
-    _shape: Shape | None = None
-    _shapeless = 0
+    _reader: BlockReader | None = None
+    _others: tuple[str, ...] | None = None
 
     def _note_stray_entry(self, local: str) -> None:
         super()._note_stray_entry(local)
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
 
-    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
-        locs, shape = self._cut_shape(block, tags), self._shape
-        if locs is None:
-            locs, shape = cut(block, tags), None
-        if locs is None:
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Cut whole entries, or at least their URLs, if nobody asks for problems."""
+        if not self._means_url():
             return None
-        if "&" in block:
-            urls = [_decoded(loc) if "&" in loc else loc for loc in locs]
-            if None in urls:
+        if len(self._stack) > 1:
+            return None
+        found = cut.locs(block, self._name, self._written_otherwise())
+        urls = None if found is None else _decoded_all(found, block)
+        if urls is None:
+            return None
+        if not self.thorough:
+            return [BlockBatch(urls, block, self._block_reader())]
+        columns = cut_columns(block, self._name, len(urls))
+        if columns is None or block.count("&") != block.count("&amp;"):
+            return None
+        return self._batch(urls, columns)
+
+    def _means_url(self) -> bool:
+        """Return whether the entries and fields that are cut mean what they are called."""
+        prefix = self._name.rpartition(":")[0]
+        names = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
+        return self.meaning(self._name, type(None)).local == "url" and all(
+            self.meaning(name, _UrlEntry).sort is Sort.FIELD for name in names
+        )
+
+    def _batch(self, urls: list[str], columns: Columns) -> list[Entry] | None:
+        if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
+            return None
+        return [ColumnBatch(urls, columns)]
+
+    def _read_tree(self, root: Element) -> list[Entry]:
+        found = read_columns(root, self.trees(), _UrlEntry, blank=self.thorough)
+        if found is not None:
+            locs, columns = found
+            urls = self._urls(locs)
+            batch = None if urls is None else self._batch(urls, columns)
+            if batch is not None:
+                return batch
+        return super()._read_tree(root)
+
+    def _urls(self, locs: list[str]) -> list[str] | None:
+        """Return the URLs of locs, references decoded; None if one of them needs a closer look."""
+        base = self.base()
+        if cut.are_plain(locs) and "&" not in "".join(locs):
+            return locs
+        urls = []
+        for loc in locs:
+            url = absolute_url(values.text(loc) or "", base)
+            if url is None or (self.thorough and begins_with_host(loc, base)):
                 return None
-            locs = urls  # type: ignore[assignment]
-        return [UrlBatch(locs, self._entry_reader(tags), block, shape=shape)]
+            urls.append(url)
+        return urls
 
-    def _cut_shape(self, block: str, tags: Tags) -> list[str] | None:
-        """Cut a block whose entries all have one shape, the last one's or a new one."""
-        locs = cut_shape(block, tags, self._shape) if self._shape else None
-        if locs is None and self._shapeless < _MAX_SHAPELESS:
-            shape = learn_shape(block, tags)
-            if shape and shape != self._shape:
-                locs = cut_shape(block, tags, shape)
-            self._shapeless += locs is None
-            self._shape = shape if self._shapeless < _MAX_SHAPELESS else None
-        return locs
+    def _written_otherwise(self) -> tuple[str, ...]:
+        """Return how the names of entries and locs begin that are not written as the first one."""
+        if self._others is None:
+            prefix = self._name.rpartition(":")[0]
+            prefixes = {"", prefix, *self._scope.prefixes()}
+            own = [
+                other
+                for other in sorted(prefixes)
+                if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
+            ]
+            self._others = tuple(
+                f"{other}:{tag}" if other else tag
+                for other in own
+                for tag in (*(("url", "loc") if other != prefix else ()), *self.strays)
+            )
+        return self._others
 
-    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
-        entries: list[Entry] = []
-        urls: list[str] = []
-        texts: list[str] = []
-        at = 0
-        while at < len(block):
-            match = tags.entry.match(block, at) if self._at_rest() else None
-            url = _matched_url(match) if match else None
-            if match and url:
-                self.scanner.forgive()
-                urls.append(url)
-                texts.append(match[1])
-                at = match.end()
-                continue
-            if urls:
-                entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
-                urls, texts = [], []
-            end = block.find(tags.end, at) + len(tags.end)
-            entries += self._scan(block[at:end])
-            at = end
-        if urls:
-            entries.append(UrlBatch(urls, self._entry_reader(tags), "", entries=texts))
-        return entries
-
-    def _entry_reader(self, tags: Tags) -> EntryReader:
+    def _block_reader(self) -> BlockReader:
         if self._reader is None:
-            parser = PagesXMLSitemapParser(self.url)
+            parser = PagesXMLSitemapParser(self.url, fast=True)
+            parser.url_length = self.url_length
             parser.start(*self._root_tag, False)
-            parser.scanner.hurry = True
-            self._reader = EntryReader(parser, _UrlEntry, tags)
+            self._reader = BlockReader(parser, _UrlEntry, self._name)
         return self._reader
+
+    def _reopen(self, name: str, attributes: str) -> None:
+        super()._reopen(name, attributes)
+        if (name, attributes) != self._root_tag:
+            self.scans = True  # the same tags may mean something else below another root
+
+
+def _decoded_all(locs: list[str], block: str) -> list[str] | None:
+    if "&" not in block:
+        return locs
+    urls = [_decoded(loc) if "&" in loc else loc for loc in locs]
+    return None if None in urls else urls  # type: ignore[return-value]
 
 
 def _decoded(loc: str) -> str | None:
@@ -221,20 +262,7 @@ def _decoded(loc: str) -> str | None:
     return absolute_url(values.text(decode_text(loc, ignore)) or "", None)
 
 
-def _matched_url(match: re.Match[str]) -> str | None:
-    """Return the URL of an entry that was cut out by itself."""
-    marked, loc = match.group(2, 3)
-    if len(marked or loc) > MAX_LOC:
-        return None
-    if marked is not None:
-        return absolute_url(values.text(decode_cdata(marked, ignore)) or "", None)
-    loc = loc.rstrip()
-    if not is_plain(loc, references=True):
-        return None
-    return _decoded(loc) if "&" in loc else loc
-
-
-class IndexXMLSitemapParser(TwoLaneParser):
+class IndexXMLSitemapParser(LaneParser):
     """Reads a ``<sitemapindex>``; stray ``<url>`` entries come out as pages."""
 
     sitemap_class = IndexXMLSitemap
@@ -242,30 +270,4 @@ class IndexXMLSitemapParser(TwoLaneParser):
     entries: ClassVar = {"sitemap": _SitemapEntry, "url": _UrlEntry}
     implied_entry = _SitemapEntry
     roots = frozenset({"urlset"})
-    fast_entry = "sitemap"
-
-    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
-        """Cut a block of entries that have a loc, perhaps a lastmod, and nothing else."""
-        if cut(block, tags) is None or ("&" in block and _REFERENCE.search(block)):
-            return None
-        found = _entry(tags).findall(tags.end + block)
-        if len(found) != block.count(tags.end):
-            return None
-        return [
-            ChildEntry(loc.rstrip().replace("&amp;", "&"), lastmod.strip() or None)
-            for loc, lastmod in found
-        ]
-
-
-# What is not the one reference that URLs have to contain, once decoded.
-_REFERENCE = re.compile("&(?!amp;)|&amp;[A-Za-z0-9#]*;")
-
-
-@lru_cache(maxsize=64)
-def _entry(tags: Tags) -> re.Pattern[str]:
-    """Return the pattern of a whole entry, which follows on another."""
-    p = re.escape(tags.prefix)
-    return re.compile(
-        rf"{re.escape(tags.end)}\s*+<{p}sitemap>\s*+<{p}loc>\s*+({URL})</{p}loc>\s*+"
-        rf"(?:<{p}lastmod>([^<&\x00-\x1f]*+)</{p}lastmod>\s*+)?+(?={re.escape(tags.end)})"
-    )
+    tells_all = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from enum import Enum, auto
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from usp._formats.values import begins_with_host, is_address
 from usp._formats.xml.namespaces import Space
@@ -14,6 +14,7 @@ from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
     from usp._formats.xml.namespaces import Name
@@ -23,18 +24,32 @@ if TYPE_CHECKING:
 MAX_TEXT = 8 * 1024
 """So much text of an entry itself is kept, in case its address is there."""
 
+Written: TypeAlias = "str | Element"
+"""Attributes: what stands in the tag after the name, or the element that has them."""
+
 _ADDRESS_ATTRIBUTES = ("loc", "href", "url")
 
 
-def address_in(written: str, note: Note) -> str | None:
+def given_in(written: Written, note: Note) -> Mapping[str, str]:
+    """Return attributes by their names in lower case; ``note`` hears of damage in them."""
+    if isinstance(written, str):
+        return read_attributes(written, note) if written else {}
+    given: dict[str, str] = {}
+    for name, value in written.items():
+        # A prefix is declared as itself where trees are read.
+        given.setdefault(name.removeprefix("{").replace("}", ":").lower(), value)
+    return given
+
+
+def address_in(written: Written, note: Note) -> str | None:
     """Return the address that a tag has as an attribute, where its text should be."""
-    given = read_attributes(written, note)
+    given = given_in(written, note)
     return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
 
 
 def loc_text(field: Field, parser: Vocabulary) -> str:
     """Return the text of a loc, or the address that its tag has as an attribute instead."""
-    if field.written and not field.text.strip():
+    if not field.text.strip() and field.written != "":
         address = address_in(field.written, parser.note)
         if address:
             parser.note(ProblemCode.MISPLACED_ADDRESS, address)
@@ -63,11 +78,11 @@ class Field(NamedTuple):
 
     name: str
     text: str
-    written: str = ""  # what stands in the tag after the name
+    written: Written = ""
 
-    def attributes(self, note: Note) -> dict[str, str]:
-        """Read the attributes; ``note`` hears of damage in them."""
-        return read_attributes(self.written, note) if self.written else {}
+    def attributes(self, note: Note) -> Mapping[str, str]:
+        """Return the attributes; ``note`` hears of damage in them."""
+        return given_in(self.written, note)
 
 
 class RawEntry(abc.ABC):
@@ -83,18 +98,20 @@ class RawEntry(abc.ABC):
 
     line: int | None
 
-    written: str = ""
-    """What stands in its tag after the name."""
+    written: Written = ""
+    """The attributes of its tag."""
 
     texts: list[str] | tuple[()] = ()
     """The text that stands in the entry itself, references not decoded."""
 
+    size = 0
+    """How many elements were added."""
+
     _room = MAX_TEXT
 
-    def __init__(self, line: int, base: str | None) -> None:
+    def __init__(self, line: int | None, base: str | None) -> None:
         self.line = line
         self.base = base
-        self.size = 0  # how many elements were added
         self.records: dict[Space, list[list[Field]]] = {}
 
     @abc.abstractmethod
@@ -124,7 +141,7 @@ class RawEntry(abc.ABC):
     ) -> str | None:
         """Return the address of an entry without a loc: its text, or an attribute of its tag."""
         given = decode_text("".join(self.texts), parser.note) if self.texts else ""
-        if not given.strip() and self.written:
+        if not given.strip() and self.written != "":
             given = address_in(self.written, parser.note) or ""
         given = given.strip()
         if self._room < 0 or not is_address(given, self.base):

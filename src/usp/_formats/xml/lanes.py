@@ -1,128 +1,231 @@
-"""Two lanes through a document: the fast one where it can be taken, the scanner everywhere else."""
+"""The choice between the lanes: cut what is regular, read trees of what is well-formed, scan the rest.
+
+The text is taken in *blocks*: a block begins where entries stand and ends with the end of one. The two
+quick lanes have no state, so they are open only where the scanner's is neutral. A block that neither
+vouches for is halved, and each half tried: what is odd, and little else, goes through the scanner.
+"""
 
 from __future__ import annotations
 
-import abc
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from usp._formats.xml.fast import MAX_ENTRY, MAX_FIRST_ENTRY, Style, Tags, learn_style, tags
+from usp._formats.abstract_parser import ChildEntry, PageEntry, Pages
 from usp._formats.xml.parser import AbstractXMLSitemapParser
+from usp._formats.xml.trees import Trees, Unvouched
 from usp._formats.xml.vocabulary import MAX_NAME
+from usp.objects.problem import Problems
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from xml.etree.ElementTree import Element
+
     from usp._formats.abstract_parser import Entry
+    from usp._formats.xml.entries import RawEntry
+    from usp.objects.problem import ProblemCode
 
-_MAX_PREFIXES = 50
+MAX_ENTRY = 64 * 1024
+"""A longer stretch without the end of an entry goes through the scanner."""
+
+_SMALLEST = 2 * 1024  # characters of a block that is not halved any more
+_LARGEST = 1024 * 1024  # more than is read at a time
+_MAX_OPEN = 10  # elements around entries
+_END = re.compile(r"\s*+>")
 
 
-class TwoLaneParser(AbstractXMLSitemapParser):
-    """A parser that cuts regular stretches of a document, if it was told to be fast.
+@lru_cache(maxsize=16)
+def _first_entry(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the beginning of an entry."""
+    return re.compile(rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(?:{'|'.join(names)}))[\s>]")
 
-    It takes the fast lane whenever the scanner stands directly below the root, with nothing begun.
-    """
 
-    fast_entry: ClassVar[str]
-    """The entry that the fast lane cuts."""
+class LaneParser(AbstractXMLSitemapParser):
+    """A parser that reads blocks of entries by the quickest lane that vouches for them."""
 
-    counts_lines: ClassVar[bool] = True
-    """Whether problems are told beside the fast lane, with their lines."""
+    tells_all: ClassVar[bool] = False
+    """Whether problems are told even by a parser that was told to be fast."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.scanner.hurry = self.fast and not self.counts_lines
-        self._tags: Tags | None = None  # None: no fast lane
-        self._learned = False  # whether the way in which entries are written is known
-        self._held = ""  # text that the fast lane waits to see the end of
+        self.thorough = not self.fast or self.tells_all
+        self.scanner.hurry = not self.thorough
+        self._name = ""  # of entries, as the first one is written
+        self._held = ""  # text that waits for the end of an entry
+        self._size = _LARGEST  # how long a block may be that is worth a try
+        self._trees: Trees | None = None
+        self._noted = False
 
     def _feed(self, text: str) -> list[Entry]:
-        """Return the entries that are complete so far: by the fast lane where it can be taken."""
-        if self._tags is None:
+        """Return the entries that are complete so far."""
+        if self.scans or self.fold:
             return self._scan(text)
-        if not self._at_rest():
-            return self._return_to_rest(text, self._tags)
-        searched = max(0, len(self._held) - len(self._tags.end))
+        entries: list[Entry] = []
+        if not self._name:
+            entries, text = self._find_first(text)
+        if not text:
+            return entries
+        return entries + self._return(text, self._feed_block)
+
+    def _find_first(self, text: str) -> tuple[list[Entry], str]:
+        """Scan to the first entry, whose name is then known; return the text from there on."""
+        entries: list[Entry] = []
+        at = 0
+        for found in _first_entry(tuple(self.entries)).finditer(text):
+            entries += self._scan(text[at : found.start()])
+            at = found.start()
+            if self._at_rest():
+                self._name = found[1]
+                return entries, text[at:]
+        return entries + self._scan(text[at:]), ""
+
+    def _feed_block(self, text: str) -> list[Entry]:
+        searched = max(0, len(self._held) - len(self._name) - 3)
         block = self._held + text
-        if not self._learned:
-            self._learn(block)
-            searched = 0  # for another end of entries
-        end = block.rfind(self._tags.end, searched) + len(self._tags.end)
-        if end < len(self._tags.end):
+        end = self._last_end(block, searched)
+        if end < 0:
             self._held = block if len(block) <= MAX_ENTRY else ""
             return [] if self._held else self._scan(block)
-        self._held, block = block[end:], block[:end]
-        entries = self._cut_block(block, self._tags)
-        if entries is None:
-            entries = self._cut_entries(block, self._tags)
-        else:
-            self.scanner.forgive()
-            if self.counts_lines:
-                self.scanner.skip(block)
+        self._held = block[end:]
+        entries = self._read_block(block[:end])
         if self._held and not self._at_rest():
             held, self._held = self._held, ""
             entries += self._scan(held)
         return entries
 
-    def _return_to_rest(self, text: str, tags: Tags) -> list[Entry]:
-        """Scan to the end of an entry that the fast lane could not take, then go on as usual."""
-        end = text.find(tags.end) + len(tags.end)
-        if end < len(tags.end):
-            return self._scan(text)
-        entries = self._scan(text[:end])
-        rest = text[end:]
-        return entries + (self._feed(rest) if self._at_rest() else self._scan(rest))
+    def _last_end(self, text: str, start: int) -> int:
+        """Return where the last entry ends in a text; a negative number if none does."""
+        tag = f"</{self._name}"
+        at = text.rfind(tag, start)
+        while at >= 0:
+            end = _END.match(text, at + len(tag))
+            if end is not None:
+                return end.end()
+            at = text.rfind(tag, start, at)
+        return -1
+
+    def _first_end(self, text: str, start: int) -> int:
+        """Return where the first entry after some place ends; the end of the text if none does."""
+        tag = f"</{self._name}"
+        at = text.find(tag, start)
+        while at >= 0:
+            end = _END.match(text, at + len(tag))
+            if end is not None:
+                return end.end()
+            at = text.find(tag, at + 1)
+        return len(text)
+
+    def _read_block(self, block: str) -> list[Entry]:
+        """Read a block by the quickest lane that vouches for it."""
+        if not self._at_rest():
+            return self._return(block, self._read_block)
+        if len(block) <= self._size:
+            entries = self._vouched(block)
+            if entries is not None:
+                self._size = min(2 * self._size, _LARGEST)
+                self._pass(block)
+                return entries
+            self._size = max(min(self._size, len(block)) // 2, _SMALLEST)
+        if len(block) > _SMALLEST:
+            middle = self._first_end(block, len(block) // 2)
+            if middle < len(block):
+                return self._read_block(block[:middle]) + self._read_block(block[middle:])
+        return self._scan(block)
+
+    def _return(self, text: str, read: Callable[[str], list[Entry]]) -> list[Entry]:
+        """Scan to the end of an entry that no other lane could take, then ``read`` the rest."""
+        entries: list[Entry] = []
+        if not self._at_rest():
+            end = self._first_end(text, 0) if self._name else len(text)
+            entries, text = self._scan(text[:end]), text[end:]
+        if not text:
+            return entries
+        return entries + (read(text) if self._at_rest() else self._scan(text))
 
     def _at_rest(self) -> bool:
-        """Whether the scanner stands directly below the root, with nothing begun."""
+        """Whether the scanner stands where entries do, with nothing begun."""
         return (
-            self._tags is not None
-            and len(self._stack) == 1
+            not (self.scans or self.fold)
             and self._entry is None
+            and 0 < len(self._stack) <= _MAX_OPEN
             and not self.root_closed
             and self.scanner.idle
         )
+
+    def _pass(self, block: str) -> None:
+        """Stand behind a block that was read."""
+        self._has_entries = True
+        self._stray_text = False
+        self._wrapped = None
+        self.scanner.forgive()
+        self.scanner.skip(block, count=self.thorough)
 
     def close(self) -> list[Entry]:
         """Return the rest."""
         return self._scan(self._held) + super().close()
 
-    @abc.abstractmethod
-    def _cut_block(self, block: str, tags: Tags) -> list[Entry] | None:
-        """Cut a block by the fast lane; None if that cannot be done."""
+    # The lanes ------------------------------------------------------------------------------------
 
-    def _cut_entries(self, block: str, tags: Tags) -> list[Entry]:
-        """Cut a block that is not regular, entry by entry where that is possible."""
-        del tags
-        return self._scan(block)
+    def _vouched(self, block: str) -> list[Entry] | None:
+        """Return the entries of a block, if one of the two quick lanes vouches for it."""
+        entries = self._cut(block)
+        if entries is not None:
+            return entries
+        root = self.trees().parse(block)
+        if root is None:
+            return None
+        try:
+            return self._read_tree(root)
+        except Unvouched:
+            return None
 
-    def _learn(self, text: str) -> None:
-        """Look at the first entry for how tags are written."""
-        assert self._tags is not None
-        style = learn_style(text[:MAX_FIRST_ENTRY], self.fast_entry, self._tags.prefix)
-        self._learned = style is not None or len(text) >= MAX_FIRST_ENTRY
-        if style is not None and max(map(len, style)) <= MAX_NAME:
-            self._tags = self._choose_tags(style)
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Return the entries of a block that is regular, where that can be told."""
 
-    def _begin_root(self, name: str, attributes: str) -> None:
-        super()._begin_root(name, attributes)
-        # Patterns are made of the prefixes, and remembered beyond this document.
-        prefixes = [name, *self._scope.prefixes()]
-        if self.fast and len(prefixes) <= _MAX_PREFIXES and max(map(len, prefixes)) <= MAX_NAME:
-            self._tags = self._choose_tags()
+    def trees(self) -> Trees:
+        """Return what reads trees where the parser stands."""
+        if self._trees is None or not self._trees.suits(self):
+            self._trees = Trees(self)
+        return self._trees
 
-    def _reopen(self, name: str, attributes: str) -> None:
-        super()._reopen(name, attributes)
-        if (name, attributes) != self._root_tag:
-            self._tags = None  # the same tags may mean something else below another root
+    def _read_tree(self, root: Element) -> list[Entry]:
+        """Return the entries of a tree; raises :class:`Unvouched`."""
+        problems, self.problems = self.problems, Problems()
+        try:
+            entries = self._finished(self.trees().entries(root, self.base()))
+            if self.thorough and self.problems.listed():
+                raise Unvouched
+        finally:
+            self.problems = problems
+        children = [entry for entry in entries if isinstance(entry, ChildEntry)]
+        if not children:
+            return [Pages(self._pages(entries))]
+        if len(children) < len(entries):
+            raise Unvouched
+        return entries
 
-    def _choose_tags(self, style: Style | None = None) -> Tags:
-        """Return the tags of entries that are written with the same prefix as the root."""
-        prefix = self._root_tag[0].rpartition(":")[0]
-        own = {
-            other
-            for other in {"", *self._scope.prefixes()}
-            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
-        }
-        others = tuple(f"{other}:" if other else "" for other in sorted(own - {prefix}))
-        return tags(
-            self.fast_entry, f"{prefix}:" if prefix else "", others, style, tuple(self.strays)
-        )
+    def _finished(self, raw: list[RawEntry]) -> list[Entry]:
+        entries: list[Entry] = []
+        for entry in raw:
+            found = entry.finish(self)
+            if not found:
+                raise Unvouched
+            entries += found
+        return entries
+
+    def _pages(self, entries: Iterable[Entry]) -> list[Any]:
+        """Return the pages of entries, which must be read without a word if problems are told."""
+        self._noted = False
+        note = self._hear if self.thorough else None
+        pages = [entry.page(note) for entry in entries if isinstance(entry, PageEntry)]
+        if self._noted or (self.thorough and self.is_too_long(page.url for page in pages if page)):
+            raise Unvouched
+        return pages
+
+    def _hear(self, code: ProblemCode, excerpt: str) -> None:
+        del code, excerpt
+        self._noted = True
+
+    def is_too_long(self, urls: Iterable[str]) -> bool:
+        """Return whether there is a URL among others that is longer than allowed."""
+        return self.url_length is not None and max(map(len, urls), default=0) > self.url_length

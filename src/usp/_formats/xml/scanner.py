@@ -168,9 +168,11 @@ class Scanner:
             and not self.given_up
         )
 
-    def skip(self, text: str) -> None:
-        """Count the lines of text that somebody else has read."""
-        self._line = self.line + text.count("\n")
+    def skip(self, text: str, *, count: bool) -> None:
+        """Stand behind text that somebody else has read; ``count`` its lines."""
+        if count:
+            self._line = self.line + text.count("\n")
+        self._hole = False
 
     def repair(self, code: ProblemCode, excerpt: str | None = None) -> None:
         """Note damage that was repaired; give up where there is nothing else."""

@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 # More than XML allows beyond ASCII: anything else there is damage anyway.
-NAME_END = r"(?![A-Za-z0-9_.:\x80-\U0010ffff-])"
 NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
 TAG = re.compile(rf"""<(/?)({NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
 _TOKEN = re.compile(TAG.pattern + r"([^<]*+)(?:(</\2>)([^<]*+))?+")

@@ -62,6 +62,11 @@ class Vocabulary(AbstractSitemapParser):
         self._root = self._scope.name(name)
         self._root_tag = (name, attributes)
 
+    @property
+    def scope(self) -> Scope:
+        """The prefixes in force where the parser stands."""
+        return self._scope
+
     def _known(self, name: str) -> Meaning:
         """Return what an element means where the parser stands."""
         return self.meaning(name, type(self._entry))
@@ -75,12 +80,13 @@ class Vocabulary(AbstractSitemapParser):
         known = self.meanings(inside)
         meaning = known.get(name)
         if meaning is None:
-            meaning = self._find_meaning(self._scope.name(name), inside)
+            meaning = self.find_meaning(self._scope.name(name), inside)
             if len(known) < MAX_NAMES and len(name) <= MAX_NAME:
                 known[name] = meaning
         return meaning
 
-    def _find_meaning(self, name: Name, inside: type) -> Meaning:
+    def find_meaning(self, name: Name, inside: type) -> Meaning:
+        """Return what an element of that name means; see :meth:`meaning`."""
         own = self._is_own(name)
         if own and name.local in self.entries:
             return Meaning(Sort.ENTRY, name.local, name.space)
@@ -113,10 +119,6 @@ class Vocabulary(AbstractSitemapParser):
         return any(
             stray in text and (f"<{stray}" in text or f":{stray}" in text) for stray in self.strays
         )
-
-    def means(self, name: str, space: Space) -> bool:
-        """Return whether a tag is of some vocabulary, where the parser stands."""
-        return self._scope.name(name).space is space
 
     @property
     def root_name(self) -> str:

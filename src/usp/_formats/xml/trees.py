@@ -1,0 +1,247 @@
+"""The lane of trees: a block that is well-formed, read by expat and the tree builder of the library.
+
+The block is parsed below a root of our own, which declares every prefix of the document as itself: so
+the names in the tree are those that are written, and mean what they mean to the scanner. No entity can
+be declared inside of a block, and no token can outgrow it.
+
+What the scanner would read in another way than a tree shows it, or would speak of, is not vouched for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+from xml.etree.ElementTree import ParseError, fromstring
+from xml.parsers.expat import errors
+
+from usp._formats.xml.entries import Field, Meaning, RawEntry, Sort
+from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.nesting import MAX_DEPTH, MAX_FIELDS
+from usp._formats.xml.vocabulary import MAX_NAME, MAX_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from xml.etree.ElementTree import Element
+
+    from usp._formats.xml.vocabulary import Vocabulary
+
+_UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
+_MAX_PREFIXES = 50
+_MAX_STEPS = 500  # entries, and elements of one, that are remembered
+_MAX_SHALLOW = MAX_DEPTH // 2  # elements that cannot be nested too deep, because they are so few
+_PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+_USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
+_DECLARED = re.compile(
+    r"""(?i:xmlns)([\w:.-]{0,100}+)\s{0,9}+=\s{0,9}+(?:"([^"<]{0,999}+)"|'([^'<]{0,999}+)')"""
+)
+_BASE = re.compile("xml:base", re.IGNORECASE)
+_BLANKS = " \t\r\n"
+_OTHER, _FIELD, _RECORD = Sort.OTHER, Sort.FIELD, Sort.RECORD  # looked up for every element
+_RECORD_FIELD, _ENTRY = Sort.RECORD_FIELD, Sort.ENTRY
+_new = tuple.__new__  # how a named tuple is made quickly
+
+
+Step: TypeAlias = "tuple[Sort, str, Space, int]"
+"""An element that means something: as what, its name, its vocabulary, its number in the entry.
+
+A loc that stands too deep to count, unless there is no other, has the sort of an entry.
+"""
+
+
+class Unvouched(Exception):  # noqa: N818 - nothing is wrong: another lane reads it
+    """Raised where a tree does not show what the scanner would make of the text."""
+
+
+class Trees:
+    """Reads blocks as trees, for a parser that stands where entries do."""
+
+    def __init__(self, parser: Vocabulary) -> None:
+        self._parser = parser
+        self._scope = parser.scope
+        self._prefixes: set[str] = set()
+        self._start = ""
+        self._known: dict[type, dict[str, Meaning]] = {}
+        self._steps: dict[tuple[object, ...], list[Step]] = {}
+        self._declare(self._scope.prefixes())
+
+    def suits(self, parser: Vocabulary) -> bool:
+        """Return whether names mean the same where the parser stands now."""
+        return parser.scope is self._scope
+
+    def _declare(self, prefixes: Iterable[str]) -> bool:
+        """Declare more prefixes; return whether there were any."""
+        new = {p for p in prefixes if _PREFIX.fullmatch(p) and p.lower() not in ("xml", "xmlns")}
+        new -= self._prefixes
+        if not new or len(new) + len(self._prefixes) > _MAX_PREFIXES:
+            self._start = self._start or "<r>"
+            return False
+        self._prefixes |= new
+        declared = "".join(f" xmlns:{p}='{p}'" for p in sorted(self._prefixes))
+        self._start = f"<r{declared}>"
+        return True
+
+    def parse(self, block: str) -> Element | None:
+        """Return the tree of a block; None if it is not well-formed, or its names may mislead."""
+        if ("xmlns" in block and self._may_mislead(block)) or (
+            "xml:" in block and _BASE.search(block)
+        ):
+            return None
+        try:
+            return fromstring(f"{self._start}{block}</r>")  # noqa: S314 - it declares no entities
+        except ParseError as error:
+            # A prefix that was not declared, or in capitals, means something to the scanner.
+            if error.code != _UNBOUND or not self._declare(_USED.findall(block)):
+                return None
+        except ValueError:  # half of a pair of characters
+            return None
+        return self.parse(block)
+
+    def _may_mislead(self, block: str) -> bool:
+        """Return whether a block may declare namespaces in another way than a tree shows them."""
+        found = _DECLARED.findall(block)
+        if len(found) != len(_XMLNS.findall(block)):
+            return True
+        for name, double, single in found:
+            uri = double or single
+            if name != name.lower() or ":" not in uri or "&" in uri or "xmlns" in uri.lower():
+                return True
+        return False
+
+    # What names mean ------------------------------------------------------------------------------
+
+    def meanings(self, inside: type) -> dict[str, Meaning]:
+        """Return what is known about the meaning of tags in entries of some class."""
+        return self._known.setdefault(inside, {})
+
+    def meaning(self, tag: str, inside: type) -> Meaning:
+        """Return what a tag means in entries of some class, or outside (``NoneType``)."""
+        known = self.meanings(inside)
+        meaning = known.get(tag)
+        if meaning is None:
+            meaning = self._find(tag, inside)
+            if len(known) < MAX_NAMES and len(tag) <= MAX_NAME:
+                known[tag] = meaning
+        return meaning
+
+    def _find(self, tag: str, inside: type) -> Meaning:
+        space, _, local = tag.removeprefix("{").rpartition("}")
+        if ":" in local:
+            raise Unvouched
+        if not space or space in self._prefixes:
+            return self._parser.meaning(f"{space}:{local}" if space else local, inside)
+        known = space_of(space)
+        if known is Space.OTHER and ("sitemap" in space or "google" in space):
+            raise Unvouched  # its prefix decides
+        return self._parser.find_meaning(Name(known, local, space), inside)
+
+    def columns(
+        self, entries: set[str], fields: set[str], inside: type[RawEntry]
+    ) -> dict[str, str] | None:
+        """Return the tag of each field, if these are tags of such entries and of their fields only."""
+        for tag in entries:
+            sort, local, _ = self.meaning(tag, type(None))
+            if sort is not Sort.ENTRY or self._parser.entries[local] is not inside:
+                return None
+        names: dict[str, str] = {}
+        for tag in fields:
+            sort, local, _ = self.meaning(tag, inside)
+            if sort is not Sort.FIELD or local in names:
+                return None
+            names[local] = tag
+        return names
+
+    # Entries --------------------------------------------------------------------------------------
+
+    def entries(self, root: Element, base: str | None) -> list[RawEntry]:
+        """Return the entries of a block, not finished; raises :class:`Unvouched`."""
+        if (root.text or "").strip(_BLANKS):
+            raise Unvouched
+        return [self._entry(element, base) for element in root]
+
+    def _entry(self, element: Element, base: str | None) -> RawEntry:
+        sort, local, _ = self.meaning(element.tag, type(None))
+        if sort is not Sort.ENTRY or local in self._parser.strays:
+            raise Unvouched
+        _check_texts(element)
+        entry = self._parser.entries[local](None, base)
+        if element.keys():
+            entry.written = element
+        elements = list(element.iter())
+        for sort, name, space, at in self.steps(elements, type(entry)):
+            one = elements[at]
+            if sort is _FIELD:
+                entry.add(
+                    _new(Field, (name, text_of(one), one if one.keys() else "")), self._parser
+                )
+            elif sort is _RECORD_FIELD:
+                entry.add_to_record(space, _new(Field, (name, text_of(one), one)))
+            elif sort is _RECORD:
+                entry.begin_record(space, _new(Field, (name, "", one)))
+            else:
+                entry.add_nested_loc(text_of(one))
+        return entry
+
+    def steps(self, elements: list[Element], inside: type[RawEntry]) -> list[Step]:
+        """Return which elements of an entry mean something; the entry itself is the first of them.
+
+        Entries repeat the tags of others: what they mean is found out once.
+        """
+        key = (inside, *[element.tag for element in elements], *map(len, elements))
+        known = self._steps.get(key)
+        if known is None:
+            known = self._find_steps(elements, inside)
+            if len(self._steps) < _MAX_STEPS and len(key) < _MAX_STEPS:
+                self._steps[key] = known
+        return known
+
+    def _find_steps(self, elements: list[Element], inside: type[RawEntry]) -> list[Step]:
+        if len(elements) >= MAX_FIELDS or (len(elements) > _MAX_SHALLOW and _is_deep(elements[0])):
+            raise Unvouched
+        own = set(map(id, elements[0]))
+        steps: list[Step] = []
+        skip = 1  # the entry itself; later, elements in the text of a field
+        for at, element in enumerate(elements):
+            sort, local, space = self.meaning(element.tag, inside)
+            is_nested = sort is _FIELD and id(element) not in own
+            if skip:
+                skip -= 1
+                if at and sort is not _OTHER:
+                    raise Unvouched
+                continue
+            if sort is _OTHER or (is_nested and local != "loc"):
+                continue
+            if sort is _ENTRY or (is_nested and len(element)):
+                raise Unvouched
+            steps.append((_ENTRY if is_nested else sort, local, space, at))
+            if sort is not _RECORD and len(element):
+                skip = sum(1 for _ in element.iter()) - 1
+        return steps
+
+
+def text_of(element: Element) -> str:
+    """Return the text of an element, that of elements inside included."""
+    return "".join(element.itertext()) if len(element) else element.text or ""
+
+
+def _check_texts(element: Element) -> None:
+    """Raise :class:`Unvouched` if text stands in or after an entry, beside its elements."""
+    tail, text = element.tail, element.text
+    if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
+        raise Unvouched
+    for child in element:
+        tail = child.tail
+        if tail and not tail.isspace():
+            raise Unvouched
+
+
+_XMLNS = re.compile("xmlns", re.IGNORECASE)
+
+
+def _is_deep(element: Element) -> bool:
+    """Return whether elements are nested so deep that the scanner only counts them."""
+    level = [element]
+    for _ in range(_MAX_SHALLOW):
+        level = [child for one in level for child in one]
+        if not level:
+            return False
+    return True
