@@ -206,10 +206,14 @@ class PagesXMLSitemapParser(LaneParser):
     def _urls(self, locs: list[str]) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them needs a closer look."""
         base = self.base()
-        if cut.are_plain(locs) and "&" not in "".join(locs):
+        plain = cut.are_plain(locs)
+        if plain and "&" not in "".join(locs):
             return locs
         urls = []
         for loc in locs:
+            if plain and "&" not in loc:
+                urls.append(loc)
+                continue
             url = absolute_url(values.text(loc) or "", base)
             if url is None or (self.thorough and begins_with_host(loc, base)):
                 return None
