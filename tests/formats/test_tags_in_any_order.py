@@ -1,4 +1,4 @@
-"""Tags in any order raise nothing, both lanes give the same of them, and so does cutting anywhere.
+"""Tags in any order raise nothing, all lanes give the same of them, and so does cutting anywhere.
 
 Every run begins at another seed; ``USP_FUZZ_SEED`` repeats one that a failure has named.
 """

@@ -281,6 +281,8 @@ class DocumentParser:
             self._xml = self._xml_parser()
         elif has_url(start):
             self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
+            self.parser.url_length = self._url_length
+            self.parser.scans = self._scans
         else:
             self.refusal = _NEITHER
 

@@ -24,7 +24,8 @@ MAX_LINE = 64 * 1024
 """Longer lines mean nothing, and are passed over."""
 
 _LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
-_LINE = re.compile(r"\n[ \t]*+(https?://[A-Za-z0-9][^\s]*+)[ \t]*+\r?+(?=\n)")
+_LINE = re.compile(r"\n[ \t]{0,99}+(https?://[A-Za-z0-9][^\s]*+)[ \t]{0,99}+\r?+(?=\n)")
+_MAX_URL = MAX_LINE - 200  # with the blanks around it, a line that is not too long
 _NOTHING = PageFields()
 
 
@@ -141,7 +142,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
     def feed(self, text: str) -> list[Entry]:
         """Return the pages of the lines that are complete so far."""
-        if not self.fast:
+        if self.scans:
             return list(self._pages(self._lines.feed(text)))
         block = self._held + text
         end = block.rfind("\n") + 1
@@ -152,7 +153,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         self._held, block = block[end:], block[:end]
         urls = _LINE.findall("\n" + block)
         regular = urls and len(urls) == block.count("\n") and self._lines.idle and plain(urls)
-        if regular and (len(block) <= MAX_LINE or max(map(len, urls)) <= MAX_LINE):
+        if regular and max(map(len, urls)) <= min(self.url_length or _MAX_URL, _MAX_URL):
             self._lines.skip(len(urls))
             return [_Batch(urls)]
         return list(self._pages(self._lines.feed(block)))

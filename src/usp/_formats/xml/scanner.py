@@ -39,7 +39,7 @@ MAX_HELD = 4 * 1024 * 1024
 MAX_DAMAGE = 400_000
 """So many repairs in a row, without an entry that could be read, end the reading of a document.
 
-More than the fast lane takes at a time has characters: both lanes give up at the same place.
+More than the quick lanes take at a time has characters: all lanes give up at the same place.
 """
 
 MAX_STRETCH = 64 * 1024

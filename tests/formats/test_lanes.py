@@ -1,4 +1,4 @@
-"""The fast lane and the scanner give the same pages of every document, wherever it is cut."""
+"""All lanes give what the scanner alone gives of every document, wherever it is cut."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def same(whole, pieces, **options):
 
 
 @CASES
-def test_both_lanes_give_the_same_pages_of_a_case(case):
+def test_all_lanes_give_the_same_pages_of_a_case(case):
     whole = case.read([case.data])
     for size in (1, 100, 1 << 20):
         same(whole, chunks(case.data, size), **case.options)
@@ -47,7 +47,7 @@ def test_both_lanes_give_the_same_pages_of_a_case(case):
 @pytest.mark.parametrize("format_", SOUPS)
 @LAW
 @given(data=st.data())
-def test_both_lanes_give_the_same_pages_of_documents_full_of_damage(format_, data):
+def test_all_lanes_give_the_same_pages_of_documents_full_of_damage(format_, data):
     soup = data.draw(SOUPS[format_]).encode()
     same(read([soup]), data.draw(pieces(soup)))
 
@@ -119,14 +119,14 @@ ROOTS = [
     root=st.sampled_from(ROOTS),
     entries=st.lists(st.sampled_from(REGULAR), max_size=12),
 )
-def test_both_lanes_give_the_same_pages_of_entries_of_many_shapes(data, root, entries):
+def test_all_lanes_give_the_same_pages_of_entries_of_many_shapes(data, root, entries):
     text = f"{root}{''.join(entries)}</urlset>".encode()
     same(read([text]), data.draw(pieces(text)))
 
 
 @LAW
 @given(text=document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), data=st.data())
-def test_both_lanes_give_the_same_pages_of_well_formed_documents(text, data):
+def test_all_lanes_give_the_same_pages_of_well_formed_documents(text, data):
     same(read([text.encode()]), data.draw(pieces(text.encode())))
 
 
@@ -154,7 +154,7 @@ FIELD = st.sampled_from(
     ),
     data=st.data(),
 )
-def test_both_lanes_give_the_same_pages_of_runs_of_entries_of_one_shape(shapes, data):
+def test_all_lanes_give_the_same_pages_of_runs_of_entries_of_one_shape(shapes, data):
     entries, at = "", 0
     for fields, gap, count in shapes:
         for _ in range(count):
@@ -170,7 +170,7 @@ def batches(text, **options):
     return [entry for entry in entries if isinstance(entry, PageBatch)]
 
 
-def test_regular_documents_take_the_fast_lane():
+def test_regular_documents_are_cut():
     urls = [f"https://www.example.org/{n}" for n in range(1000)]
     assert [url for batch in batches(urlset(*urls)) for url in batch.urls] == urls
     lines = "\n".join(urls) + "\n"
@@ -181,7 +181,7 @@ def test_regular_documents_take_the_fast_lane():
     "inside",
     ["<url>/2</url>", "<url href='/2'/></url>", "<url ><lastmod>2024</lastmod>/2</url>"],
 )
-def test_both_lanes_find_an_entry_without_a_loc_in_one_that_is_not_closed(inside):
+def test_all_lanes_find_an_entry_without_a_loc_in_one_that_is_not_closed(inside):
     text = urlset("https://e.org/0", f"<url><loc>https://e.org/1</loc>{inside}", "https://e.org/3")
     slow = read([text.encode()])
     paths = [url.rpartition("/")[2] for url in slow.urls]
@@ -201,7 +201,7 @@ def test_all_lanes_read_an_entry_to_the_same_depth(depth, nested):
     same(slow, [text])
 
 
-def test_an_entry_too_large_for_the_fast_lane_does_not_end_it():
+def test_an_entry_too_large_for_a_block_does_not_end_the_quick_lanes():
     urls = [f"https://www.example.org/{n}" for n in range(100)]
     large = f"<url><loc>https://www.example.org/large</loc><o>{'x' * (MAX_ENTRY + 1)}</o></url>"
     text = urlset(large, *urls)
