@@ -33,7 +33,7 @@ from website import index, robots, urlset
 sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
 from memory_web import AsyncClient, Client, Doc, H, Web
 
-PIECES = 60
+PIECES = 20
 DAMAGE = "<" * (64 * 1024)  # as much as is read in one step
 
 
