@@ -103,7 +103,7 @@ def test_an_adapter_that_somebody_has_replaced_is_used(site, monkeypatch):
         return response
 
     monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
-    assert RequestsWebClient().get("http://elsewhere.example/x").status_code() == 404
+    assert RequestsWebClient().get("http://elsewhere.example/x").status == 404
     ((method, url, options),) = answered
     assert (method, url) == ("GET", "http://elsewhere.example/x")
     assert {"stream", "timeout", "verify", "cert", "proxies"} == set(options)
