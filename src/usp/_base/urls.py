@@ -141,8 +141,15 @@ class HttpUrl:
 
 def read_host(text: str) -> str:
     """Parse a host that stands alone, with or without brackets; raises :class:`BadUrl`."""
+    return (_known_host if len(text) <= _MOST_CACHED else _read_host)(text)
+
+
+def _read_host(text: str) -> str:
     text = text.strip("[]")
     return _address6(text) if ":" in text else _name(text)
+
+
+_known_host = functools.lru_cache(maxsize=1024)(_read_host)
 
 
 def read_url(text: str) -> HttpUrl:
