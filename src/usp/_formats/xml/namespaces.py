@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
@@ -72,12 +73,22 @@ _BY_PREFIX = {
 }
 
 
+_MAX_URI = 300  # characters of a namespace that is remembered
+
+
 def space_of(uri: str) -> Space:
     """Return the vocabulary that a namespace URI stands for."""
+    return (_known_space if len(uri) <= _MAX_URI else _find_space)(uri)
+
+
+def _find_space(uri: str) -> Space:
     uri = uri.strip().lower()
     if not uri:
         return Space.NONE
     return next((space for part, space in _BY_PART if part in uri + "/"), Space.OTHER)
+
+
+_known_space = functools.lru_cache(maxsize=256)(_find_space)
 
 
 class Scope:
