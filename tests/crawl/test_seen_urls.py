@@ -105,3 +105,17 @@ def test_a_url_takes_few_bytes_once_there_are_many():
 def test_pages_that_are_too_long_are_not_remembered():
     pages = UniquePages(longest=10)
     assert pages._new(["http://h/1", "http://h/12", "http://h/1"]) == [True, False, False]
+
+
+def test_long_urls_are_fingerprints_sooner():
+    """The largest ones that are allowed, as many as the protocol allows, would take 400 MB."""
+    seen = SeenUrls()
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            assert seen.add(f"http://h/{number}/" + "x" * 8000)
+        assert tracemalloc.get_traced_memory()[0] < 40_000_000
+    finally:
+        tracemalloc.stop()
+    assert not seen.add("http://h/7/" + "x" * 8000)
+    assert seen.add("http://h/7/" + "y" * 8000)

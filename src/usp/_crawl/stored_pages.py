@@ -293,6 +293,9 @@ def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str)
 MOST_PLAIN = 65_536
 """URLs that are kept as they are. The protocol allows 50,000 in one document."""
 
+MOST_CHARACTERS = 16 * 1024 * 1024
+"""Characters of URLs that are kept as they are."""
+
 _HASH = (1 << 64) - 1
 _PARTS = 8192  # a power of two, as the next ones
 _FIRST_FILTER = 1 << 19  # bytes
@@ -302,14 +305,15 @@ _SPARSE = 16  # bits of the filter for each URL, at least
 class SeenUrls:
     """Remembers URLs: :meth:`add` one, or :meth:`add_all` of a block.
 
-    Up to :data:`MOST_PLAIN` it is a set. Beyond that a URL is a fingerprint of 96 bits: Python's own
-    hash, which has a secret key, and a checksum. They take less than 20 bytes each: ten million
-    URLs take 180 MB instead of over a gigabyte. Among as many, the chance that any two different ones
-    have the same fingerprint is below 1 in 10 ** 14.
+    Up to :data:`MOST_PLAIN` it is a set, unless they are very long. Beyond that a URL is a fingerprint
+    of 96 bits: Python's own hash, which has a secret key, and a checksum. They take less than 20 bytes
+    each: ten million URLs take 180 MB instead of over a gigabyte. Among as many, the chance that any
+    two different ones have the same fingerprint is below 1 in 10 ** 14.
     """
 
     def __init__(self) -> None:
         self._plain: set[str] | None = set()
+        self._characters = 0  # at most: those that were known are counted too
         self._prints: _Fingerprints | None = None
 
     def add(self, url: str) -> bool:
@@ -324,7 +328,8 @@ class SeenUrls:
         seen = self._plain
         assert seen is not None
         new = None if self._adds_only_new(urls, seen) else [_adds(url, seen) for url in urls]
-        if len(seen) > MOST_PLAIN:
+        self._characters += sum(map(len, urls))
+        if len(seen) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
             self._prints = _Fingerprints(seen)
             self._plain = None
         return new
