@@ -62,12 +62,17 @@ def change_hooks(session: requests.Session) -> None:
     session.hooks["response"] = [lambda response, **_: None]
 
 
+def add_a_secret(session: requests.Session) -> None:
+    session.headers["X-Api-Key"] = "k"
+
+
 def replace_a_method(session: requests.Session) -> None:
     session.send = session.send  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(
-    "change", [change_auth, change_params, change_cookies, change_hooks, replace_a_method]
+    "change",
+    [change_auth, change_params, change_cookies, change_hooks, add_a_secret, replace_a_method],
 )
 def test_a_session_with_something_of_its_own_is_not(site, plain, change):
     site.answers["/a?k=v"] = "plain"

@@ -20,6 +20,7 @@ from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
 from usp._http.flow import HEAD_BYTES
+from usp._http.identity import is_secret
 from usp._http.redirects import NoNewCookies
 from usp.web_client.zones import Refused
 
@@ -97,6 +98,7 @@ class Session(OriginalSession):
             or self.cert
             or self.cookies
             or any(self.hooks.values())
+            or any(map(is_secret, self.headers))
             or (self.trust_env and self._has_login(url))
             or not vars(self).keys().isdisjoint(_METHODS)
             or any(getattr(type(self), name) is not method for name, method in _METHODS.items())
