@@ -138,7 +138,7 @@ def is_proxied(session: Any, url: str) -> bool:
     if getattr(session, "trust_env", False) is not True:
         return False
     proxies = requests.utils.get_environ_proxies(url)
-    return bool(requests.utils.select_proxy(url, proxies))
+    return bool(proxies and requests.utils.select_proxy(url, proxies))
 
 
 async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:

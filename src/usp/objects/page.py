@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from enum import Enum, unique
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from usp._base.names import elsewhere
 from usp.objects.extension_values import (
@@ -274,6 +274,18 @@ class PageSource(Protocol):
     def problems(self) -> list[Problem]:
         """Read the whole document and say what was wrong with it."""
         ...
+
+
+_sources: dict[type, bool] = {}
+
+
+def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource]:
+    """Return whether pages are read when they are asked for; found out once for each class."""
+    kind = type(pages)
+    known = _sources.get(kind)
+    if known is None:
+        known = _sources[kind] = issubclass(kind, PageSource)
+    return known
 
 
 class PageList:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
-from usp.objects.page import PageList, PageSource, SitemapPage
+from usp.objects.page import PageList, PageSource, SitemapPage, is_source
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class AbstractPagesSitemap(AbstractSitemap):
             status=status,
             exchange=exchange,
         )
-        self._pages = pages if isinstance(pages, PageSource) else list(pages)
+        self._pages: PageSource | list[SitemapPage] = pages if is_source(pages) else list(pages)
 
     @property
     def has_page_list(self) -> bool:

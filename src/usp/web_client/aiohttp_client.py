@@ -234,7 +234,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
         """Send one request, without following where it leads."""
         url, text = request.url, request.text
-        proxy = requests.utils.select_proxy(text, self._proxies)
+        proxy = requests.utils.select_proxy(text, self._proxies) if self._proxies else None
         session = self._session_for(request, proxied=proxy is not None)
         proxied = proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, text)

@@ -139,6 +139,7 @@ def _inside(address: IPAddress) -> IPAddress:
     return address
 
 
+@functools.lru_cache(maxsize=1024)
 def literal_of(host: str) -> IPAddress | None:
     """Return the address that a host is written as, in any way that resolvers understand, or None."""
     text = host.strip("[]")
@@ -259,7 +260,7 @@ class Gate:
     def _allows(self, host: str, address: IPAddress | None) -> bool:
         if _name(host) in self._names:
             return True
-        if address is None:
+        if address is None or not self._networks:
             return False
         forms = {address, _inside(address)}
         return any(
