@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
 _PAGES = "_pages_value"
 _SLOTS = 2  # a pair: the dictionary of the object, which is None, and its slots
@@ -35,11 +37,24 @@ def old_fields(state: object) -> dict[str, Any] | None:
 
 def plain(value: object) -> Any:
     """Return a value as dictionaries, lists and scalars, for ``to_dict``."""
-    if isinstance(value, Value):
-        return value.to_dict()
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+        return [item if type(item) in _SCALARS else plain(item) for item in value]
+    return value.to_dict() if isinstance(value, Value) else value
+
+
+_SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
+"""The types of nearly all fields, which are plain already."""
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    kind: Any = type(value)
+    return _names_of(kind)
+
+
+@cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a class, in order."""
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 class Value:
@@ -49,11 +64,14 @@ class Value:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
-        return {field.name: plain(getattr(self, field.name)) for field in _fields(self)}
+        return {
+            name: value if type(value := getattr(self, name)) in _SCALARS else plain(value)
+            for name in _names(self)
+        }
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
-        fields = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in _fields(self))
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in _names(self))
         return shown(f"{type(self).__name__}({fields})")
 
 
@@ -65,16 +83,12 @@ def shown(text: str) -> str:
 def _set_state(self: Value, state: object) -> None:
     """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
     fields = old_fields(state)
-    names = [field.name for field in _fields(self)]
+    names = _names(self)
     if fields is None:
         assert isinstance(state, list)
         fields = dict(zip(names, state, strict=True))
     for name in names:
         _set(self, name, fields[name])
-
-
-def _fields(value: Any) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(value)
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)

@@ -185,23 +185,23 @@ class SitemapPage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        frequency = self.change_frequency
+        frequency, story, images = self.change_frequency, self.news_story, self.images
         result: dict[str, Any] = {
             "url": self.url,
             "priority": self.priority,
             "last_modified": self.last_modified,
             "change_frequency": frequency.value if frequency else None,
-            "news_story": plain(self.news_story),
-            "images": plain(self.images),
+            "news_story": None if story is None else plain(story),
+            "images": None if images is None else plain(images),
         }
-        if self.alternates:
-            result["alternates"] = list(self.alternates)
-        if self.videos:
-            result["videos"] = plain(self.videos)
+        if alternates := self.alternates:
+            result["alternates"] = list(alternates)
+        if videos := self.videos:
+            result["videos"] = plain(videos)
         if self.mobile:
             result["mobile"] = True
-        if self.page_map:
-            result["page_map"] = plain(self.page_map)
+        if page_map := self.page_map:
+            result["page_map"] = plain(page_map)
         return result
 
     def __eq__(self, other: object) -> bool:
