@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.dates import in_utc, known_date, read_date
 from usp._base.urls import url_parts
-from usp.objects.page import PageList
+from usp.objects.page import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 
 __all__ = [
@@ -369,7 +369,7 @@ class SelectionRun:
         count = sum(keep)
         if count == len(urls):
             return block
-        return _Picked(block, keep, texts) if count else None
+        return PickedPages(block, keep, texts) if count else None
 
     def _is_new(self, url: str) -> bool:
         assert self._seen is not None
@@ -404,31 +404,6 @@ class SelectionRun:
         if self._first is not None and moment < self._first:
             return False
         return self._end is None or moment < self._end
-
-
-class _Picked:
-    """Some pages of a block."""
-
-    __slots__ = ("_block", "_keep", "_texts", "urls")
-
-    def __init__(
-        self, block: PageBlock, keep: list[bool], texts: Mapping[str, Sequence[str]] | None
-    ) -> None:
-        self._block = block
-        self._keep = keep
-        self._texts = texts
-        self.urls = list(compress(block.urls, keep))
-
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages, in order."""
-        return compress(self._block.pages(), self._keep)
-
-    def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Return the fields in columns, if the block has them so."""
-        texts = self._block.texts() if self._texts is None else self._texts
-        if texts is None:
-            return None
-        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
 
 
 def date_of(page: SitemapPage) -> datetime | None:

@@ -11,7 +11,7 @@ from zlib import crc32
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
-from usp.objects.page import PageList
+from usp.objects.page import PageList, PickedPages
 from usp.objects.problem import how_many
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class UniquePages:
     def block(self, entry: PageBatch) -> PageBlock:
         """Return the same pages of a batch as a block."""
         new = self._new(entry.urls)
-        return entry if new is None else PageList(list(compress(entry.pages(), new)))
+        return entry if new is None else PickedPages(entry, new)
 
     def _new(self, urls: list[str]) -> list[bool] | None:
         """Remember URLs; return which of them are wanted, or None if all are."""

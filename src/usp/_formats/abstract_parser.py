@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
+from usp.objects.page import rows_of
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import SitemapPage
+    from usp.objects.page import PageFields, SitemapPage
     from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
@@ -55,6 +56,10 @@ class PageBatch(abc.ABC):
     @abc.abstractmethod
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
+
+    def rows(self) -> Sequence[PageFields]:
+        """Return everything but the URL of each page."""
+        return rows_of(self.pages())
 
 
 class Pages(PageBatch):

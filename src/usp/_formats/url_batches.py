@@ -172,6 +172,12 @@ class BlockBatch(PageBatch):
         self._read()
         return None if self._columns is None else self._columns.texts
 
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page; pages are not made for it."""
+        return [
+            row if isinstance(row, PageFields) else PageFields(*row) for row in self._read_rows()
+        ]
+
     def fields(self, at: int) -> PageFields | _Row:
         """Return the fields of a page."""
         return (self._rows or self._read_rows())[at]

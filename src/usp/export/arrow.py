@@ -1,24 +1,22 @@
 """The pages of a tree as an Arrow table, built from the parser's own columns.
 
 Where the parser gives fields as columns of texts, no page object is made: a batch collects texts, and
-each distinct text is read once. Other pages are asked one by one.
+each distinct text is read once. Where pages have more, the rows of a block become columns.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby
-from operator import itemgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from usp._base.dates import PRECISIONS, in_utc, known_date, precision_of_text
+from usp._base.dates import PRECISIONS, precision_of
+from usp.export.arrow_arrays import array_of, by_distinct, dictionary, read_dates, texts_array
 from usp.export.schema import (
     COLUMNS,
-    OF_PAGES,
+    OF_FIELDS,
     OF_TEXTS,
-    TEXTS,
     Kind,
-    Many,
-    Record,
     arrow_schema,
     arrow_type,
     chosen,
@@ -30,10 +28,9 @@ from usp.objects.page import SitemapPageChangeFrequency
 from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from usp.export.schema import AnyKind
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Pages
 
@@ -47,11 +44,12 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 16
-_PAGES = 1 << 11  # page objects at a time: with their values they take the most memory
+_ROWS = 1 << 11  # rows at a time: with their values they take the most memory
 
 _FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)
+_FREQUENCY_NUMBERS = {one: at for at, one in enumerate(SitemapPageChangeFrequency)}
+_PRECISION_NUMBERS: dict[str | None, int] = {word: at for at, word in enumerate(PRECISIONS)}
 _READ = {"url": "url", **OF_TEXTS}
-_WORDS = {"lastmod_precision": PRECISIONS, "changefreq": _FREQUENCIES}
 
 
 def record_batches(
@@ -104,7 +102,7 @@ def batches_of(
 ) -> Iterator[Any]:
     """Yield blocks, each given with the URL of its sitemap, as record batches of these columns."""
     parts: list[Any] = []  # parts of a batch, each built in one of the two ways below
-    collected: _TextColumns | _PageColumns = _TextColumns(names)
+    collected: _TextColumns | _RowColumns = _TextColumns(names)
     size = 0
     for sitemap_url, block in blocks:
         count = len(block.urls)
@@ -112,11 +110,11 @@ def batches_of(
             yield from _together([*parts, *collected.batches()], rows)
             parts, collected, size = [], type(collected)(names), 0
         texts = block.texts()
-        kind = _PageColumns if texts is None else _TextColumns
+        kind = _RowColumns if texts is None else _TextColumns
         if not isinstance(collected, kind):
             parts += collected.batches()
             collected = kind(names)
-        if texts is None and collected.count >= _PAGES:
+        if texts is None and collected.count >= _ROWS:
             parts += collected.batches()
             collected = kind(names)
         collected.add(sitemap_url, block, texts)
@@ -166,7 +164,7 @@ class _Columns:
             number = None if url is None else numbers.setdefault(url, len(numbers))
             count = sum(map(itemgetter(1), of_sitemap))
             runs.append(pa.repeat(pa.scalar(number, pa.int32()), count))
-        return _dictionary(pa.concat_arrays(runs), list(numbers))
+        return dictionary(pa.concat_arrays(runs), list(numbers))
 
 
 class _TextColumns(_Columns):
@@ -219,154 +217,40 @@ class _TextColumns(_Columns):
         if name == "priority":
             return by_distinct(texts, read_priority, pa.float64())
         if name == "changefreq":
-            return _dictionary(by_distinct(texts, _frequency_number, pa.int32()), _FREQUENCIES)
+            return dictionary(by_distinct(texts, _frequency_number, pa.int32()), _FREQUENCIES)
         self._dates = read_dates(texts)
         return self._dates[name != "lastmod"]
 
 
-class _PageColumns(_Columns):
-    """Collects blocks that have to be read page by page."""
+class _RowColumns(_Columns):
+    """Collects blocks whose pages have more than texts say."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(names)
-        self._pages: list[SitemapPage] = []
+        self._urls: list[str] = []
+        self._rows: list[PageFields] = []
 
     def add(self, sitemap_url: str | None, block: PageBlock, texts: object) -> None:
         """Add a block."""
         del texts
-        before = len(self._pages)
-        self._pages += block.pages()
-        self.count = len(self._pages)
+        self._urls += block.urls
+        self._rows += block.rows()
+        before, self.count = self.count, len(self._urls)
         self._sitemaps.append((sitemap_url, self.count - before))
 
     def _array(self, name: str) -> Any:
         if name == "sitemap":
             return self._sitemap()
-        value = OF_PAGES[name]
-        values = [value(page) for page in self._pages]
-        words = _WORDS.get(name)
-        if words:
-            number = {word: at for at, word in enumerate(words)}
-            return _dictionary([number.get(word) for word in values], words)
+        if name == "url":
+            return texts_array(self._urls)
+        values = list(map(attrgetter(OF_FIELDS[name]), self._rows))
+        if name == "lastmod_precision":
+            return dictionary([_PRECISION_NUMBERS.get(precision_of(d)) for d in values], PRECISIONS)
+        if name == "changefreq":
+            return dictionary(list(map(_FREQUENCY_NUMBERS.get, values)), _FREQUENCIES)
         return array_of(values, COLUMNS[name])
 
 
 def _frequency_number(text: str) -> int | None:
     word = read_frequency(text)
     return None if word is None else _FREQUENCIES.index(word)
-
-
-def _dictionary(indices: Any, words: Iterable[str]) -> Any:
-    pa = pyarrow()
-    if isinstance(indices, list):
-        indices = pa.array(indices, pa.int32())
-    return pa.DictionaryArray.from_arrays(indices, texts_array(list(words)))
-
-
-# Values of objects, and columns of texts, as Arrow arrays ------------------------------------------
-
-
-_LARGEST = (1 << 63) - 1
-
-# Dates that Arrow parses as our own parser does. Outside of these years they may differ.
-_USUAL = (
-    r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
-    r"(?:[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
-    r"(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?)?$"
-)
-_ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
-_DAY = len("2024-05-31")
-_FEW = 200  # distinct texts up to which our own parser is faster than Arrow
-
-
-def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
-    """Return values of the objects as an Arrow array."""
-    pa = pyarrow()
-    if isinstance(kind, Many):
-        ends = accumulate(len(value) if value else 0 for value in values)
-        offsets = [0, *ends]
-        # A null offset makes its list null; the last offset only ends the list before it.
-        begins = [at if value else None for at, value in zip(offsets, values, strict=False)]
-        inner = array_of([item for value in values if value for item in value], kind.of)
-        return pa.ListArray.from_arrays(pa.array([*begins, offsets[-1]], pa.int32()), inner)
-    if isinstance(kind, Record):
-        columns = [
-            array_of([None if value is None else get(value) for value in values], inner)
-            for get, inner in kind.fields.values()
-        ]
-        unknown = pa.array([value is None for value in values], pa.bool_())
-        return pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)), mask=unknown)
-    if kind in TEXTS:
-        return texts_array(values)
-    return pa.array([_single(value, kind) for value in values], arrow_type(kind))
-
-
-def _single(value: Any, kind: Kind) -> Any:
-    if value is None:
-        return None
-    if kind is Kind.TIME:
-        return in_utc(value)
-    if kind is Kind.NUMBER:
-        return float(value)
-    if kind is Kind.WHOLE:
-        return max(-_LARGEST, min(value, _LARGEST))
-    return value
-
-
-def texts_array(texts: Sequence[str | None]) -> Any:
-    """Return text as an Arrow array; a lone surrogate becomes ``?``."""
-    pa = pyarrow()
-    try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError:
-        whole = [t if t is None else t.encode("utf-8", "replace").decode("utf-8") for t in texts]
-        return pa.array(whole, pa.string())
-
-
-def by_distinct(texts: Any, read: Callable[[str], Any], kind: Any) -> Any:
-    """Parse an array of text, each distinct value once."""
-    encoded = texts.dictionary_encode()
-    values = [read(text) for text in encoded.dictionary.to_pylist()]
-    return pyarrow().array(values, kind).take(encoded.indices)
-
-
-# Dates ----------------------------------------------------------------------------------------------
-
-
-def read_dates(texts: Any) -> tuple[Any, Any]:
-    """Return the timestamps of an array of text, and their precision."""
-    pa = pyarrow()
-    encoded = texts.dictionary_encode()
-    distinct = encoded.dictionary
-    read = _read_usual(distinct) if len(distinct) > _FEW else None
-    moments, precisions = read or _read_one_by_one(distinct.to_pylist())
-    numbers = precisions.take(encoded.indices)
-    words = pa.array(PRECISIONS, pa.string())
-    return moments.take(encoded.indices), pa.DictionaryArray.from_arrays(numbers, words)
-
-
-def _read_one_by_one(texts: list[str]) -> tuple[Any, Any]:
-    pa = pyarrow()
-    dates = [known_date(text) for text in texts]
-    moments = [None if date is None else in_utc(date) for date in dates]
-    precisions = [precision_of_text(text) for text in texts]
-    numbers = [None if word is None else PRECISIONS.index(word) for word in precisions]
-    return pa.array(moments, arrow_type(Kind.TIME)), pa.array(numbers, pa.int32())
-
-
-def _read_usual(texts: Any) -> tuple[Any, Any] | None:
-    """Return distinct texts as parsed by Arrow; None if one of them has an unusual form."""
-    pa, pc = pyarrow(), pyarrow(".compute")
-    texts = pc.if_else(pc.equal(texts, ""), None, texts)
-    if not pc.all(pc.match_substring_regex(texts, _USUAL)).as_py():
-        return None
-    days = pc.equal(pc.utf8_length(texts), _DAY)
-    with_zone = pc.match_substring_regex(texts, _ZONE)
-    ends = pc.if_else(days, "T00:00:00Z", pc.if_else(with_zone, "", "Z"))
-    try:
-        moments = pc.binary_join_element_wise(texts, ends, "").cast(arrow_type(Kind.TIME))
-    except pa.ArrowInvalid:  # a thirtieth of February
-        return None
-    day, second, fraction = map(PRECISIONS.index, ("day", "second", "fraction"))
-    finer = pc.if_else(pc.match_substring(texts, "."), fraction, second)
-    return moments, pc.if_else(days, day, finer).cast(pa.int32())

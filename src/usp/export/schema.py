@@ -104,6 +104,16 @@ OF_TEXTS: Mapping[str, str] = {
 """The columns that are read from the texts of a block, with the element that holds the text."""
 
 
+OF_FIELDS: Mapping[str, str] = {
+    "lastmod": "last_modified",
+    "lastmod_precision": "last_modified",
+    "changefreq": "change_frequency",
+    "priority": "priority",
+    **{one.column: one.field for one in EXTENSIONS if one.column},
+}
+"""The columns that are read from the rows of a block, with the field that holds the value."""
+
+
 def _frequency(page: SitemapPage) -> str | None:
     frequency = page.change_frequency
     return frequency.value if frequency else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import Enum, unique
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
@@ -254,8 +255,12 @@ class PageBlock(Protocol):
         """Return ``lastmod``, ``changefreq`` and ``priority`` as they are written, a column each.
 
         A field that no page has is left out; an empty text is none. None if the pages have anything
-        else, or something that needs a closer look: then the pages must be asked.
+        else, or something that needs a closer look: then there are only :meth:`rows`.
         """
+        ...
+
+    def rows(self) -> Sequence[PageFields]:
+        """Return everything but the URL of each page."""
         ...
 
 
@@ -291,22 +296,62 @@ def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource
 class PageList:
     """A block of pages that are there already."""
 
-    __slots__ = ("_pages",)
+    __slots__ = ("_pages", "urls")
 
     def __init__(self, pages: Sequence[SitemapPage]) -> None:
         self._pages = pages
-
-    @property
-    def urls(self) -> Sequence[str]:
-        """The address of each page."""
-        return [page.url for page in self._pages]
+        self.urls: Sequence[str] = [page.url for page in pages]
 
     def pages(self) -> Sequence[SitemapPage]:
         """Return the pages, in order."""
         return self._pages
 
     def texts(self) -> None:
-        """Return nothing: the pages must be asked."""
+        """Return nothing: there are only rows."""
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return rows_of(self._pages)
+
+
+def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
+    """Return what the attributes of pages say, those of a subclass too."""
+    return [PageFields(*_attributes(page)) for page in pages]
+
+
+_attributes = attrgetter(*PageFields._fields)
+
+
+class PickedPages:
+    """Some pages of a block."""
+
+    __slots__ = ("_block", "_keep", "_texts", "urls")
+
+    def __init__(
+        self,
+        block: PageBlock,
+        keep: list[bool],
+        texts: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._block = block
+        self._keep = keep
+        self._texts = texts
+        self.urls = list(compress(block.urls, keep))
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages, in order."""
+        return compress(self._block.pages(), self._keep)
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the fields in columns, if the block has them so."""
+        texts = self._block.texts() if self._texts is None else self._texts
+        if texts is None:
+            return None
+        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return list(compress(self._block.rows(), self._keep))
 
 
 class EntryBlock(Protocol):
