@@ -49,6 +49,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
     ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
+    ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",
     (
         "aio",
         "web_client.aiohttp_client",

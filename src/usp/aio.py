@@ -173,7 +173,7 @@ def _own_client() -> AiohttpWebClient:
         from usp.web_client.aiohttp_client import AiohttpWebClient  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise ImportError(
-            "usp.aio needs aiohttp: pip install 'usp[async]', or hand in a web_client of your own"
+            "usp.aio needs aiohttp: pip install 'usp[async]', or pass a web_client of your own"
         ) from error
     return AiohttpWebClient()
 
@@ -186,7 +186,7 @@ async def _crawl(
 ) -> AsyncIterator[tuple[Crawl, AsyncioDriver]]:
     """Yield a crawl and its driver; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
-    client = prepared(given, without_login(start_url), options.effective_limits)
+    client = prepared(given, without_login(start_url), options.effective_limits, awaits=True)
     crawl = begin(client, start_url, options)
     try:
         async with AsyncioDriver(crawl, client, store_for(crawl), options.on_event) as driver:

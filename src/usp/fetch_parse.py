@@ -184,6 +184,11 @@ class SitemapStrParser:
     """Parses a sitemap from text; nothing is fetched."""
 
     def __init__(self, static_content: str) -> None:
+        if not isinstance(static_content, str):
+            raise TypeError(
+                f"a sitemap as text must be a str, not {type(static_content).__name__}; "
+                "sitemap_from_bytes takes bytes"
+            )
         self._content = static_content
 
     def sitemap(self) -> AbstractSitemap:

@@ -86,15 +86,33 @@ class CrawlOptions:
             raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise TypeError(f"limits must be usp.Limits or None, not {self.limits!r}")
+        for field in fields(CrawlOptions):
+            _check(field.name, field.type, getattr(self, field.name))
         extra = self.extra_known_paths
         if extra is not None:  # may be an iterator, and a set has no order of its own
-            paths = sorted(extra) if isinstance(extra, set | frozenset) else extra
-            object.__setattr__(self, "extra_known_paths", tuple(paths))
+            paths = () if isinstance(extra, str) else tuple(extra)
+            if isinstance(extra, str) or not all(isinstance(path, str) for path in paths):
+                raise TypeError(f"extra_known_paths must be a collection of strings, not {extra!r}")
+            if isinstance(extra, set | frozenset):
+                paths = tuple(sorted(paths))
+            object.__setattr__(self, "extra_known_paths", paths)
 
     @property
     def effective_limits(self) -> Limits:
         """The limits that hold: those given, or the default ones."""
         return self.limits or DEFAULT
+
+
+def _check(name: str, kind: object, value: object) -> None:
+    """Raise ``TypeError`` for the value of an option that can only be a mistake.
+
+    Whatever is true or false in Python is a flag, as in 1.8.1, but for texts: "no" would mean yes.
+    """
+    if kind == "bool" and isinstance(value, str):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    is_called = name.startswith("on_") or name.endswith("_callback")
+    if is_called and value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, not {value!r}")
 
 
 class CommonKeywords(TypedDict, total=False):
@@ -134,6 +152,8 @@ def combined(
     ``known`` are the keywords that the function takes; others raise ``TypeError``. ``parameters``
     have the defaults of the options; one that is left at its default changes nothing.
     """
+    if options is not None and not isinstance(options, CrawlOptions):
+        raise TypeError(f"options must be usp.CrawlOptions or None, not {options!r}")
     for name in keywords:
         if name not in known.__annotations__:
             names = ", ".join(known.__annotations__)

@@ -189,6 +189,9 @@ def sitemap_from_bytes(
 
     ``url`` is where it came from: relative URLs are resolved against it. Nothing is fetched.
     """
+    given: object = data
+    if isinstance(given, str):
+        raise TypeError("data must be bytes, not str; sitemap_from_str takes text")
     return parse_document([data], url, limits=limits or DEFAULT)
 
 

@@ -174,13 +174,31 @@ def for_crawl(client: T, start_url: str, limits: Limits) -> T:
     return method(client, start_url, limits) if inspect.isfunction(method) else client
 
 
-def prepared(client: T, start_url: str, limits: Limits) -> T:
-    """Return the client of one crawl, told how much it may receive."""
+def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
+    """Return the client of one crawl, told how much it may receive.
+
+    Raises ``TypeError`` for what is not a web client, or is one that only a driver that ``awaits``
+    can use.
+    """
+    _check(client, awaits=awaits)
     client = for_crawl(client, start_url, limits)
     most = limits.document_bytes
     # One byte more, and the limit is passed.
     client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
     return client
+
+
+def _check(client: object, *, awaits: bool) -> None:
+    if isinstance(client, type) and issubclass(client, AbstractWebClient | AbstractAsyncWebClient):
+        raise TypeError(f"web_client must be a client, not a class; pass {client.__name__}()")
+    name = type(client).__name__
+    if not _has(client, "get", "set_max_response_data_length"):
+        raise TypeError(
+            "web_client must have the methods get and set_max_response_data_length, which "
+            f"{name} does not; pass a session as RequestsWebClient(session=...)"
+        )
+    if not awaits and is_async(client):
+        raise TypeError(f"{name} is asynchronous; use the functions of usp.aio with it")
 
 
 def concurrency_of(client: object) -> int:

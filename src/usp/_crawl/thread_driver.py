@@ -233,7 +233,7 @@ def client_for(
 ) -> Iterator[AbstractWebClient]:
     """Yield what fetches for one crawl: a client of ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
-    client = prepared(given, without_login(start_url), options.effective_limits)
+    client = prepared(given, without_login(start_url), options.effective_limits, awaits=False)
     try:
         yield client
     finally:

@@ -71,6 +71,10 @@ class FleetOptions(CrawlOptions):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
+        if self.columns is not None:
+            from usp.export.schema import chosen  # noqa: PLC0415 - the help needs none of it
+
+            object.__setattr__(self, "columns", chosen(self.columns))
 
     @property
     def effective_limits(self) -> Limits:
