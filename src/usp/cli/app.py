@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import rich_click as click
+from click.core import ParameterSource
 
 import usp
 from usp.cli import INTERRUPTED, interrupts, output
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+_CONFIG = f"{__name__}.config"  # in the memory of a context: the configuration file
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 
 
@@ -125,6 +127,7 @@ def cli(ctx: click.Context) -> None:
     if found is not None:
         for line in config.worth_telling(*found, Path.cwd()):
             tell.notice(line)
+        ctx.meta[_CONFIG] = found[0]
         ctx.default_map = config.defaults(*found, COMMANDS)
 
 
@@ -157,12 +160,29 @@ def _status(argv: Sequence[str] | None) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
-        tell.error(error.format_message(), error.exit_code, hint=hint, command=command)
+        message, origin = error.format_message(), _origin(error)
+        message = f"{message.rstrip('.')} ({origin})" if origin else message
+        tell.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
     except click.ClickException as error:
         tell.error(error.format_message(), error.exit_code)
         return error.exit_code
     return status if isinstance(status, int) else 0
+
+
+def _origin(error: click.UsageError) -> str:
+    """Return where a wrong value came from, if not from the command line."""
+    if error.ctx is None or not isinstance(error, click.BadParameter):
+        return ""
+    hints = (error.param_hint,) if isinstance(error.param_hint, str) else error.param_hint or ()
+    for parameter in error.ctx.command.params:
+        if parameter is error.param or set(parameter.opts) & set(hints):
+            source = error.ctx.get_parameter_source(parameter.name or "")
+            if source is ParameterSource.ENVIRONMENT:
+                return f"set by {parameter.envvar}"
+            if source is ParameterSource.DEFAULT_MAP:
+                return f"set in {error.ctx.meta[_CONFIG]}"
+    return ""
 
 
 def _tell_interrupt() -> None:

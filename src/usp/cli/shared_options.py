@@ -30,24 +30,14 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-_UNITS = {
-    "": 1,
-    "k": 1e3,
-    "kb": 1e3,
-    "m": 1e6,
-    "mb": 1e6,
-    "g": 1e9,
-    "gb": 1e9,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-    "s": 1,
-    "min": 60,
-    "h": 3600,
-}
+_COUNTS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
+_SIZES = _COUNTS | {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+_TIMES = {"": 1, "s": 1, "min": 60, "h": 3600}
+_PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE)
 _LARGEST = 1e15
 _FLOATS = frozenset({"ratio", "document_seconds", "lowest_rate", "seconds"})
+_IN_BYTES = frozenset({"document_bytes", "unpacked_bytes", "spool_bytes", "lowest_rate"})
 # The columns of usp.export, which the help lists without loading it.
 COLUMNS = (
     *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
@@ -116,22 +106,62 @@ def is_from_file(parameter: str) -> bool:
     return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
 
 
+# Numbers ----------------------------------------------------------------------------------------
+
+
+class Integer(click.IntRange):
+    """An integer within bounds."""
+
+    name = "integer"  # click's messages call it an integer range
+
+
+class Number(click.FloatRange):
+    """A number within bounds."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number, after checking that it is one."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):  # passes every bound
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return number
+
+
 # How requests are made ----------------------------------------------------------------------------
 
 
-def _number(_: click.Context, __: click.Parameter, value: float) -> float:
-    if math.isnan(value):
-        raise click.BadParameter("nan is not a number of seconds", param_hint="--wait")
-    return value
-
-
+_WEBSITE_OPTIONS = [
+    click.option("-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."),
+    click.option(
+        "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
+    ),
+    click.option(
+        "--known-path",
+        "known_paths",
+        multiple=True,
+        metavar="PATH",
+        help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
+    ),
+    click.option(
+        "--html-links", is_flag=True, help="Also follow sitemaps that the homepage links to."
+    ),
+]
 _FETCH_OPTIONS = [
+    click.option(
+        "--timeout",
+        envvar="USP_TIMEOUT",
+        type=Number(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Time to wait for a connection, and for each part of a response.",
+    ),
     click.option(
         "--wait",
         envvar="USP_WAIT",
-        type=click.FloatRange(min=0, max=86_400),
+        type=Number(min=0, max=86_400),
         default=0.0,
-        callback=_number,
         metavar="SECONDS",
         help="Pause between requests to the same host, which are then sent one at a time.",
     ),
@@ -150,10 +180,7 @@ _FETCH_OPTIONS = [
     ),
 ]
 _CRAWL_OPTIONS = [
-    click.option("-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."),
-    click.option(
-        "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
-    ),
+    *_WEBSITE_OPTIONS,
     click.option(
         "--user-agent",
         envvar="USP_USER_AGENT",
@@ -173,16 +200,9 @@ _CRAWL_OPTIONS = [
         "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
     ),
     click.option(
-        "--timeout",
-        envvar="USP_TIMEOUT",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Time to wait for a connection, and for each part of a response.",
-    ),
-    click.option(
         "--concurrency",
         envvar="USP_CONCURRENCY",
-        type=click.IntRange(min=1, max=64),
+        type=Integer(min=1, max=64),
         metavar="N",
         default=DEFAULT_CONCURRENCY,
         show_default=True,
@@ -230,14 +250,14 @@ _CRAWL_OPTIONS = [
     json_option,
 ]
 _AS_GIVEN = (
-    *("strict", "user_agent", "proxy", "timeout", "concurrency"),
+    *("strict", "user_agent", "timeout", "concurrency"),
     *("quiet", "verbose", "log_file"),
 )
 
 
 def fetch_options(command: F) -> F:
     """Return a command with the options of every command that sends requests."""
-    for option in reversed(_FETCH_OPTIONS):
+    for option in reversed([*_WEBSITE_OPTIONS, *_FETCH_OPTIONS]):
         command = option(command)
     return command
 
@@ -251,12 +271,12 @@ def crawl_options(command: F) -> F:
         crawling = Crawling(
             options=CrawlOptions(
                 limits=read_limits(values.pop("limits")),
-                use_robots=not values.pop("no_robots"),
-                use_known_paths=not values.pop("no_known"),
+                **website_values(values),
                 **{name: values.pop(name) for name in ("crawl_delay", "keep_partial", "wait")},
             ),
             zones=read_zones(values.pop("allow_network")),
             headers=tuple(map(_read_header, values.pop("headers"))),
+            proxy=_read_proxy(values.pop("proxy")),
             verify=read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
             **{name: values.pop(name) for name in _AS_GIVEN},
         )
@@ -271,6 +291,16 @@ def crawl_options(command: F) -> F:
 
 
 # Their values -------------------------------------------------------------------------------------
+
+
+def website_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Take where a website's sitemaps are looked for out of the values; return it as options."""
+    return {
+        "use_robots": not values.pop("no_robots"),
+        "use_known_paths": not values.pop("no_known"),
+        "extra_known_paths": values.pop("known_paths") or None,
+        "use_html_links": values.pop("html_links"),
+    }
 
 
 def read_limits(given: tuple[str, ...]) -> Limits:
@@ -291,8 +321,10 @@ def _read_number(name: str, text: str) -> float | None:
     if text.lower() == "none":
         return None
     match = _NUMBER.fullmatch(text)
-    unit = _UNITS.get(match[2].lower()) if match else None
-    if match is None or unit is None:
+    units = _TIMES if name.endswith("seconds") else _SIZES if name in _IN_BYTES else _COUNTS
+    unit = units.get(match[2].lower()) if match else None
+    is_part = match is not None and unit == 1 and "." in match[1] and name not in _FLOATS
+    if match is None or unit is None or is_part:
         example = "10MiB" if name.endswith("_bytes") else "1000"
         raise click.BadParameter(
             f"{text!r} is not a valid value for {name}; use for example {name}={example}, or "
@@ -325,6 +357,17 @@ def _read_header(given: str) -> tuple[str, str]:
             param_hint="--header",
         )
     return name.strip(), value.strip()
+
+
+def _read_proxy(given: str | None) -> str | None:
+    """Return the URL of a proxy; a message does not repeat it, since it may hold a password."""
+    scheme, colon, _ = (given or "").partition("://")
+    if colon and scheme.lower() not in _PROXIES:
+        raise click.BadParameter(
+            f"{scheme!r} is not the scheme of a proxy; use for example http://localhost:3128",
+            param_hint="--proxy",
+        )
+    return given
 
 
 def read_verify(ca_bundle: Path | None, *, insecure: bool) -> bool | str:

@@ -19,10 +19,13 @@ from usp.cli.output import Command
 from usp.cli.shared_options import (
     COLUMNS,
     LIMIT_NAMES,
+    Integer,
+    Number,
     fetch_options,
     read_limits,
     read_verify,
     read_zones,
+    website_values,
 )
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
@@ -60,13 +63,13 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=Integer(min=1),
     metavar="N",
     help="Number of worker processes; one per CPU by default.",
 )
 @click.option(
     "--in-flight",
-    type=click.IntRange(min=1, max=10_000),
+    type=Integer(min=1, max=10_000),
     metavar="N",
     default=_USUAL["in_flight"],
     show_default=True,
@@ -74,7 +77,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 )
 @click.option(
     "--per-host",
-    type=click.IntRange(min=1, max=64),
+    type=Integer(min=1, max=64),
     metavar="N",
     default=_USUAL["per_host"],
     show_default=True,
@@ -87,7 +90,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 )
 @click.option(
     "--together",
-    type=click.IntRange(min=1),
+    type=Integer(min=1),
     metavar="N",
     default=_USUAL["together"],
     show_default=True,
@@ -95,7 +98,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 )
 @click.option(
     "--site-seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="SECONDS",
     default=SITE_SECONDS,
     show_default=True,
@@ -188,7 +191,10 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         names = None if columns is None else chosen(n.strip() for n in columns.split(","))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--columns") from error
+    given = {} if values["timeout"] is None else {"timeout": values["timeout"]}
     options = FleetOptions(
+        **website_values(values),
+        **given,
         limits=_read_limits(values["limits"], values["site_seconds"]),
         zones=read_zones(values["allow_network"], trust_start=False),
         pages=not values["no_pages"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli.output import Command
-from usp.cli.shared_options import Target, crawl_options, is_from_file, url_argument
+from usp.cli.shared_options import Integer, Target, crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ _SUFFIXES = {".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermai
 )
 @click.option(
     "--siblings",
-    type=click.IntRange(min=1),
+    type=Integer(min=1),
     metavar="N",
     default=SIBLINGS,
     show_default=True,

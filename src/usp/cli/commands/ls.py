@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp.cli.output import Command
-from usp.cli.shared_options import COLUMNS, Target, crawl_options, is_from_file, url_argument
+from usp.cli.shared_options import (
+    COLUMNS,
+    Integer,
+    Target,
+    crawl_options,
+    is_from_file,
+    url_argument,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +124,7 @@ _OPTIONS = [
     click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
     click.option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=Integer(min=1),
         metavar="N",
         help="Stop after this many pages; no more sitemaps are fetched then.",
     ),

@@ -13,6 +13,7 @@ from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import json_option
 from usp.cli.output import Command, show
+from usp.cli.shared_options import Integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +35,7 @@ _LAST_YEARS = 15
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.option(
     "--most",
-    type=click.IntRange(min=1),
+    type=Integer(min=1),
     metavar="N",
     default=10,
     show_default=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp.cli.output import Command
-from usp.cli.shared_options import crawl_options, url_argument
+from usp.cli.shared_options import Integer, crawl_options, url_argument
 
 if TYPE_CHECKING:
     from usp.cli.crawling import Address, Crawling
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "-d",
     "--depth",
-    type=click.IntRange(min=1),
+    type=Integer(min=1),
     metavar="N",
     help="Show this many levels; sitemaps below them are only counted.",
 )
