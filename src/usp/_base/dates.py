@@ -36,7 +36,7 @@ PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
 
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
-_DAY = len("2024-05-31")
+_AFTER_DAY = ("T", "", " ")
 _RFC_822 = re.compile(  # as nearly all feeds write it; the day of the week says nothing
     r"(?:[A-Z][a-z]{2,8}, ?)?([0-9]{1,2}) ([A-Z][a-z]{2}) ([1-9][0-9]{3})"
     r" ([0-2][0-9]:[0-5][0-9])(:[0-5][0-9])? ([+-][0-9]{4}|GMT|UTC?|Z)"
@@ -113,7 +113,14 @@ def read_date(text: str) -> datetime | None:
     naive if not. Markup and words around a date are passed over if there is only one date.
     """
     text = text.strip()
-    date = _read_quickly(text)
+    date = None
+    try:
+        if text[4:5] == "-" == text[7:8] and text[10:11] in _AFTER_DAY:
+            date = datetime.fromisoformat(text)
+        else:
+            date = _read_rfc_822(text)
+    except ValueError:
+        pass
     if date is not None:
         return date if date.year > 1 else None
     if len(text) > _MAX_LENGTH:
@@ -127,23 +134,15 @@ def read_date(text: str) -> datetime | None:
     return None if date is None or date.year <= 1 else date
 
 
-def _read_quickly(text: str) -> datetime | None:
-    """Read what nearly all dates are: ISO 8601 as datetime reads it, or RFC 822 as feeds write it."""
-    if text[4:5] == "-" == text[7:8]:
-        if len(text) > _DAY and text[_DAY] not in "T ":
-            return None
-    else:
-        found = _RFC_822.fullmatch(text)
-        month = _MONTHS.get(found[2]) if found else None
-        if found is None or month is None:
-            return None
-        day, _, year, time, seconds, zone = found.groups("")
-        offset = "Z" if zone[0] not in "+-" else zone
-        text = f"{year}-{month}-{day:0>2}T{time}{seconds}{offset}"
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+def _read_rfc_822(text: str) -> datetime | None:
+    """Read a date as feeds write it; raises ``ValueError`` if there is no such day."""
+    found = _RFC_822.fullmatch(text)
+    if found is None:
         return None
+    day, month, year, time, seconds, zone = found.groups("")
+    offset = zone if zone[0] in "+-" else "Z"
+    number = _MONTHS.get(month, "")
+    return datetime.fromisoformat(f"{year}-{number}-{day:0>2}T{time}{seconds}{offset}")
 
 
 @_remembered

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.values import absolute_url
-from usp._formats.xml.entries import ElementNames, Field, RawEntry, given_in
+from usp._formats.xml.entries import ElementNames, Field, RawEntry, given_in, text_of
 from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
-from usp.objects.page import SitemapNewsStory, SitemapPage
+from usp.objects.page import PageFields, SitemapNewsStory, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
+    from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.entries import Step
     from usp._formats.xml.vocabulary import Vocabulary
 
 
+_HAVE_ATTRIBUTES = frozenset({"link", "guid"})
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
 
@@ -51,56 +56,85 @@ class _Links:
 class _FeedEntry(RawEntry, PageEntry):
     """What the entries of both kinds of feeds share.
 
-    Of two fields with one name the first counts, of two dates the first that can be read.
+    Of two fields with one name the first counts, of two dates the first that can be read. A field is
+    read when it is needed: most are not.
     """
 
     titles: tuple[str, ...]
     dates: tuple[str, ...]
 
+    _links: _Links | None = None
+    _url: str | None = None
+
     def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
-        self._fields: dict[str, str] = {}
-        self._links = _Links()
-        self._unreadable: str | None = None  # a date in whose place another one stands
-        self._url: str | None = None
+        self._first: dict[str, str | Element] = {}  # of each name,
+        self._more: list[tuple[str, str | Element]] = []  # and the others
 
     def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field that is not empty."""
+        """Take a field."""
         del parser
-        self._keep(field)
+        self._keep(field.name, field.text)
 
-    def _keep(self, field: Field) -> None:
-        text = values.text(field.text)
-        if text is None:
-            return
-        known = self._fields.setdefault(field.name, text)
-        if known != text and field.name in self.dates and values.date(known) is None:
-            self._unreadable = known
-            self._fields[field.name] = text
+    def fill(self, steps: list[Step], elements: list[Element], parser: Vocabulary) -> None:
+        """Take elements of a tree as they are, but for those that have attributes."""
+        for step in steps:
+            _, name, _, at = step
+            if name in _HAVE_ATTRIBUTES:
+                super().fill([step], elements, parser)
+            else:
+                self._keep(name, elements[at])
 
-    def links(self) -> list[str]:
-        """Return what may be the address of the page, as written, the most likely one first."""
+    def _keep(self, name: str, text: str | Element) -> None:
+        if name not in self._first:
+            self._first[name] = text
+        else:
+            self._more.append((name, text))
+
+    def _add_link(self, field: Field, base: str | None, note: Note) -> None:
+        """Take a link as Atom writes it."""
+        if self._links is None:
+            self._links = _Links()
+        self._links.add(field, base, note)
+
+    def _texts(self, name: str) -> Iterator[str]:
+        """Yield the texts of the fields of some name, without empty ones."""
+        if name in self._first:
+            others = [text for other, text in self._more if other == name]
+            for given in (self._first[name], *others):
+                text = values.text(given if isinstance(given, str) else text_of(given))
+                if text is not None:
+                    yield text
+
+    def addresses(self) -> Iterator[str]:
+        """Yield what may be the address of the page, as written, the most likely one first."""
         raise NotImplementedError
 
     def finish(self, parser: Vocabulary) -> list[Entry]:
         """Return the entry itself, if it has an address."""
-        links = self.links() or self._stray_links(parser)
-        for more, link in zip(range(len(links) - 1, -1, -1), links, strict=True):
-            self._url = absolute_url(link, self.base)
+        bad: list[str] = []
+        for address in chain(self.addresses(), self._stray_addresses(parser)):
+            self._url = absolute_url(address, self.base)
             if self._url is not None:
-                return [self]
-            parser.problems.add(ProblemCode.BAD_LINK, self.line, link, lost=int(not more))
-        if not links:
+                break
+            bad.append(address)
+        for at, address in enumerate(bad, 1):
+            lost = self._url is None and at == len(bad)
+            parser.problems.add(ProblemCode.BAD_LINK, self.line, address, lost=int(lost))
+        if self._url is None and not bad:
             parser.problems.add(ProblemCode.NO_LINK, self.line, lost=1)
-        return []
+        return [self] if self._url is not None else []
 
-    def _stray_links(self, parser: Vocabulary) -> list[str]:
-        """Return the address that stands in the entry itself, as after ``<link/>``, or in its tag."""
-        about = given_in(self.written, _ignore).get("rdf:about")
-        if about:
-            return [about]
-        stray = self.stray_address(parser)
-        return [stray] if stray else []
+    def _stray_addresses(self, parser: Vocabulary) -> Iterator[str]:
+        """Yield the address of an entry that has no other: in its tag, or in the entry itself.
+
+        The latter is how programs write an address after ``<link/>``.
+        """
+        if next(self.addresses(), None) is None:
+            about = given_in(self.written, _ignore).get("rdf:about")
+            stray = about or self.stray_address(parser)
+            if stray:
+                yield stray
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
         """Return the page; its title and date are its news story.
@@ -110,22 +144,26 @@ class _FeedEntry(RawEntry, PageEntry):
         if self._url is None:
             return None
         date = self._date(note)
-        title = next((self._fields[name] for name in self.titles if name in self._fields), None)
+        title = next((text for name in self.titles for text in self._texts(name)), None)
         if title is None:
-            return SitemapPage(self._url, last_modified=date)
-        return SitemapPage(self._url, news_story=SitemapNewsStory(title, date))
+            return SitemapPage.of(self._url, PageFields(last_modified=date))
+        return SitemapPage.of(self._url, PageFields(news_story=SitemapNewsStory(title, date)))
 
     def _date(self, note: Note | None) -> datetime | None:
         """Return the first date that can be read."""
-        if self._unreadable and note:
-            note(ProblemCode.BAD_FEED_DATE, self._unreadable)
         for name in self.dates:
-            written = self._fields.get(name)
-            date = values.date(written)
-            if date is not None:
-                return date
-            if written and note:
-                note(ProblemCode.BAD_FEED_DATE, written)
+            if name not in self._first:
+                continue
+            unreadable = None
+            for text in self._texts(name):
+                date = values.date(text)
+                if unreadable and note and unreadable != text:
+                    note(ProblemCode.BAD_FEED_DATE, unreadable)
+                if date is not None:
+                    return date
+                unreadable = text
+            if unreadable and note:
+                note(ProblemCode.BAD_FEED_DATE, unreadable)
         return None
 
 
@@ -147,28 +185,29 @@ class _Item(_FeedEntry):
     )
 
     def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field; a guid only if it is a permanent link."""
-        if field.name == "guid":
-            permanent = values.yes_no(field.attributes(parser.note).get("ispermalink", "true"))
-            url = values.text(field.text)
-            if permanent is False or not is_http_url(url or ""):
-                return
-        elif field.name == "link" and not values.text(field.text):
-            self._links.add(field, parser.base(), parser.note)
+        """Take a field; a guid only if it may be a permanent link."""
+        if field.name == "link" and not values.text(field.text):
+            self._add_link(field, parser.base(), parser.note)
             return
-        super().add(field, parser)
+        if field.name == "guid":
+            permanent = field.attributes(parser.note).get("ispermalink", "true")
+            if values.yes_no(permanent) is False:
+                return
+        self._keep(field.name, field.text)
 
     def add_to_record(self, space: Space, field: Field) -> None:
         """Take a date of Dublin Core (RSS 1.0 has no pubDate), or what is borrowed from Atom."""
         if space is Space.ATOM and field.name == "link":
-            self._links.add(field, self.base, _ignore)
+            self._add_link(field, self.base, _ignore)
         else:
-            self._keep(field)
+            self._keep(field.name, field.text)
 
-    def links(self) -> list[str]:
-        """Return the link, or else the permanent guid, or else a link as Atom writes it."""
-        own = [self._fields[name] for name in ("link", "guid") if name in self._fields]
-        return own + self._links.of("alternate", "self")
+    def addresses(self) -> Iterator[str]:
+        """Yield the link, then the permanent guid, then a link as Atom writes it."""
+        yield from islice(self._texts("link"), 1)
+        yield from islice(filter(is_http_url, self._texts("guid")), 1)
+        if self._links is not None:
+            yield from self._links.of("alternate", "self")
 
 
 class _AtomEntry(_FeedEntry):
@@ -184,14 +223,14 @@ class _AtomEntry(_FeedEntry):
     def add(self, field: Field, parser: Vocabulary) -> None:
         """Take a field, or a link."""
         if field.name == "link":
-            self._links.add(field, parser.base(), parser.note)
+            self._add_link(field, parser.base(), parser.note)
         else:
-            super().add(field, parser)
+            self._keep(field.name, field.text)
 
-    def links(self) -> list[str]:
-        """Return the alternate link, or else the feed's own, or else the first, or else the id."""
-        name = self._fields.get("id", "")
-        return self._links.of("alternate", "self", "") or [name] * is_http_url(name)
+    def addresses(self) -> Iterator[str]:
+        """Yield the alternate link, then the feed's own, then the first; without any, the id."""
+        links = self._links.of("alternate", "self", "") if self._links is not None else []
+        yield from links or islice(filter(is_http_url, islice(self._texts("id"), 1)), 1)
 
 
 def _ignore(message: str, excerpt: str) -> None:

@@ -166,6 +166,16 @@ _PATH = re.compile(
 )
 
 
+def on_base(paths: list[str], base: str | None) -> list[str] | None:
+    """Return the addresses of plain paths from the root of a base; None if there are others."""
+    if base is None or not all(map(_PATH.fullmatch, paths)):
+        return None
+    before = _before_path(base, rooted=True)
+    if before is None or not all(path[0] == "/" for path in paths):
+        return None
+    return [f"{before}{path}" for path in paths]
+
+
 def _behind(base: str, path: str) -> str | None:
     """Return the address of a plain path, as most relative addresses are; None if it is not one."""
     if _PATH.fullmatch(path) is None:

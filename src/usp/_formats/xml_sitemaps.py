@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry
+from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
 from usp._formats.url_batches import (
     BlockBatch,
-    BlockReader,
     ColumnBatch,
     Columns,
     cut_columns,
@@ -21,7 +21,7 @@ from usp._formats.url_batches import (
     read_columns,
     read_own,
 )
-from usp._formats.values import absolute_url, begins_with_host
+from usp._formats.values import absolute_url, begins_with_host, on_base
 from usp._formats.xml import cut
 from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
 from usp._formats.xml.lanes import LaneParser
@@ -85,6 +85,10 @@ class _UrlEntry(RawEntry, PageEntry):
         if note is None:
             return DeferredPage(self._fields["loc"], self, 0)
         return SitemapPage.of(self._fields["loc"], self.fields(0, note))
+
+    def own(self, at: int) -> PageFields:
+        """Read all fields: there is nobody to read the others later."""
+        return self.fields(at)
 
     def fields(self, at: int, note: Note = ignore) -> PageFields:
         """Read the fields of the entry, which is the only one here."""
@@ -209,6 +213,9 @@ class PagesXMLSitemapParser(LaneParser):
         plain = cut.are_plain(locs)
         if plain and "&" not in "".join(locs):
             return locs
+        paths = None if plain else on_base(locs, base)
+        if paths is not None:
+            return paths
         urls = []
         for loc in locs:
             if plain and "&" not in loc:

@@ -73,7 +73,7 @@ class PageFields(NamedTuple):
     page_map: list[SitemapPageMapObject] | None = None
 
 
-_OwnFields: TypeAlias = tuple[Decimal, "datetime | None", SitemapPageChangeFrequency | None]
+OwnFields: TypeAlias = tuple[Decimal, "datetime | None", SitemapPageChangeFrequency | None]
 """What the protocol itself has: the first three of the fields. Most pages have no others."""
 
 
@@ -85,7 +85,7 @@ class SitemapPage:
 
     __slots__ = ("_fields", "_sitemap_url", "_url")
 
-    _fields: PageFields | _OwnFields | None
+    _fields: PageFields | OwnFields | None
     _sitemap_url: str
     url: str = property(attrgetter("_url"), doc="The address of the page, absolute.")  # type: ignore[assignment]
 
@@ -131,13 +131,14 @@ class SitemapPage:
 
     def fields(self) -> PageFields:
         """Return everything but the URL, as a tuple."""
-        fields = self._fields or self._read()
-        if not isinstance(fields, PageFields):
-            fields = self._fields = PageFields(*fields)
-        return fields
+        fields = self._fields
+        return fields if isinstance(fields, PageFields) else self._read_all()
 
-    def _read(self) -> PageFields | _OwnFields:
+    def _read(self) -> PageFields | OwnFields:
         raise NotImplementedError  # for pages that are not read when they are made
+
+    def _read_all(self) -> PageFields:
+        raise NotImplementedError
 
     @property
     def priority(self) -> Decimal:
@@ -357,15 +358,21 @@ class PickedPages:
 class EntryBlock(Protocol):
     """A stretch of a document that pages are read from when they are asked."""
 
-    def fields(self, at: int) -> PageFields | _OwnFields:
-        """Read what the entry with that number says."""
+    def own(self, at: int) -> PageFields | OwnFields:
+        """Read what the entry with that number says in fields of the protocol."""
+        ...
+
+    def fields(self, at: int) -> PageFields:
+        """Read everything that it says."""
         ...
 
 
 class DeferredPage(SitemapPage):
     """A page whose fields are read from its document when they are asked for, and then kept."""
 
-    __slots__ = ("_at", "_block")
+    __slots__ = ("_all", "_at", "_block")
+
+    _all: PageFields
 
     def __init__(self, url: str, block: EntryBlock, at: int) -> None:
         self._url = url
@@ -373,14 +380,20 @@ class DeferredPage(SitemapPage):
         self._block: EntryBlock | None = block
         self._at = at
 
-    def _read(self) -> PageFields | _OwnFields:
+    def _read(self) -> PageFields | OwnFields:
+        block = self._block
+        fields = self._all if block is None else block.own(self._at)
+        self._fields = fields
+        return fields
+
+    def _read_all(self) -> PageFields:
         block = self._block
         if block is not None:
-            self._fields = block.fields(self._at)
+            self._all = block.fields(self._at)
             self._block = None
         # If another thread was faster, it has set the fields before it let go of the block.
-        assert self._fields is not None
-        return self._fields
+        self._fields = self._all
+        return self._all
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SitemapPage.of, (self.url, self.fields())

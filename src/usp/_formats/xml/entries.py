@@ -27,6 +27,7 @@ MAX_TEXT = 8 * 1024
 Written: TypeAlias = "str | Element"
 """Attributes: what stands in the tag after the name, or the element that has them."""
 
+_new = tuple.__new__  # how a named tuple is made quickly
 _ADDRESS_ATTRIBUTES = ("loc", "href", "url")
 
 
@@ -61,6 +62,26 @@ def note_scheme(loc: str, entry: RawEntry, parser: Vocabulary) -> None:
     """Note an address that begins with a host and not with ``http:``."""
     if begins_with_host(loc.strip(), entry.base):
         parser.problems.add(ProblemCode.NO_SCHEME, entry.line, loc)
+
+
+class Sort(Enum):
+    """What an element is."""
+
+    OTHER = auto()
+    ENTRY = auto()
+    FIELD = auto()  # of the document's own vocabulary
+    RECORD = auto()  # begins a record of an extension
+    RECORD_FIELD = auto()
+    NESTED_LOC = auto()  # a loc that counts only if its entry has no other
+
+
+Step: TypeAlias = "tuple[Sort, str, Space, int]"
+"""An element of a tree that means something: as what, its name and vocabulary, its number."""
+
+
+def text_of(element: Element) -> str:
+    """Return the text of an element of a tree, that of elements inside included."""
+    return "".join(element.itertext()) if len(element) else element.text or ""
 
 
 class ElementNames(NamedTuple):
@@ -156,6 +177,20 @@ class RawEntry(abc.ABC):
         if text:
             parser.problems.add(ProblemCode.TEXT_IN_ENTRY, self.line, text)
 
+    def fill(self, steps: list[Step], elements: list[Element], parser: Vocabulary) -> None:
+        """Take the elements of a tree that mean something."""
+        for sort, name, space, at in steps:
+            element = elements[at]
+            if sort is Sort.FIELD:
+                written = element if element.keys() else ""
+                self.add(_new(Field, (name, text_of(element), written)), parser)
+            elif sort is Sort.RECORD_FIELD:
+                self.add_to_record(space, _new(Field, (name, text_of(element), element)))
+            elif sort is Sort.RECORD:
+                self.begin_record(space, _new(Field, (name, "", element)))
+            else:
+                self.add_nested_loc(text_of(element))
+
     def begin_record(self, space: Space, field: Field) -> None:
         """Begin a record of an extension; ``field`` is its element."""
         records = self.records.get(space)
@@ -174,16 +209,6 @@ class RawEntry(abc.ABC):
 
 
 # What an element means, by its name and where it stands ---------------------------------------------
-
-
-class Sort(Enum):
-    """What an element is."""
-
-    OTHER = auto()
-    ENTRY = auto()
-    FIELD = auto()  # of the document's own vocabulary
-    RECORD = auto()  # begins a record of an extension
-    RECORD_FIELD = auto()
 
 
 class Meaning(NamedTuple):

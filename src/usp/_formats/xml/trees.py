@@ -10,11 +10,11 @@ What the scanner would read in another way than a tree shows it, or would speak 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
-from xml.etree.ElementTree import ParseError, fromstring
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
 from xml.parsers.expat import errors
 
-from usp._formats.xml.entries import Field, Meaning, RawEntry, Sort
+from usp._formats.xml.entries import Meaning, RawEntry, Sort
 from usp._formats.xml.namespaces import Name, Space, space_of
 from usp._formats.xml.nesting import MAX_DEPTH, MAX_FIELDS
 from usp._formats.xml.vocabulary import MAX_NAME, MAX_NAMES
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from xml.etree.ElementTree import Element
 
+    from usp._formats.xml.entries import Step
     from usp._formats.xml.vocabulary import Vocabulary
 
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
@@ -38,14 +39,6 @@ _BASE = re.compile("xml:base", re.IGNORECASE)
 _BLANKS = " \t\r\n"
 _OTHER, _FIELD, _RECORD = Sort.OTHER, Sort.FIELD, Sort.RECORD  # looked up for every element
 _RECORD_FIELD, _ENTRY = Sort.RECORD_FIELD, Sort.ENTRY
-_new = tuple.__new__  # how a named tuple is made quickly
-
-
-Step: TypeAlias = "tuple[Sort, str, Space, int]"
-"""An element that means something: as what, its name, its vocabulary, its number in the entry.
-
-A loc that stands too deep to count, unless there is no other, has the sort of an entry.
-"""
 
 
 class Unvouched(Exception):  # noqa: N818 - nothing is wrong: another lane reads it
@@ -86,8 +79,12 @@ class Trees:
             "xml:" in block and _BASE.search(block)
         ):
             return None
+        # Comments are made and thrown away: let it be done in C.
+        builder = TreeBuilder(comment_factory=str)  # type: ignore[arg-type]
+        parser = XMLParser(target=builder)  # noqa: S314 - no entity is declared in a block
         try:
-            return fromstring(f"{self._start}{block}</r>")  # noqa: S314 - it declares no entities
+            parser.feed(f"{self._start}{block}</r>")
+            return parser.close()
         except ParseError as error:
             # A prefix that was not declared, or in capitals, means something to the scanner.
             if error.code != _UNBOUND or not self._declare(_USED.findall(block)):
@@ -135,7 +132,7 @@ class Trees:
         return self._parser.find_meaning(Name(known, local, space), inside)
 
     def columns(
-        self, entries: set[str], fields: set[str], inside: type[RawEntry]
+        self, entries: Iterable[str], fields: Iterable[str], inside: type[RawEntry]
     ) -> dict[str, str] | None:
         """Return the tag of each field, if these are tags of such entries and of their fields only."""
         for tag in entries:
@@ -167,18 +164,7 @@ class Trees:
         if element.keys():
             entry.written = element
         elements = list(element.iter())
-        for sort, name, space, at in self.steps(elements, type(entry)):
-            one = elements[at]
-            if sort is _FIELD:
-                entry.add(
-                    _new(Field, (name, text_of(one), one if one.keys() else "")), self._parser
-                )
-            elif sort is _RECORD_FIELD:
-                entry.add_to_record(space, _new(Field, (name, text_of(one), one)))
-            elif sort is _RECORD:
-                entry.begin_record(space, _new(Field, (name, "", one)))
-            else:
-                entry.add_nested_loc(text_of(one))
+        entry.fill(self.steps(elements, type(entry)), elements, self._parser)
         return entry
 
     def steps(self, elements: list[Element], inside: type[RawEntry]) -> list[Step]:
@@ -212,15 +198,10 @@ class Trees:
                 continue
             if sort is _ENTRY or (is_nested and len(element)):
                 raise Unvouched
-            steps.append((_ENTRY if is_nested else sort, local, space, at))
+            steps.append((Sort.NESTED_LOC if is_nested else sort, local, space, at))
             if sort is not _RECORD and len(element):
                 skip = sum(1 for _ in element.iter()) - 1
         return steps
-
-
-def text_of(element: Element) -> str:
-    """Return the text of an element, that of elements inside included."""
-    return "".join(element.itertext()) if len(element) else element.text or ""
 
 
 def _check_texts(element: Element) -> None:
