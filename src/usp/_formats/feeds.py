@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from usp._base.urls import is_http_url
 from usp._formats import values
-from usp._formats.abstract_parser import PageEntry
+from usp._formats.abstract_parser import PageEntry, Pages
 from usp._formats.values import absolute_url
-from usp._formats.xml.entries import ElementNames, Field, RawEntry, given_in, text_of
+from usp._formats.xml.entries import ElementNames, Field, RawEntry, Sort, given_in, text_of
 from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
+from usp._formats.xml.trees import Unvouched, check_text_before, check_texts
 from usp.objects.page import PageFields, SitemapNewsStory, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.vocabulary import Vocabulary
 
 
+_USUAL_ATTRIBUTES = frozenset({"href", "rel", "type", "hreflang", "title", "length"})
 _HAVE_ATTRIBUTES = frozenset({"link", "guid"})
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
@@ -105,6 +107,11 @@ class _FeedEntry(RawEntry, PageEntry):
                 text = values.text(given if isinstance(given, str) else text_of(given))
                 if text is not None:
                     yield text
+
+    @staticmethod
+    def address_of(link: Element) -> str | None:
+        """Return the address of the page, if this is the only link of an entry."""
+        raise NotImplementedError
 
     def addresses(self) -> Iterator[str]:
         """Yield what may be the address of the page, as written, the most likely one first."""
@@ -202,6 +209,11 @@ class _Item(_FeedEntry):
         else:
             self._keep(field.name, field.text)
 
+    @staticmethod
+    def address_of(link: Element) -> str | None:
+        """Return the text of a link."""
+        return values.text(text_of(link))
+
     def addresses(self) -> Iterator[str]:
         """Yield the link, then the permanent guid, then a link as Atom writes it."""
         yield from islice(self._texts("link"), 1)
@@ -227,6 +239,13 @@ class _AtomEntry(_FeedEntry):
         else:
             self._keep(field.name, field.text)
 
+    @staticmethod
+    def address_of(link: Element) -> str | None:
+        """Return the address of a link with the usual attributes, if it is the page's."""
+        usual = _USUAL_ATTRIBUTES.issuperset(link.keys())
+        alternate = usual and link.get("rel", "alternate") == "alternate"
+        return values.text(link.get("href")) if alternate else None
+
     def addresses(self) -> Iterator[str]:
         """Yield the alternate link, then the feed's own, then the first; without any, the id."""
         links = self._links.of("alternate", "self", "") if self._links is not None else []
@@ -237,7 +256,81 @@ def _ignore(message: str, excerpt: str) -> None:
     """Pass over damage in what is borrowed."""
 
 
-class PagesRSSSitemapParser(LaneParser):
+class _Usual(NamedTuple):
+    """Where the address, the title and the date of an entry stand, as nearly all have them."""
+
+    steps: list[Step]
+    link: int
+    title: int
+    date: int
+
+    @classmethod
+    def of(cls, steps: list[Step], entry: type[_FeedEntry]) -> _Usual | None:
+        """Look at the elements of an entry; None if it lacks one of the three, or has two links."""
+        links = [(sort, at) for sort, name, _, at in steps if name == "link"]
+        first: dict[str, int] = {}
+        for _, name, _, at in steps:
+            first.setdefault(name, at)
+        title = next((first[name] for name in entry.titles if name in first), None)
+        date = next((first[name] for name in entry.dates if name in first), None)
+        if len(links) != 1 or title is None or date is None:
+            return None
+        ((sort, link),) = links
+        return cls(steps, link, title, date) if sort is Sort.FIELD else None
+
+
+class _FeedParser(LaneParser):
+    """Reads trees of feeds: the usual entries quickly, the others as all entries are read."""
+
+    _MAX_USUAL = 500
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._usual: dict[int, _Usual | None] = {}
+
+    def _read_tree(self, root: Element) -> list[Entry]:
+        check_text_before(root)
+        pages: list[SitemapPage] = []
+        for element in root:
+            page = self._usual_page(element)
+            if page is not None:
+                pages.append(page)
+            else:
+                (batch,) = self._read_elements([element])
+                assert isinstance(batch, Pages)
+                pages += batch.pages()
+        if self.thorough and self.is_too_long(page.url for page in pages):
+            raise Unvouched
+        return [Pages(pages)]
+
+    def _usual_page(self, element: Element) -> SitemapPage | None:
+        """Return the page of an entry that has an address, a title and a date; None if not."""
+        trees = self.trees()
+        sort, local, _ = trees.meaning(element.tag, type(None))
+        if sort is not Sort.ENTRY:
+            raise Unvouched
+        if self.thorough:
+            check_texts(element)
+        entry = cast("type[_FeedEntry]", self.entries[local])
+        elements = list(element.iter())
+        steps = trees.steps(elements, entry)
+        usual = self._usual.get(id(steps))
+        if usual is None or usual.steps is not steps:
+            if len(self._usual) >= self._MAX_USUAL:
+                self._usual.clear()
+            usual = self._usual[id(steps)] = _Usual.of(steps, entry)
+            if usual is None:
+                return None
+        address = entry.address_of(elements[usual.link])
+        url = absolute_url(address, self.base()) if address else None
+        title = values.text(text_of(elements[usual.title]))
+        date = values.date(text_of(elements[usual.date]))
+        if url is None or title is None or date is None:
+            return None
+        return SitemapPage.of(url, PageFields(news_story=SitemapNewsStory(title, date)))
+
+
+class PagesRSSSitemapParser(_FeedParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
@@ -246,7 +339,7 @@ class PagesRSSSitemapParser(LaneParser):
     entries: ClassVar = {"item": _Item, "entry": _AtomEntry}
 
 
-class PagesAtomSitemapParser(LaneParser):
+class PagesAtomSitemapParser(_FeedParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap

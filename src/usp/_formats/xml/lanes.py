@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from usp._formats.abstract_parser import ChildEntry, PageEntry, Pages
 from usp._formats.xml.parser import AbstractXMLSitemapParser
-from usp._formats.xml.trees import Trees, Unvouched
+from usp._formats.xml.trees import Trees, Unvouched, check_text_before
 from usp._formats.xml.vocabulary import MAX_NAME
 from usp.objects.problem import Problems
 
@@ -190,9 +190,14 @@ class LaneParser(AbstractXMLSitemapParser):
 
     def _read_tree(self, root: Element) -> list[Entry]:
         """Return the entries of a tree; raises :class:`Unvouched`."""
+        check_text_before(root)
+        return self._read_elements(root)
+
+    def _read_elements(self, elements: Iterable[Element]) -> list[Entry]:
+        """Return the entries that some elements of a tree are."""
         problems, self.problems = self.problems, Problems()
         try:
-            entries = self._finished(self.trees().entries(root, self.base()))
+            entries = self._finished(self.trees().entries(elements, self.base()))
             if self.thorough and self.problems.listed():
                 raise Unvouched
         finally:

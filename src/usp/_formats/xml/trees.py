@@ -149,17 +149,15 @@ class Trees:
 
     # Entries --------------------------------------------------------------------------------------
 
-    def entries(self, root: Element, base: str | None) -> list[RawEntry]:
-        """Return the entries of a block, not finished; raises :class:`Unvouched`."""
-        if (root.text or "").strip(_BLANKS):
-            raise Unvouched
-        return [self._entry(element, base) for element in root]
+    def entries(self, elements: Iterable[Element], base: str | None) -> list[RawEntry]:
+        """Return the entries that elements are, not finished; raises :class:`Unvouched`."""
+        return [self._entry(element, base) for element in elements]
 
     def _entry(self, element: Element, base: str | None) -> RawEntry:
         sort, local, _ = self.meaning(element.tag, type(None))
         if sort is not Sort.ENTRY or local in self._parser.strays:
             raise Unvouched
-        _check_texts(element)
+        check_texts(element)
         entry = self._parser.entries[local](None, base)
         if element.keys():
             entry.written = element
@@ -204,7 +202,13 @@ class Trees:
         return steps
 
 
-def _check_texts(element: Element) -> None:
+def check_text_before(root: Element) -> None:
+    """Raise :class:`Unvouched` if text stands before the first entry."""
+    if (root.text or "").strip(_BLANKS):
+        raise Unvouched
+
+
+def check_texts(element: Element) -> None:
     """Raise :class:`Unvouched` if text stands in or after an entry, beside its elements."""
     tail, text = element.tail, element.text
     if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
