@@ -157,7 +157,7 @@ OUTSIDE = frozenset(
 HARMLESS = {  # what a module takes of the outside all the same
     ("_base.names", "os"): "looks once for another distribution of the same name",
     ("_base.urls", "urllib3"): "parse_url: reads a text as requests does",
-    ("_formats.url_batches", "threading"): "a lock around a table that threads share",
+    ("_formats.block_reader", "threading"): "a lock around a table that threads share",
 }
 
 
