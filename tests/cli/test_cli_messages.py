@@ -220,9 +220,7 @@ def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypat
     monkeypatch.setattr("usp.cli.crawling.Crawling.tree", lambda *_, **__: node)
     for command in ("tree", "graph", "report"):
         err = run(command, "http://h/s.xml").err
-        assert err.startswith(
-            "usp: http://h/s.xml: 403 Forbidden: the server turns robots away (try "
-        )
+        assert err.startswith("usp: http://h/s.xml: 403 Forbidden: the server blocks robots (try ")
         assert set(OPTION.findall(err)) <= options_of(command)
 
 

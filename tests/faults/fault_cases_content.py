@@ -46,7 +46,7 @@ def _(base):
     return ok(packed(body(base), 10))
 
 
-@case("gzip with junk behind it", found=ALL, problem="passed over")
+@case("gzip with junk behind it", found=ALL, problem="data after the end")
 def _(base):
     return ok(packed(body(base)) + b"<!-- served in 3 ms -->")
 
@@ -160,7 +160,7 @@ def _(base):
     return ok(doctype + body(base).replace(b"/b9", b"/&x;"))
 
 
-@case("a DOCTYPE without declarations", found=ALL, problem="a DOCTYPE stands before the document")
+@case("a DOCTYPE without declarations", found=ALL, problem="a DOCTYPE before the document")
 def _(base):
     return ok(b"<!DOCTYPE urlset SYSTEM '/urlset.dtd'>" + body(base))
 

@@ -16,9 +16,9 @@ E = "https://www.example.org"
             "<Error>",
             ["a processing instruction is not closed"],
         ),
-        ("<br>\n</p><a b='c><Error/>", "<a>", ["something stands before the document"]),
+        ("<br>\n</p><a b='c><Error/>", "<a>", ["text before the document"]),
         ("<!-- c\n<?x ?\n<html></html>", "HTML", ["a comment is not closed"]),
-        ("</x><!DOCTYPE a [<!ENTITY b 'c'>]><urlset/>", "DOCTYPE", ["something stands before"]),
+        ("</x><!DOCTYPE a [<!ENTITY b 'c'>]><urlset/>", "DOCTYPE", ["text before"]),
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
@@ -68,7 +68,7 @@ def test_unknown_elements_beside_entries_are_no_problem():
 )
 def test_a_hole_of_nul_bytes_is_told_once(entry, size):
     reading = read(chunks(f"<urlset>\n{entry.format(E)}</urlset>".encode(), size))
-    holes = [problem.line for problem in reading.problems if "hole" in problem.message]
+    holes = [problem.line for problem in reading.problems if "NUL bytes" in problem.message]
     assert holes == [2, 3][: 1 + entry.count("\n")]
     assert reading.urls == [f"{E}/1"]
 

@@ -91,7 +91,7 @@ def test_a_document_type_with_declarations_is_refused_in_known_words(declaration
 def test_a_document_type_without_declarations_is_passed_over_with_a_problem(caplog, declaration):
     reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
     assert reading.urls == [f"{E}/1"]
-    assert reading.messages == ["1: a DOCTYPE stands before the document and was ignored"]
+    assert reading.messages == ["1: a DOCTYPE before the document was ignored"]
     assert caplog.text == ""
 
 

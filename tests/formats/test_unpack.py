@@ -86,7 +86,7 @@ def test_a_broken_stream_gives_the_same_wherever_it_is_cut(data):
 def test_junk_behind_the_data_is_named_once(junk, size):
     out, problems = unpack(chunks(packed(TEXT) + junk, size))
     assert out == TEXT
-    assert problems == ["what follows the compressed data was passed over"]
+    assert problems == ["data after the end of the compressed data was ignored"]
 
 
 LIMITS = Limits(unpacked_bytes=100)

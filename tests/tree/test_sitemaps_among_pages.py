@@ -49,7 +49,7 @@ def test_sitemaps_in_a_urlset_are_followed_and_its_pages_are_kept(serve, body):
         site.url("/sitemap.xml"),  # its own pages
     ]
     assert {page.url for page in tree.all_pages()} == {site.url(p) for p in ("/a", "/b", "/c")}
-    assert any("sitemaps stand in a urlset" in str(problem) for problem in node.problems)
+    assert any("sitemaps in a urlset" in str(problem) for problem in node.problems)
     assert site.hits["/child.xml"] == 1
     assert node.failure is None
 

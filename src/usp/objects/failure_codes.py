@@ -44,99 +44,99 @@ _RAISE = "Raise the limit with Limits({0}=…), on the command line with --max {
 class FailureCode(Code):
     """Why something is missing; a code stays the same when the words of the reason change."""
 
-    # The server answered ---------------------------------------------------------------------------
+    # The server returned an error -----------------------------------------------------------------
 
     NOT_FOUND = (
         "not-found",
         "the sitemap does not exist",
-        "The server answered 404 or 410.",
+        "The server returned 404 or 410.",
         "404 Not Found",
-        "Correct the address where the sitemap is declared, or remove it there.",
+        "Correct the URL where the sitemap is declared, or remove the entry.",
     )
     BLOCKED = (
         "blocked",
-        "the server turns robots away",
-        "The server answered 403, or an error with the headers of a bot wall.",
+        "the server blocks robots",
+        "The server returned 403, or an error with the headers of a bot wall.",
         "403 Forbidden",
         "Try another user agent, fewer requests at a time, or a pause between them.",
     )
     UNAUTHORIZED = (
         "unauthorized",
-        "the server asks for a login",
-        "The server answered 401.",
+        "the server requires a login",
+        "The server returned 401.",
         "401 Unauthorized",
-        "Pass auth= to the client, or write the login into the address: https://user:password@host/.",
+        "Pass auth= to the client, or put the login into the URL: https://user:password@host/.",
     )
     RATE_LIMITED = (
         "rate-limited",
-        "the server asks for fewer requests",
-        "The server answered 429, also after pauses.",
+        "too many requests",
+        "The server returned 429, even after pauses.",
         "429 Too Many Requests",
-        "Ask for less at a time, with a pause between requests.",
+        "Send fewer requests at a time, with a pause between them.",
     )
     SERVER_ERROR = (
         "server-error",
         "the server failed",
-        "The server answered 5xx, also when it was asked again.",
+        "The server returned 5xx, even when the request was repeated.",
         "503 Service Unavailable",
         "Try again later.",
     )
     HTTP_ERROR = (
         "http-error",
         "the server did not send the sitemap",
-        "The server answered with any other status than 2xx.",
+        "The server returned any other status that is not 2xx.",
         "400 Bad Request",
-        "Open the address in a browser to see what the server says.",
+        "Open the URL in a browser to see what the server says.",
     )
     BAD_REDIRECT = (
         "bad-redirect",
         "a redirect leads nowhere",
-        "The address in a Location header cannot be requested.",
+        "The URL in a Location header cannot be requested.",
         "redirected to 'ftp://example.org/', which is not an HTTP URL",
-        "Correct the redirect, or declare the address that it should lead to.",
+        "Correct the redirect, or declare the URL that it should lead to.",
     )
 
-    # There was no answer ---------------------------------------------------------------------------
+    # There was no response ------------------------------------------------------------------------
 
     NO_SUCH_HOST = (
         "no-such-host",
         "no such host",
-        "The name of the host has no address, or could not be looked up.",
+        "The host name does not resolve to an address.",
         "no such host: example.invalid",
         "Check the spelling, and whether the network is up.",
     )
     CONNECTION_REFUSED = (
         "connection-refused",
         "the connection was refused",
-        "Nobody listens at that port of the host.",
+        "Nothing is listening on that port of the host.",
         "connection refused by example.org:443 (try http://example.org/)",
-        "Check scheme and port.",
+        "Check the scheme and the port.",
     )
     UNREACHABLE = (
         "unreachable",
         "the host cannot be reached",
-        "No connection to the address of the host is possible from here.",
+        "The host's address cannot be reached from this machine.",
         "cannot connect to example.org:443: network is unreachable",
-        "Check the network of this machine.",
+        "Check this machine's network connection.",
     )
     CONNECT_TIMEOUT = (
         "connect-timeout",
         "no connection in time",
-        "The host did not take the connection within the timeout.",
+        "The host did not accept the connection within the timeout.",
         "no connection to example.org:443 within 9.05 seconds",
         "Try again later, or raise the timeout.",
     )
     READ_TIMEOUT = (
         "read-timeout",
-        "no answer in time",
-        "The connection was made, but no answer came within the timeout.",
+        "no response in time",
+        "The connection was established, but no response arrived within the timeout.",
         "no answer from example.org within 60 seconds",
         "Try again later, or raise the timeout.",
     )
     CONNECTION_CLOSED = (
         "connection-closed",
-        "the connection was closed without an answer",
-        "The host took the connection, and closed it before it had answered.",
+        "the connection was closed without a response",
+        "The host accepted the connection and closed it without sending a response.",
         "example.org closed the connection without an answer",
         "Try again later; some bot walls do this to robots.",
     )
@@ -150,108 +150,108 @@ class FailureCode(Code):
     TLS_ERROR = (
         "tls-error",
         "no secure connection",
-        "TLS failed for any other reason than the certificate.",
+        "The TLS handshake failed for a reason other than the certificate.",
         "example.org:80 does not speak TLS (try http://example.org:80/)",
-        "Check scheme and port.",
+        "Check the scheme and the port.",
     )
     NOT_HTTP = (
         "not-http",
-        "the answer is not HTTP",
-        "What listens at that port answers something that is not HTTP.",
+        "the response is not HTTP",
+        "Whatever is listening on that port does not speak HTTP.",
         "example.org:22 does not speak HTTP",
         "Check the port.",
     )
     BAD_HEADERS = (
         "bad-headers",
         "the headers are too many or too large",
-        "The headers of the answer are longer than any client takes.",
+        "The headers of the response exceed what a client accepts.",
         "a Set-Cookie header of 100,000 characters",
-        "Tell whoever runs the server.",
+        "Report it to the operator of the server.",
     )
     PROXY_ERROR = (
         "proxy-error",
         "the proxy cannot be used",
-        "A request by a proxy failed at the proxy.",
+        "A request through a proxy failed at the proxy.",
         "the proxy cannot be used: connection refused by proxy.example.org:3128",
-        "Check the address of the proxy and its login.",
+        "Check the proxy's address and login.",
     )
     ADDRESS_REFUSED = (
         "address-refused",
-        "the address may not be connected to",
+        "connections to this address are not allowed",
         "A public website led to a private address, which is refused unless it is allowed.",
         "refused to connect to 10.0.0.1 (a private address)",
         "Allow the network with Zones(allow=…) or --allow-network, if you trust the website.",
     )
     BAD_URL = (
         "bad-url",
-        "the address is not an HTTP URL",
-        "What is declared as a sitemap cannot be requested by HTTP.",
+        "not an HTTP URL",
+        "What is declared as a sitemap cannot be requested over HTTP.",
         "URL ftp://example.org/sitemap.xml is not a HTTP(s) URL.",
-        "Correct the address where it is declared.",
+        "Correct the URL where it is declared.",
     )
     HOST_FAILING = (
         "host-failing",
         "the host keeps failing",
-        "So many requests to the host failed in a row that it is not asked any more.",
+        "So many requests to the host failed in a row that no more are sent.",
         "this host keeps failing (the last time: 503 Service Unavailable)",
         "Try again later.",
     )
     CLIENT_ERROR = (
         "client-error",
         "the request failed",
-        "The client failed in its own words: one of yours, or a library in a way that is unknown.",
+        "The client raised or returned an error of its own that has no other code.",
         "ValueError: my client cannot do this",
-        "Read the reason; with a client of your own, look there.",
+        "Read the reason; if the client is your own, look for the cause there.",
     )
     INTERNAL_ERROR = (
         "internal-error",
-        "a mistake of this library",
-        "An exception that should not happen was caught, and cost this sitemap.",
+        "a bug in this library",
+        "An unexpected exception was caught, and this sitemap is lost.",
         "KeyError: 'x'",
-        "Please report it, with the address.",
+        "Please report it, with the URL.",
     )
 
-    # The answer broke off --------------------------------------------------------------------------
+    # The response broke off -----------------------------------------------------------------------
 
     BODY_CUT_OFF = (
         "body-cut-off",
         "the connection was closed before the end of the body",
-        "Less came than was announced. What came is kept.",
+        "Less was received than announced. What was received is kept.",
         "the connection was closed before the end of the body",
         "Try again later.",
     )
     BODY_TIMEOUT = (
         "body-timeout",
         "no more data in time",
-        "The body stopped coming for longer than the timeout. What came is kept.",
+        "No data arrived for longer than the timeout. What was received is kept.",
         "no more data from example.org within 60 seconds",
         "Try again later, or raise the timeout.",
     )
     BAD_CHUNK = (
         "bad-chunk",
         "a chunk of the body is malformed",
-        "The body in Transfer-Encoding: chunked is damaged. What came before is kept.",
+        "A body in Transfer-Encoding: chunked is damaged. What was received before is kept.",
         "a chunk of the body is malformed",
-        "Tell whoever runs the server or the proxy before it.",
+        "Report it to the operator of the server, or of the proxy in front of it.",
     )
     BAD_CONTENT_ENCODING = (
         "bad-content-encoding",
         "the body is not compressed as its Content-Encoding says",
-        "The body cannot be decompressed. What came out before is kept.",
+        "The body cannot be decompressed. What was decompressed so far is kept.",
         "Content-Encoding: br for a body in gzip",
         "Correct the header, or the compression.",
     )
     GZIP_CUT_OFF = (
         "gzip-cut-off",
         "the compressed data breaks off",
-        "The gzip data of the document has no end. What it holds until there is kept.",
-        "a .gz file of which the second half is missing",
+        "The gzip data ends too early. Everything up to there is kept.",
+        "a .gz file whose second half is missing",
         "Generate the file again.",
     )
     GZIP_BROKEN = (
         "gzip-broken",
         "the compressed data is broken",
-        "The gzip data of the document is damaged. What it holds until there is kept.",
+        "The gzip data is damaged. Everything up to the damage is kept.",
         "the compressed data is broken (invalid block type)",
         "Generate the file again; transfer it as binary.",
     )
@@ -265,31 +265,31 @@ class FailureCode(Code):
     TOO_DAMAGED = (
         "too-damaged",
         "the rest is too damaged",
-        "So many repairs were needed without a single entry between them that the rest was given up.",
+        "The rest was abandoned after too many repairs without a single readable entry.",
         "400,000 end tags without start tags",
         "Generate the file again.",
     )
 
-    # The document is not a sitemap -----------------------------------------------------------------
+    # The document is not a sitemap ----------------------------------------------------------------
 
     HTML_PAGE = (
         "html-page",
         "it is an HTML page",
-        "The server sent a web page, often its error page with the status 200.",
+        "The server sent a web page, often an error page with status 200.",
         "<!DOCTYPE html><html>…",
-        "Correct the address; let the server answer 404 for what is not there.",
+        "Correct the URL; make the server return 404 for pages that do not exist.",
     )
     BOT_CHALLENGE = (
         "bot-challenge",
         "it is an HTML page that turns robots away",
-        "The server sent a page that asks its reader to prove to be human.",
+        "The server sent a page that asks visitors to prove that they are human.",
         "<title>Just a moment...</title>",
         "Try another user agent, fewer requests at a time, or a pause between them.",
     )
     FORBIDDEN_DOCTYPE = (
         "forbidden-doctype",
         "the document declares entities or a document type of its own",
-        "Such declarations are how attacks on XML parsers begin. They are refused, never expanded.",
+        "Such declarations are used in attacks on XML parsers. They are refused, never expanded.",
         "<!DOCTYPE urlset [<!ENTITY a 'b'>]>",
         "Remove the declarations: sitemaps need none.",
     )
@@ -305,95 +305,95 @@ class FailureCode(Code):
         "it is not a sitemap",
         "The document is neither a sitemap nor an index, a feed, a robots.txt or a list of URLs.",
         "its root element is <svg>",
-        "Correct the address where it is declared.",
+        "Correct the URL where it is declared.",
     )
 
-    # The tree --------------------------------------------------------------------------------------
+    # The tree -------------------------------------------------------------------------------------
 
     RECURSION = (
         "recursion",
         "it is one of the sitemaps above it",
-        "An index lists itself, or a sitemap that it is below of. It is not followed again.",
+        "An index lists itself or one of its ancestors, which is not followed again.",
         "https://example.org/sitemap.xml lists https://example.org/sitemap.xml",
         "Remove the entry.",
     )
     REDIRECT_RECURSION = (
         "redirect-recursion",
         "it redirects to one of the sitemaps above it",
-        "A sitemap redirects to one that it is below of. It is not followed again.",
+        "A sitemap redirects to one of its ancestors, which is not followed again.",
         "https://example.org/news.xml redirects to https://example.org/sitemap.xml",
         "Remove the entry, or correct the redirect.",
     )
     NOT_FETCHED = (
         "not-fetched",
         "not fetched",
-        "The sitemap was not requested: documents at hand are read without network access.",
+        "The sitemap was not requested: local documents are read without network access.",
         "Un-fetched child sitemap",
-        "Give the address of the website instead of a file.",
+        "Pass the URL of the website instead of a file.",
     )
     INTERRUPTED = (
         "interrupted",
         "the crawl was interrupted",
-        "Ctrl-C, or the program, ended the crawl before this sitemap was complete.",
+        "Ctrl-C or the program ended the crawl before this sitemap was complete.",
         "the crawl was interrupted",
         "Run it again.",
     )
 
-    # Limits ----------------------------------------------------------------------------------------
+    # Limits ---------------------------------------------------------------------------------------
 
     LIMIT_DOCUMENT_BYTES = (
         "limit-document-bytes",
         "the limit document_bytes is reached",
-        "The document, as it is received, is larger than allowed. The beginning is kept.",
+        "The document, as received, is larger than allowed. The beginning is kept.",
         "more than 100 MiB in one sitemap",
         _RAISE.format("document_bytes"),
     )
     LIMIT_UNPACKED_BYTES = (
         "limit-unpacked-bytes",
         "the limit unpacked_bytes is reached",
-        "The document is larger than allowed once it is decompressed. The beginning is kept.",
+        "The document is larger than allowed after decompression. The beginning is kept.",
         "more than 256 MiB in one sitemap.xml.gz",
         _RAISE.format("unpacked_bytes"),
     )
     LIMIT_RATIO = (
         "limit-ratio",
         "the limit ratio is reached",
-        "The document becomes so many times larger when it is decompressed that it may be a bomb.",
+        "The compression ratio is so high that the document may be a decompression bomb.",
         "10 GiB of zeros in a .gz file of 10 MiB",
         _RAISE.format("ratio"),
     )
     LIMIT_DEPTH = (
         "limit-depth",
         "the limit depth is reached",
-        "The sitemap stands deeper below its start than is followed.",
+        "The sitemap is nested more deeply than sitemaps are followed.",
         "an index in an index in an index …",
         _RAISE.format("depth"),
     )
     LIMIT_SITEMAPS = (
         "limit-sitemaps",
         "the limit sitemaps is reached",
-        "The tree has as many sitemaps as it may. The rest is left out.",
+        "The tree has as many sitemaps as allowed. The rest is left out.",
         "100,001 sitemaps",
         _RAISE.format("sitemaps"),
     )
     LIMIT_PAGES = (
         "limit-pages",
         "the limit pages is reached",
-        "The tree has as many pages as it may. The rest is left out.",
+        "The tree has as many pages as allowed. The rest is left out.",
         "--max pages=1000",
         _RAISE.format("pages"),
     )
     LIMIT_REDIRECTS = (
         "limit-redirects",
         "the limit redirects is reached",
-        "The address redirects more often than is followed.",
+        "There are more redirects in a row than are followed.",
         "https://example.org/a and https://example.org/b redirect to each other",
         _RAISE.format("redirects"),
     )
     LIMIT_URL_LENGTH = (
         "limit-url-length",
         "the limit url_length is reached",
-        "A URL, or all URLs of an index together, are longer than allowed. They are left out.",
+        "A URL, or all URLs of an index together, exceed the allowed length and are left out.",
         "<loc>https://example.org/?q=aaaa…</loc> with 10,000 characters",
         _RAISE.format("url_length"),
     )
@@ -408,14 +408,14 @@ class FailureCode(Code):
         "limit-document-seconds",
         "the limit document_seconds is reached",
         "The document takes longer than allowed, from the request to its last byte.",
-        "a server that sends one byte a second",
+        "a server that sends one byte per second",
         _RAISE.format("document_seconds"),
     )
     LIMIT_LOWEST_RATE = (
         "limit-lowest-rate",
         "the limit lowest_rate is reached",
-        "The document comes in more slowly than is waited for.",
-        "less than 100 bytes a second over half a minute",
+        "The document arrives more slowly than allowed.",
+        "less than 100 bytes per second over half a minute",
         "Lower the limit with Limits(lowest_rate=…), on the command line with --max lowest_rate=….",
     )
     LIMIT_SECONDS = (
@@ -429,7 +429,7 @@ class FailureCode(Code):
     OTHER_FAILURE = (
         "other-failure",
         "another reason",
-        "A failure that was made by hand, without a code.",
+        "A failure that was created directly, without a code.",
         'InvalidSitemap(url, "my own words")',
         "Read its reason.",
     )
