@@ -100,3 +100,15 @@ def test_columns_of_a_fleet():
     with pytest.raises(ValueError, match="unknown column 'title'; choose from url, lastmod"):
         FleetOptions(columns=("title",))
     assert FleetOptions(columns=["url", "lastmod"]).columns == ("url", "lastmod")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", ["3", 2.5, True, -1])
+def test_the_limit_of_a_selection(limit):
+    with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
+        usp.Selection(limit=limit)
+
+
+def test_one_is_not_many_in_the_repr_of_a_node():
+    page = usp.PagesXMLSitemap("http://h/a.xml", [usp.SitemapPage("http://h/1")])
+    assert "pages=<1 page>" in repr(page)
+    assert "sub_sitemaps=<1 sitemap>" in repr(usp.IndexXMLSitemap("http://h/i.xml", [page]))

@@ -81,8 +81,10 @@ class Selection:
 
     def __post_init__(self) -> None:
         given = {name: checked(name, getattr(self, name)) for name in ("include", "exclude")}
-        if self.limit is not None and (isinstance(self.limit, bool) or not self.limit >= 0):
-            raise ValueError(f"limit must be a non-negative integer or None, not {self.limit!r}")
+        most: object = self.limit
+        whole = isinstance(most, int) and not isinstance(most, bool)
+        if most is not None and not (whole and most >= 0):  # type: ignore[operator]
+            raise ValueError(f"limit must be a non-negative integer or None, not {most!r}")
         values: dict[str, Any] = {
             **given,
             "_first": None if self.since is None else bounds("since", self.since)[0],
@@ -231,16 +233,14 @@ def _compiled(name: str, text: str) -> re.Pattern[str]:
     try:
         return re.compile(text.removeprefix(_REGULAR))
     except re.error as error:
-        raise ValueError(
-            f"{name} has a regular expression that cannot be read, {text!r}: {error}"
-        ) from error
+        raise ValueError(f"{name} {text!r} is not a valid regular expression: {error}") from error
 
 
 def of_host(site: str | None) -> re.Pattern[str]:
     """Return the pattern of the addresses on the host of a website."""
     host = url_parts(site or "").hostname
     if host is None:
-        raise ValueError("same_host needs to know the website: hand in its URL as 'site'")
+        raise ValueError("same_host needs the website: pass its URL as 'site'")
     name = re.escape(host.removeprefix("www."))
     return re.compile(
         rf"https?://(?:[^/?#]*@)?(?:www\.)?{name}(?::\d*)?(?:[/?#]|\Z)", re.IGNORECASE
@@ -420,7 +420,7 @@ def _sitemap_of(page: SitemapPage) -> str:
     if page.sitemap_url is None:
         raise ValueError(
             "patterns for sitemaps need pages that know their sitemap: "
-            "hand in the tree, or the pages of usp.stream"
+            "pass the tree, or the pages of usp.stream"
         )
     return page.sitemap_url
 

@@ -127,7 +127,7 @@ def test_columns_are_those_that_are_asked_for(run, dated):
         (["--columns", "url"], "use for example -f csv"),
         (["-f", "csv", "-u"], "--strip-url works with"),
         (["--since", "soon"], "--since 'soon' is not a date"),
-        (["--include", "re:("], "regular expression that cannot be read"),
+        (["--include", "re:("], "--include 're:(' is not a valid regular expression"),
         (["--limit", "0"], "--limit"),
     ],
 )

@@ -100,7 +100,7 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.txt", "-o", "d"], "give a file with one site per line"),
+        (["nowhere.txt", "-o", "d"], "pass a file with one site per line"),
         (["-", "-o", "d", "--columns", "url,colour"], "unknown column 'colour'"),
         (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is not a network"),
         (["-", "-o", "d", "--max", "apples=3"], "unknown limit 'apples'"),

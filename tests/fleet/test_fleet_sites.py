@@ -72,8 +72,8 @@ def test_the_standard_input_is_a_list(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("none.txt", None, "No such file or directory; give a file with one site per line"),
-        ("x" * 300, None, "give a file with one site per line, or - for standard input"),
+        ("none.txt", None, "No such file or directory; pass a file with one site per line"),
+        ("x" * 300, None, "pass a file with one site per line, or - for standard input"),
         ("folder.txt", "", "Is a directory"),
         ("sites.csv", b"name,rank\n", "no column is named site, url, host or domain"),
         ("sites.csv", b'site\n"' + b"x" * 200_000, "line 2 cannot be read: field larger than"),

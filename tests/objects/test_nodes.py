@@ -221,5 +221,5 @@ def test_a_repr_names_its_class_and_is_bounded(node):
 
 def test_a_repr_tells_how_much_is_in_the_node():
     assert "2 sitemaps" in repr(tree())
-    assert "1 pages" in repr(PagesXMLSitemap(E, [page(1)]))
+    assert "1 page" in repr(PagesXMLSitemap(E, [page(1)]))
     assert "gone" in repr(InvalidSitemap(E, "gone"))

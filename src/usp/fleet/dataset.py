@@ -116,7 +116,7 @@ class Dataset:
     def make(self) -> None:
         """Make the folders; raises :class:`NotADatasetError` if something else is there."""
         if self.root.exists() and not self.root.is_dir():
-            raise NotADatasetError(f"{self.root} is a file; give a folder for the dataset")
+            raise NotADatasetError(f"{self.root} is a file; choose a folder for the dataset")
         if self.root.is_dir() and not self._commits.is_dir() and any(self.root.iterdir()):
             raise NotADatasetError(
                 f"{self.root} is not empty and not a dataset of usp crawl; choose another folder"
@@ -129,7 +129,7 @@ class Dataset:
         """Raise :class:`NotADatasetError` unless a dataset is there."""
         if not self._commits.is_dir():
             raise NotADatasetError(
-                f"{self.root} is not a dataset; give the folder that 'usp crawl SITES -o FOLDER' wrote"
+                f"{self.root} is not a dataset; pass a folder written by 'usp crawl SITES -o FOLDER'"
             )
 
     # Commits --------------------------------------------------------------------------------------

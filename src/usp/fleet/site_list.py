@@ -99,7 +99,7 @@ def _opened(source: str) -> IO[bytes]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SiteListError(
-            f"cannot read {source!r}: {reason}; give a file with one site per line, or - for"
+            f"cannot read {source!r}: {reason}; pass a file with one site per line, or - for"
             " standard input"
         ) from error
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from itertools import islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from usp._base.display import counted
 from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
@@ -176,9 +177,9 @@ class AbstractIndexSitemap(AbstractSitemap):
         return restored, (flattened(self),)
 
     def __repr__(self) -> str:
-        """Return the URL and how many sitemaps stand directly below."""
-        below = len(self._sub_sitemaps)
-        return f"{type(self).__name__}(url={bounded(self.url)}, sub_sitemaps=<{below} sitemaps>)"
+        """Return the URL and the number of direct children."""
+        below = counted(len(self._sub_sitemaps), "sitemap")
+        return f"{type(self).__name__}(url={bounded(self.url)}, sub_sitemaps=<{below}>)"
 
 
 class IndexWebsiteSitemap(AbstractIndexSitemap):
@@ -341,7 +342,9 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     def __repr__(self) -> str:
         """Return the URL, and the number of pages where that costs nothing."""
-        known = f"<{len(self._pages)} pages>" if isinstance(self._pages, list) else "<pages>"
+        known = (
+            f"<{counted(len(self._pages), 'page')}>" if isinstance(self._pages, list) else "<pages>"
+        )
         return f"{type(self).__name__}(url={bounded(self.url)}, pages={known})"
 
 

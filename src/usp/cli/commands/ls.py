@@ -195,7 +195,7 @@ def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selec
     try:
         selection = Selection(**{**given, **period}, keep_undated=not dated, on_undated=undated.add)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(f"--{error}") from error  # they begin with the name of the option
     return None if selection.takes_all else selection
 
 
