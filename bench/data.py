@@ -194,13 +194,6 @@ def rich(sitemaps: int, urls: int) -> Iterator[tuple[str, str | bytes]]:
         yield f"{number:05d}.xml", rich_urlset(number, locs(number, amount))
 
 
-def fields(sitemaps: int, urls: int) -> Iterator[tuple[str, str | bytes]]:
-    """Give sitemaps whose entries have every field of the protocol."""
-    for number, amount in enumerate(shares(urls, sitemaps)):
-        body = "".join(map(_all_fields, count(), locs(number, amount)))
-        yield f"{number:05d}.xml", f"{_DECLARATION}\n<{_PLAIN_ROOT}>\n{body}</urlset>\n"
-
-
 def wild(
     sitemaps: int, urls: int, ways: tuple[str, ...] = tuple(WAYS)
 ) -> Iterator[tuple[str, str | bytes]]:
@@ -223,7 +216,6 @@ SHAPES = {
     "commented": commented,
     "rich": rich,
     "small": plain,
-    "fields": fields,
     "wild": wild,
     **{f"wild {way}": partial(wild, ways=(way,)) for way in WAYS},
     "rss": partial(feeds, rss_feed),

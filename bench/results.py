@@ -32,10 +32,10 @@ class Results:
         errors = [record["error"] for record in self.of(case, contender) if "error" in record]
         return errors[0] if errors else None
 
-    def ratio(self, case: str, contender: str) -> tuple[float, bool] | None:
+    def ratio(self, case: str, contender: str, field: str = "seconds") -> tuple[float, bool] | None:
         """Give how many times as fast we are, and whether it is only a lower bound."""
-        ours = self.median(case)
-        theirs = self.median(case, contender)
+        ours = self.median(case, field=field)
+        theirs = self.median(case, contender, field)
         if ours and theirs:
             return theirs / ours, False
         least = self.median(case, contender, "at_least")

@@ -182,7 +182,7 @@ EXPORTS = {"every url": "urls", "parquet": "parquet", "csv": "csv", "jsonl": "js
 def _fleet(scale: Scale) -> Iterator[Case]:
     """Crawl many sites of one kind; the peer gets a part of them, and its time is multiplied."""
     small, large = scale.fleet
-    waiting, busy = Site("small", 1, 20), Site("fields", 4, 200_000)
+    waiting, busy = Site("small", 1, 20), Site("plain", 20, 200_000)
     for label, site, count, peer, latency in (
         (f"{small:,} small sites that wait", waiting, small, scale.fleet_peer, 0.1),
         (f"{large} large sites", busy, large, -(-large // 2), 0.0),

@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from usp._base.dates import precision_of
 from usp.export import COLUMNS
-from usp.export.schema import OF_PAGES
 from usp.export.text_formats import plain
 from usp.objects.page import (
     SitemapImage,
@@ -68,6 +68,20 @@ DATES = [
     "Fri, 31 May 2024 10:20:30 GMT", "31 May 2024", "May 2024", "2024-05-31T24:00:00",
     "2024-05-31T10:20:60Z", "2024-05-31T10:20:30+25:00", "2024-05-31T10:20:30+14:59", "2024-W05",
 ]  # fmt: skip
+
+
+OF_PAGES = {  # where the value of a column stands in a page
+    "url": lambda page: page.url,
+    "lastmod": lambda page: page.last_modified,
+    "lastmod_precision": lambda page: precision_of(page.last_modified),
+    "changefreq": lambda page: page.change_frequency and page.change_frequency.value,
+    "priority": lambda page: page.priority,
+    "news": lambda page: page.news_story,
+    "images": lambda page: page.images,
+    "videos": lambda page: page.videos,
+    "alternates": lambda page: page.alternates,
+    "mobile": lambda page: page.mobile,
+}
 
 
 def tree_of(*documents: str) -> IndexWebsiteSitemap:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.dates import precision_of
 from usp._base.names import MissingExtraError, load_extra
 from usp._formats.url_batches import read_own
 from usp.objects.extensions import EXTENSIONS, Kind, Table
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from usp.objects.extensions import Extension, FieldSpec
-    from usp.objects.page import SitemapPage
 
 __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "pyarrow"]
 
@@ -112,22 +109,6 @@ OF_FIELDS: Mapping[str, str] = {
     **{one.column: one.field for one in EXTENSIONS if one.column},
 }
 """The columns that are read from the rows of a block, with the field that holds the value."""
-
-
-def _frequency(page: SitemapPage) -> str | None:
-    frequency = page.change_frequency
-    return frequency.value if frequency else None
-
-
-OF_PAGES: Mapping[str, Callable[[SitemapPage], Any]] = {
-    "url": attrgetter("url"),
-    "lastmod": attrgetter("last_modified"),
-    "lastmod_precision": lambda page: precision_of(page.last_modified),
-    "changefreq": _frequency,
-    "priority": attrgetter("priority"),
-    **{one.column: attrgetter(one.field) for one in EXTENSIONS if one.column},
-}
-"""The function that returns the value of a column for a page; all columns except ``sitemap``."""
 
 
 # Selected columns, and their Arrow types ------------------------------------------------------------

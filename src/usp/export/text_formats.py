@@ -11,12 +11,13 @@ import re
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
+from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from usp._base.dates import known_utc_text, precision_of_text, utc_text
+from usp._base.dates import known_utc_text, precision_of, precision_of_text, utc_text
 from usp.export.schema import (
     COLUMNS,
-    OF_PAGES,
+    OF_FIELDS,
     OF_TEXTS,
     Kind,
     Many,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.export.schema import AnyKind
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import PageBlock, PageFields
     from usp.selection import Blocks
 
 _INFINITE = float("inf")
@@ -197,8 +198,8 @@ def _plain_columns(
     texts = block.texts()
     if texts is not None:
         return [_of_texts(name, sitemap_url, block, texts) for name in names]
-    pages = list(block.pages())
-    return [_of_pages(name, sitemap_url, pages) for name in names]
+    rows = block.rows()
+    return [_of_rows(name, sitemap_url, block, rows) for name in names]
 
 
 def _of_texts(
@@ -214,12 +215,21 @@ def _of_texts(
     return _Same(read("")) if column is None else list(map(read, column))
 
 
-def _of_pages(
-    name: str, sitemap_url: str | None, pages: Sequence[SitemapPage]
+def _of_rows(
+    name: str, sitemap_url: str | None, block: PageBlock, rows: Sequence[PageFields]
 ) -> _Same | Sequence[Any]:
+    if name == "url":
+        return block.urls
     if name == "sitemap":
         return _Same(sitemap_url)
-    return list(map(plain, map(OF_PAGES[name], pages), repeat(COLUMNS[name])))
+    kind, values = COLUMNS[name], list(map(attrgetter(OF_FIELDS[name]), rows))
+    if name == "lastmod_precision":
+        return list(map(precision_of, values))
+    if name == "changefreq":
+        return [frequency and frequency.value for frequency in values]
+    if isinstance(kind, Many | Record) and not any(values):
+        return _Same(None)
+    return list(map(plain, values, repeat(kind)))
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {

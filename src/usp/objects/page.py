@@ -187,7 +187,9 @@ class SitemapPage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        frequency, story, images = self.change_frequency, self.news_story, self.images
+        # These first: then the others are read with them, and not before by themselves.
+        story, images = self.news_story, self.images
+        frequency = self.change_frequency
         result: dict[str, Any] = {
             "url": self.url,
             "priority": self.priority,
@@ -317,7 +319,11 @@ class PageList:
 
 def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
     """Return what the attributes of pages say, those of a subclass too."""
-    return [PageFields(*_attributes(page)) for page in pages]
+    rows = []
+    for page in pages:
+        page.fields()  # so that they are read at once, and not one after another
+        rows.append(PageFields(*_attributes(page)))
+    return rows
 
 
 _attributes = attrgetter(*PageFields._fields)
