@@ -46,7 +46,7 @@ class Document:
     known: Known = field(default_factory=Known, repr=False, compare=False)
 
     def chunks(self) -> Iterator[bytes]:
-        """Give the bytes from the start, in pieces."""
+        """Yield the bytes from the start, in chunks."""
         if self.data is not None:
             yield from _slices(self.data)
         else:
@@ -135,12 +135,12 @@ class Store:
             return True
 
     def release(self, size: int) -> None:
-        """Give back memory that a document has left."""
+        """Release the memory of a document that is gone."""
         with self._lock:
             self._held -= size
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """Write to the spool; give the place as offset and length.
+        """Write to the spool; return the place as offset and length.
 
         Raises :class:`SpoolFull` if it would become too large.
         """
@@ -159,7 +159,7 @@ class Store:
             return place
 
     def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-        """Give the bytes at some places of the spool, in pieces."""
+        """Yield the bytes at some places of the spool, in chunks."""
         assert self._spool is not None
         for offset, length in places:
             at, end = offset, offset + length
@@ -223,7 +223,7 @@ class Writer:
             self._places.append((offset, length))
 
     def read(self, position: int) -> bytes:
-        """Give what is written from a position on, or a part of that; empty if that is nothing."""
+        """Return what was written after a position, or a part of it; empty if there is nothing."""
         with self._lock:
             if self._parts is not None:
                 return b"".join(self._parts)[position:]
@@ -236,7 +236,7 @@ class Writer:
         return b""
 
     def finish(self, exchange: Exchange) -> Document:
-        """Give the document."""
+        """Return the document."""
         data = None if self._parts is None else b"".join(self._parts)
         return Document(self._store, exchange, self.size, data, tuple(self._places))
 

@@ -1,4 +1,4 @@
-"""What happens during a crawl, told one by one to whoever listens, in the caller's thread."""
+"""The events of a crawl, passed to ``on_event`` one by one in the caller's thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SitemapFound:
-    """A sitemap was declared: by its parent, or (None) as a place to look at."""
+    """A sitemap is declared by its parent, or (None) is one of those a crawl begins with."""
 
     url: str
     parent_url: str | None
@@ -42,7 +42,7 @@ class SitemapStarted:
 
 @dataclass(frozen=True, slots=True)
 class SitemapReceived:
-    """A document has arrived completely, or as far as it came."""
+    """A document was received, completely or as far as it was sent."""
 
     url: str
     final_url: str

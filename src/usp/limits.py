@@ -1,4 +1,4 @@
-"""How much a crawl may take: of the network, of this machine, of your time."""
+"""The limits of a crawl: how much of the network, this machine and your time it may use."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _URLS = 4096  # of the greatest length, in one index
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a crawl may use. Reaching a limit keeps what is there, and says so.
+    """The limits of a crawl; ``None`` removes one.
 
-    ``None`` lifts a limit.
+    What was found before a limit is reached is kept, and the rest is reported as missing.
     """
 
     document_bytes: int | None = 100 * _MIB
-    """Bytes of one document as they are received; the protocol allows 50 MiB."""
+    """Bytes of one document as received; the protocol allows 50 MiB."""
 
     unpacked_bytes: int | None = 256 * _MIB
     """Bytes of one document after decompression."""
 
     ratio: float | None = 250
-    """How many times its size a document may become when it is unpacked, once it is large."""
+    """Compression ratio of a document, checked once it is large."""
 
     depth: int | None = 11
-    """How deep below its start a sitemap is followed."""
+    """Levels of nested sitemaps that are followed."""
 
     sitemaps: int | None = 100_000
     """Sitemaps in one tree."""
@@ -46,7 +46,7 @@ class Limits:
     """Redirects on the way to one document."""
 
     url_length: int | None = 8 * 1024
-    """Characters of one URL: of a sitemap or page, and of what a redirect leads to."""
+    """Characters of one URL: of a sitemap, a page or a redirect target."""
 
     spool_bytes: int | None = 20 * _GIB
     """Bytes of documents that are kept in the temporary file of one tree."""
@@ -55,7 +55,7 @@ class Limits:
     """Seconds for one document, from the request to its last byte."""
 
     lowest_rate: float | None = 100
-    """Bytes a second, over half a minute, below which a transfer is given up."""
+    """Bytes per second; a transfer that is slower over half a minute is abandoned."""
 
     seconds: float | None = 24 * 3600
     """Seconds for the whole crawl."""

@@ -1,4 +1,4 @@
-"""Everything that a caller can say about a crawl, in one value that all entry points take."""
+"""The options of a crawl: one value that every entry point takes."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 __all__ = ["CommonKeywords", "CrawlOptions", "SitemapKeywords", "WebsiteKeywords"]
 
 DEFAULT_CONCURRENCY = 8
-"""Simultaneous requests to one host, unless a client is told otherwise."""
+"""Simultaneous requests to one host, unless a client is configured otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlOptions:
-    """How a crawl is made: where sitemaps are looked for, what is followed, how much it may take.
+    """Where a crawl looks for sitemaps, which ones it follows, and how much it may use.
 
-    Every entry point takes these as keywords, or all of them at once as ``options``; keywords that
-    are given beside ``options`` replace theirs. The first five are for the sitemaps of a website and
-    say nothing about a single sitemap.
+    Every entry point takes these as keywords, or all of them at once as ``options``; keywords given
+    in addition to ``options`` take precedence. The first five are about a website and have no effect
+    on a single sitemap.
     """
 
     use_robots: bool = True
     """Look for sitemaps in robots.txt."""
 
     use_known_paths: bool = True
-    """Look for sitemaps where they usually are, whether or not anything points there."""
+    """Look for sitemaps at well-known paths, such as ``/sitemap.xml``."""
 
     extra_known_paths: Iterable[str] | None = None
-    """More paths to look at, relative to the homepage."""
+    """More paths to try, relative to the homepage."""
 
     normalize_homepage_url: bool = True
-    """Cut the URL back to its scheme and host; otherwise everything is looked for below its path."""
+    """Reduce the URL to its scheme and host; otherwise sitemaps are looked for below its path."""
 
     use_html_links: bool = False
     """Look for sitemaps and feeds that the homepage links to."""
@@ -63,10 +63,10 @@ class CrawlOptions:
     """Called with each child as a ``ChildSitemap``, which knows its lastmod; False leaves it out."""
 
     limits: Limits | None = None
-    """What the crawl may take; None for the default limits."""
+    """Limits of the crawl; None for the default limits."""
 
     crawl_delay: bool = False
-    """Keep the pause between requests that robots.txt asks for."""
+    """Respect the ``Crawl-delay`` of robots.txt."""
 
     wait: float = 0.0
     """Seconds between two requests to one host, which are then sent one at a time."""
@@ -78,7 +78,7 @@ class CrawlOptions:
     """Called with each event of :mod:`usp.events`, in the calling thread."""
 
     on_failure: Callable[[Failure], object] | None = None
-    """Called in the end with everything that is missing, as ``failures()`` of the tree has it."""
+    """Called at the end for each sitemap that is missing or incomplete, as in ``failures()``."""
 
     def __post_init__(self) -> None:
         wait: object = self.wait
@@ -99,7 +99,7 @@ class CrawlOptions:
 
     @property
     def effective_limits(self) -> Limits:
-        """The limits that hold: those given, or the default ones."""
+        """The limits that apply: those given, or the default ones."""
         return self.limits or DEFAULT
 
 

@@ -393,7 +393,7 @@ class SelectionRun:
         return self._patterns.match(url)
 
     def _tell_undated(self, count: int) -> None:
-        """Say how many pages were given although nobody knows whether they are of the period."""
+        """Report how many pages without a date were kept although a period was requested."""
         if count and self._in_period and self._on_undated is not None:
             self._on_undated(count)
 

@@ -15,10 +15,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ChildSitemap:
-    """What a ``recurse_entry_callback`` decides about.
+    """The argument of a ``recurse_entry_callback``: a child sitemap that may be followed.
 
     ``recursion_level`` is the level of the declaring sitemap and ``parent_urls`` holds it and its
-    ancestors, as in the other callbacks.
+    ancestors, as for the other callbacks.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""What was said when a document was fetched, beside the document itself."""
+"""The request for a document and its response, without the body."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Exchange"]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The request for a document, the last one if there were several, and its answer.
+    """How a document was fetched: the last request, if there were several, and its response.
 
-    ``url`` was asked for and ``final_url`` answered, after the ``redirects``. ``status`` is None if
-    nobody answered, and for a file. ``headers`` are those of the answer, without cookies and logins.
-    ``attempts`` is how often the document was asked for, 0 for one that was at hand; ``started`` is
-    when that was, and ``seconds`` how long it took until the last byte. ``received`` counts the bytes
-    of the body as they came, still compressed; ``broken`` says why the body is incomplete, if it is.
-    ``charset`` is the encoding that the document turned out to have.
+    ``url`` was requested, and ``final_url`` is the URL after the ``redirects``. ``status`` is None if
+    there was no response, and for a file. ``headers`` are those of the response, without cookies and
+    logins. ``attempts`` is the number of requests, 0 for a document that was not fetched; ``started``
+    is when the last one was sent, and ``seconds`` the time until its last byte. ``received`` is the
+    number of bytes of the body as received, still compressed; ``broken`` is the reason why the body is
+    incomplete, or None. ``charset`` is the encoding with which the document was decoded.
     """
 
     url: str
@@ -40,6 +40,6 @@ class Exchange:
     started: datetime | None = None
 
     def header(self, name: str) -> str | None:
-        """Return the value of a header of the answer, whatever its case, or None."""
+        """Return the value of a response header, ignoring case, or None."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)
