@@ -265,18 +265,17 @@ def own_columns(root: Element, block: str, trees: Trees, entry: type[RawEntry]) 
 
     Each is written once in its entry, directly below it, and nowhere else in the block.
     """
-    found = [{child.tag: child for child in element} for element in root]
+    found = [{child.tag: child.text for child in element} for element in root]
     texts: dict[str, list[str]] = {name: [""] * len(found) for name in FIELDS}
     counts = dict.fromkeys(FIELDS, 0)
     for tag in set().union(*found):
         sort, name, _ = trees.meaning(tag, entry)
         if sort is not Sort.FIELD or name == "loc":
             continue
-        elements = [given[tag] for given in found if tag in given]
-        if counts[name] or any(map(len, elements)):
+        if counts[name] or any(map(len, root.iter(tag))):
             return None
-        counts[name] = len(elements)
-        texts[name] = [(given[tag].text or "").strip() if tag in given else "" for given in found]
+        counts[name] = sum(tag in given for given in found)
+        texts[name] = [(given.get(tag) or "").strip() for given in found]
     if any(block.count(f"{name}>") != 2 * count for name, count in counts.items()):
         return None
     return _checked(list(texts.values()))

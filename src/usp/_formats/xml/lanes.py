@@ -29,7 +29,7 @@ MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""
 
 _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
-_LARGEST = 64 * 1024  # characters that are tried at once
+_LARGEST = 32 * 1024  # characters that are tried at once
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 
