@@ -8,12 +8,13 @@ import ssl
 import time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import usp
 from usp._base.shortage import scarce
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED
+from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,43 @@ def is_harmless(header: str) -> bool:
 def is_secret(header: str) -> bool:
     """Return whether a header of a request that is ready to be sent is for the first host only."""
     return not is_harmless(header) and header.lower() not in _OF_THE_CONNECTION
+
+
+def checked_timeout(timeout: object) -> Any:
+    """Return a timeout; raises ``ValueError`` for one that no request could keep.
+
+    Objects of a library that has timeouts of its own are left to it.
+    """
+    parts = tuple(timeout) if isinstance(timeout, tuple | list) else (timeout,)
+    wrong = isinstance(timeout, tuple | list) and len(parts) != 2  # noqa: PLR2004 - connect, read
+    if wrong or any(isinstance(part, str | bool) or _is_too_short(part) for part in parts):
+        raise ValueError(
+            "timeout must be a positive number of seconds, a pair of them (to connect, to read) "
+            f"or None, not {timeout!r}"
+        )
+    return parts if isinstance(timeout, list) else timeout
+
+
+def _is_too_short(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not seconds > 0  # which NaN is not either
+
+
+def check_options(
+    wait: object, headers: Mapping[Any, Any] | None, max_concurrent_requests: object, zones: object
+) -> None:
+    """Raise ``TypeError`` or ``ValueError`` for an option of a client that cannot be meant."""
+    if wait is not None and (
+        not isinstance(wait, int | float) or isinstance(wait, bool) or not wait >= 0
+    ):
+        raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
+    for name, value in (headers or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str | bytes):
+            raise TypeError(f"the header {name!r} must be a string, not {value!r}")
+    most = max_concurrent_requests
+    if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 1):
+        raise ValueError(f"max_concurrent_requests must be a positive integer, not {most!r}")
+    if zones is not None and not isinstance(zones, Zones):
+        raise TypeError(f"zones must be usp.Zones, not {zones!r}")
 
 
 class Identity:

@@ -19,6 +19,8 @@ from usp._http.identity import (
     Identity,
     RequestWaiter,
     Timeout,
+    check_options,
+    checked_timeout,
     proxies_of,
 )
 from usp.options import DEFAULT_CONCURRENCY
@@ -137,6 +139,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
+        check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._flow = Flow(Identity(user_agent, headers), zones, aiohttp_sessions.kind_of)
         self._auth = auth
@@ -180,6 +183,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
+        timeout = checked_timeout(timeout)
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
 

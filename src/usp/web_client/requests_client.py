@@ -23,6 +23,8 @@ from usp._http.identity import (
     Identity,
     RequestWaiter,
     Timeout,
+    check_options,
+    checked_timeout,
     proxies_of,
 )
 from usp._http.requests_foreign import as_response
@@ -100,6 +102,7 @@ class RequestsWebClient(AbstractWebClient):
         max_concurrent_requests: int | None = None,
         zones: Zones | None = None,
     ) -> None:
+        check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
         self._given_session = session
@@ -113,7 +116,7 @@ class RequestsWebClient(AbstractWebClient):
             Identity(user_agent, headers), zones, kind_of, RequestsWebClientErrorResponse
         )
         self._auth = auth
-        self._timeout = timeout
+        self._timeout = checked_timeout(timeout)
         self._proxies = proxies_of(proxy, proxies)
         self._limit: int | None = None
 
@@ -167,7 +170,7 @@ class RequestsWebClient(AbstractWebClient):
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
-        self._timeout = timeout
+        self._timeout = checked_timeout(timeout)
 
     def set_proxies(self, proxies: dict[str, str]) -> None:
         """Set proxies by scheme, as ``requests`` takes them."""
