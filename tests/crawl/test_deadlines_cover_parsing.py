@@ -33,8 +33,8 @@ from website import index, robots, urlset
 sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
 from memory_web import AsyncClient, Client, Doc, H, Web
 
-PIECES = 20
-DAMAGE = "<" * (64 * 1024)  # as much as is read in one step
+PIECES = 12
+DAMAGE = "x" * (64 * 1024)  # as much as is read in one step
 
 
 def damaged(document: str) -> str:

@@ -14,6 +14,8 @@ from usp._formats.xml import scanner as scanner_module
 from usp._formats.xml.lanes import MAX_ENTRY
 from usp._formats.xml.scanner import MAX_DAMAGE
 
+pytestmark = pytest.mark.growth
+
 E = "https://www.example.org"
 KEPT = f"<url><loc>{E}/kept</loc></url>"
 UNITS = (

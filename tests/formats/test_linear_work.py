@@ -12,6 +12,8 @@ from usp._formats.xml import tokens as tokens_module
 from usp._formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
+pytestmark = pytest.mark.growth
+
 
 class Nothing:
     """A handler that hears and forgets."""

@@ -120,7 +120,7 @@ def test_a_head_without_end_is_an_error(kind, name):
     if kind == "requests, own session" and name.startswith("answers"):
         pytest.skip("a session of the user's reads answers as http.client does")
     with speaking(talk) as url:
-        result = asked(kind, url, Limits(document_seconds=20), timeout=(20, 20))
+        result = asked(kind, url, Limits(document_seconds=1), timeout=(20, 20))
     assert isinstance(result, WebClientErrorResponse)
     assert result.status is None
     assert not result.unreachable
