@@ -65,11 +65,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingSched
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse tests that would make something expensive once more, on another worker."""
+    """Put tests that share something expensive first; refuse those that would make it once more."""
     for item in items:
         for fixture in SHARED.keys() & set(getattr(item, "fixturenames", ())):
             if GROUPS.get(item.path.name) != fixture:
                 raise pytest.UsageError(f"{item.path.name} uses {fixture}: list it in SHARED")
+    items.sort(key=lambda item: item.path.name not in GROUPS)  # what one worker does, it does first
 
 
 def pytest_collection_finish() -> None:
