@@ -1,6 +1,6 @@
 """The fetcher and the parsers of ultimate-sitemap-parser 1.8.1, under the names that programs know.
 
-The parsers are defined in :mod:`usp._compat`.
+The parsers are defined in :mod:`usp._compat.parsers`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._compat import (
+from usp._compat.parsers import (
     AbstractSitemapParser,
     AbstractXMLSitemapParser,
     IndexRobotsTxtSitemapParser,

@@ -81,9 +81,7 @@ class CrawlOptions:
     """Called at the end for each sitemap that is missing or incomplete, as in ``failures()``."""
 
     def __post_init__(self) -> None:
-        wait: object = self.wait
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
-            raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
+        check_wait(self.wait)
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise TypeError(f"limits must be usp.Limits or None, not {self.limits!r}")
         for field in fields(CrawlOptions):
@@ -101,6 +99,12 @@ class CrawlOptions:
     def effective_limits(self) -> Limits:
         """The limits that apply: those given, or the default ones."""
         return self.limits or DEFAULT
+
+
+def check_wait(wait: object) -> None:
+    """Raise ``ValueError`` for a pause between requests that nobody can keep."""
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
+        raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
 
 
 def _check(name: str, kind: object, value: object) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from itertools import chain, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.dates import in_utc, known_date, read_date
+from usp._base.dates import in_utc, known_date, period
 from usp._base.urls import url_parts
-from usp.objects.page import PageList, PickedPages
+from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 
 __all__ = [
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 Moment: TypeAlias = datetime | date | str
 """A date as people give it; a text is read as those of sitemaps are."""
 
-_LAST = datetime.max.replace(tzinfo=UTC)
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d{4}[-/.]\d{1,2}")
 _TOGETHER = 100  # pages of a stream, which wait for each other
 _SITEMAP = "sitemap:"
 _REGULAR = "re:"
@@ -87,8 +84,8 @@ class Selection:
             raise ValueError(f"limit must be a non-negative integer or None, not {most!r}")
         values: dict[str, Any] = {
             **given,
-            "_first": None if self.since is None else bounds("since", self.since)[0],
-            "_end": None if self.until is None else bounds("until", self.until)[1],
+            "_first": None if self.since is None else period("since", self.since)[0],
+            "_end": None if self.until is None else period("until", self.until)[1],
             "_pages": Patterns.of(given, for_sitemaps=False),
             "_sitemaps": Patterns.of(given, for_sitemaps=True),
         }
@@ -146,42 +143,6 @@ def _blocks_of_stream(pages: Iterator[SitemapPage]) -> Iterator[tuple[str | None
     for url, of_sitemap in groupby(pages, attrgetter("sitemap_url")):
         while some := list(islice(of_sitemap, _TOGETHER)):
             yield url, PageList(some)
-
-
-# Periods, as people mean them -----------------------------------------------------------------------
-
-
-def bounds(name: str, given: Moment) -> tuple[datetime, datetime]:
-    """Return the first moment of a period, and the first one after it."""
-    moment, text = given, ""
-    if isinstance(given, str):
-        text = given.strip()
-        read = read_date(text) if text else None
-        if read is None:
-            raise ValueError(f"{name} {given!r} is not a date; use for example 2024-05-31")
-        whole_day = ":" not in text and (read.hour, read.minute, read.second) == (0, 0, 0)
-        moment = read.date() if whole_day and read.tzinfo is None else read
-    if isinstance(moment, datetime):
-        first = in_utc(moment)
-        return first, _after(first, timedelta(microseconds=1))
-    if not isinstance(moment, date):
-        raise ValueError(  # noqa: TRY004 - one exception for all that cannot be read
-            f"{name} must be a date or an ISO 8601 text, not {given!r}"
-        )
-    first = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    if _YEAR.fullmatch(text):
-        return first, _first_day(first.year + 1, 1)
-    if _MONTH.fullmatch(text):
-        return first, _first_day(first.year + first.month // 12, first.month % 12 + 1)
-    return first, _after(first, timedelta(days=1))
-
-
-def _first_day(year: int, month: int) -> datetime:
-    return datetime(year, month, 1, tzinfo=UTC) if year <= _LAST.year else _LAST
-
-
-def _after(moment: datetime, span: timedelta) -> datetime:
-    return moment + span if _LAST - moment >= span else _LAST
 
 
 # Patterns for addresses, with stars or as regular expressions ---------------------------------------
@@ -347,7 +308,6 @@ class SelectionRun:
         keep = [True] * len(urls)
         if self._by_url:
             keep = list(map(self._wants_url, urls))
-        texts = None
         dates: list[datetime | None] = []
         if self._by_date:
             texts = block.texts()
@@ -369,7 +329,7 @@ class SelectionRun:
         count = sum(keep)
         if count == len(urls):
             return block
-        return PickedPages(block, keep, texts) if count else None
+        return PickedPages(block, keep) if count else None
 
     def _is_new(self, url: str) -> bool:
         assert self._seen is not None

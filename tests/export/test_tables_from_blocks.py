@@ -12,7 +12,8 @@ from usp import export
 from usp._crawl.stored_pages import UniquePages
 from usp._formats.document import DocumentParser
 from usp.export.arrow import to_arrow
-from usp.objects.page import DeferredPage, PageList, PickedPages, SitemapPage
+from usp.objects.page import DeferredPage, SitemapPage
+from usp.objects.page_blocks import PageList, PickedPages
 from usp.tree import sitemap_from_bytes
 
 DOCUMENTS = st.lists(pages, min_size=1, max_size=6, unique_by=lambda page: page.url)

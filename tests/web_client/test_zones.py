@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from usp.web_client.zones import Gate, Refused, Zone, Zones, host_in, literal_of, zone_of
+from usp.web_client.zones import Gate, Refused, Zone, Zones, asked_host, literal_of, zone_of
 
 ADDRESSES = {
     Zone.PUBLIC: "8.8.8.8 1.1.1.1 192.31.196.1 172.15.0.1 172.32.0.1 100.63.0.1 2606:4700::1111"
@@ -61,10 +61,10 @@ def test_addresses_in_brackets_are_read_and_names_are_none():
 
 
 def test_the_host_of_a_url_is_the_one_that_will_be_connected_to():
-    assert host_in("http://me:word@h.example:8080/x") == "h.example"
-    assert host_in("http://[::1]:80/") == "::1"
-    assert host_in("http://evil.example\\@home.example/") == ""
-    assert host_in("http://[broken/") == ""
+    assert asked_host("http://me:word@h.example:8080/x") == "h.example"
+    assert asked_host("http://[::1]:80/") == "::1"
+    assert asked_host("http://evil.example\\@home.example/") == ""
+    assert asked_host("http://[broken/") == ""
 
 
 # Entries --------------------------------------------------------------------------------------------
@@ -204,8 +204,8 @@ def test_a_name_that_is_allowed_at_a_strange_address_opens_no_more():
 )
 def test_a_start_that_is_not_trusted_is_like_any_other(start):
     gate = Gate(Zones(trust_start=False), start)
-    assert refused(gate, host_in(start), "127.0.0.1")
-    assert refused(gate, host_in(start), "8.8.8.8") is None
+    assert refused(gate, asked_host(start), "127.0.0.1")
+    assert refused(gate, asked_host(start), "8.8.8.8") is None
 
 
 def test_a_second_connection_to_another_zone_is_refused_even_if_both_were_let_through():

@@ -8,7 +8,7 @@ years 0 and 1, which is what programs write who have none (``0001-01-01T00:00:00
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
 
 import dateutil.parser
@@ -20,6 +20,7 @@ __all__ = [
     "in_utc",
     "known_date",
     "known_utc_text",
+    "period",
     "precision_of",
     "precision_of_text",
     "read_date",
@@ -318,3 +319,43 @@ def as_written(date: datetime) -> str:
     if offset.total_seconds() % 60:  # which XML has no way to write
         date = date.astimezone(UTC)
     return date.isoformat().replace("+00:00", "Z")
+
+
+# Periods, as people mean them -----------------------------------------------------------------------
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+_WHOLE_YEAR = re.compile(r"\d{4}")
+_WHOLE_MONTH = re.compile(r"\d{4}[-/.]\d{1,2}")
+
+
+def period(name: str, given: datetime | date | str) -> tuple[datetime, datetime]:
+    """Return the first moment of a period, and the first one after it."""
+    moment, text = given, ""
+    if isinstance(given, str):
+        text = given.strip()
+        read = read_date(text) if text else None
+        if read is None:
+            raise ValueError(f"{name} {given!r} is not a date; use for example 2024-05-31")
+        whole_day = ":" not in text and (read.hour, read.minute, read.second) == (0, 0, 0)
+        moment = read.date() if whole_day and read.tzinfo is None else read
+    if isinstance(moment, datetime):
+        first = in_utc(moment)
+        return first, _after(first, timedelta(microseconds=1))
+    if not isinstance(moment, date):
+        raise ValueError(  # noqa: TRY004 - one exception for all that cannot be read
+            f"{name} must be a date or an ISO 8601 text, not {given!r}"
+        )
+    first = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    if _WHOLE_YEAR.fullmatch(text):
+        return first, _first_day(first.year + 1, 1)
+    if _WHOLE_MONTH.fullmatch(text):
+        return first, _first_day(first.year + first.month // 12, first.month % 12 + 1)
+    return first, _after(first, timedelta(days=1))
+
+
+def _first_day(year: int, month: int) -> datetime:
+    return datetime(year, month, 1, tzinfo=UTC) if year <= _LAST.year else _LAST
+
+
+def _after(moment: datetime, span: timedelta) -> datetime:
+    return moment + span if _LAST - moment >= span else _LAST

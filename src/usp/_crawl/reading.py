@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from usp._crawl.orders import PATIENCE
 from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps, parser_for
-from usp.objects.page import PageList, of_sitemap
+from usp.objects.page import of_sitemap
+from usp.objects.page_blocks import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain, compress, islice
-from struct import Struct
 from typing import TYPE_CHECKING
-from zlib import crc32
 
+from usp._crawl.seen_urls import SeenUrls
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
-from usp.objects.page import PageList, PickedPages
+from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.problem import how_many
 
 if TYPE_CHECKING:
@@ -98,8 +97,16 @@ def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterato
             yield None
 
 
-def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
-    """Yield the pages of entries in blocks; those that come one by one are put together."""
+def page_blocks(
+    entries: Iterable[Entry],
+    unique: UniquePages,
+    read: Callable[[Entry], Iterable[SitemapPage]] | None = None,
+) -> Iterator[PageBlock]:
+    """Yield the pages of entries in blocks; those that come one by one are put together.
+
+    ``read`` gives the pages of an entry that is not a batch, each once.
+    """
+    read = read or unique.of
     single: list[SitemapPage] = []
     for entry in entries:
         if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
@@ -110,9 +117,16 @@ def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageB
             if block.urls:
                 yield block
         else:
-            single.extend(unique.of(entry))
+            single.extend(read(entry))
     if single:
         yield PageList(single)
+
+
+def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
+    """Return a block, or so many of its pages if it has more."""
+    if most is None or len(block.urls) <= most:
+        return block
+    return PageList(list(islice(block.pages(), most)))
 
 
 class StoredPages:
@@ -154,13 +168,13 @@ class StoredPages:
         For who has something else to do meanwhile, or not for ever: a damaged document takes long,
         and has few pages.
         """
-        left, count = self._most, 0
+        most, count = self._most, 0
         unique = given or UniquePages(self._limits.url_length)
         for block in self._all_steps(unique):
             if block is not None:
-                count += len(block.urls)
-                if left is not None and count > left:
-                    yield PageList(list(islice(block.pages(), left - count + len(block.urls))))
+                before, count = count, count + len(block.urls)
+                if most is not None and count > most:
+                    yield _first_pages(block, most - before)
                     return
             yield block
         if given is None:
@@ -214,41 +228,31 @@ class StoredPages:
                 reasons.append(reason)
             return reason
 
-        for block in self._examined_blocks(ends, parser, unique):
-            before, count = count, count + len(block.urls)
-            if self._most is None or count <= self._most:
-                yield block
-            elif before < self._most:
-                yield PageList(list(islice(block.pages(), self._most - before)))
+        read = partial(self._examine, parser, unique)
+        for block in page_blocks(self._entries_until(ends, parser), unique, read):
+            left = None if self._most is None else self._most - count
+            count += len(block.urls)
+            if left is None or left > 0:
+                yield _first_pages(block, left)
         found = parser.problems.listed()
         if not reasons:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
         return found
 
-    def _examined_blocks(
-        self,
-        given_up: Callable[[], Reason | None],
-        parser: DocumentParser,
-        unique: UniquePages,
-    ) -> Iterator[PageBlock]:
-        pages: list[SitemapPage] = []
-        for entry in self._entries_until(given_up, parser):
-            if pages and (isinstance(entry, PageBatch) or len(pages) >= _BLOCK):
-                yield PageList(pages)
-                pages = []
-            if isinstance(entry, PageBatch):  # in which everything could be read
-                yield unique.block(entry)
-            elif isinstance(entry, PageEntry):
-                page = entry.page(partial(_note, parser.problems, entry.line))
-                if page is None:
-                    continue
-                if self._limits.too_long(page.url):
-                    note_length(parser.problems, self._limits, page.url, entry.line)
-                elif unique.is_new(page.url):
-                    pages.append(page)
-        if pages:
-            yield PageList(pages)
+    def _examine(
+        self, parser: DocumentParser, unique: UniquePages, entry: Entry
+    ) -> Iterator[SitemapPage]:
+        """Yield the page of an entry, if it is new; what is wrong with its fields is noted."""
+        if not isinstance(entry, PageEntry):
+            return
+        page = entry.page(partial(_note, parser.problems, entry.line))
+        if page is None:
+            return
+        if self._limits.too_long(page.url):
+            note_length(parser.problems, self._limits, page.url, entry.line)
+        elif unique.is_new(page.url):
+            yield page
 
     def _parser(self, *, fast: bool) -> DocumentParser:
         exchange = self._document.exchange
@@ -286,130 +290,3 @@ def note_length(problems: Problems, limits: Limits, url: str, line: int | None =
 
 def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
     problems.add(code, line, excerpt or None)
-
-
-# Which URLs were seen already: few of them as they are, many as fingerprints -------------------------
-
-MOST_PLAIN = 65_536
-"""URLs that are kept as they are. The protocol allows 50,000 in one document."""
-
-MOST_CHARACTERS = 16 * 1024 * 1024
-"""Characters of URLs that are kept as they are."""
-
-_HASH = (1 << 64) - 1
-_PARTS = 8192  # a power of two, as the next ones
-_FIRST_FILTER = 1 << 19  # bytes
-_SPARSE = 16  # bits of the filter for each URL, at least
-
-
-class SeenUrls:
-    """Remembers URLs: :meth:`add` one, or :meth:`add_all` of a block.
-
-    Up to :data:`MOST_PLAIN` it is a set, unless they are very long. Beyond that a URL is a fingerprint
-    of 96 bits: Python's own hash, which has a secret key, and a checksum. They take less than 20 bytes
-    each: ten million URLs take 180 MB instead of over a gigabyte. Among as many, the chance that any
-    two different ones have the same fingerprint is below 1 in 10 ** 14.
-    """
-
-    def __init__(self) -> None:
-        self._plain: set[str] | None = set()
-        self._characters = 0  # at most: those that were known are counted too
-        self._prints: _Fingerprints | None = None
-
-    def add(self, url: str) -> bool:
-        """Remember a URL; return False if it is known."""
-        new = self.add_all([url])
-        return new is None or new[0]
-
-    def add_all(self, urls: list[str]) -> list[bool] | None:
-        """Remember URLs; return which of them were new, or None if all were."""
-        if self._prints is not None:
-            return self._prints.add(urls)
-        seen = self._plain
-        assert seen is not None
-        new = None if self._adds_only_new(urls, seen) else [_adds(url, seen) for url in urls]
-        self._characters += sum(map(len, urls))
-        if len(seen) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
-            self._prints = _Fingerprints(seen)
-            self._plain = None
-        return new
-
-    @staticmethod
-    def _adds_only_new(urls: list[str], seen: set[str]) -> bool:
-        """Add URLs in a few calls; return False, and do nothing, if one is known or comes twice."""
-        if not seen.isdisjoint(urls):
-            return False
-        before = len(seen)
-        seen.update(urls)
-        if len(seen) == before + len(urls):
-            return True
-        seen.difference_update(urls)
-        return False
-
-
-def _adds(url: str, seen: set[str]) -> bool:
-    before = len(seen)
-    seen.add(url)
-    return len(seen) > before
-
-
-class _Fingerprints:
-    """Fingerprints in parts, one after another, and a filter that knows most of the new ones.
-
-    The filter has a bit for many hashes each: one that is not set was never seen. Only the others,
-    one in sixteen at most, are searched for, in the part where they would be.
-    """
-
-    _RECORD = Struct("<QI")
-
-    def __init__(self, urls: Iterable[str]) -> None:
-        self._parts = [bytearray() for _ in range(_PARTS)]
-        self._filter = bytearray(_FIRST_FILTER)
-        self._count = 0
-        self.add(list(urls))
-
-    def add(self, urls: list[str]) -> list[bool] | None:
-        """Remember URLs; return which of them were new, or None if all were."""
-        hashes = [number & _HASH for number in map(hash, urls)]  # which may be negative
-        records = map(self._RECORD.pack, hashes, _checksums(urls))
-        parts, bits, mask = self._parts, self._filter, len(self._filter) - 1
-        known: list[int] = []
-        for at, (number, record) in enumerate(zip(hashes, records, strict=True)):
-            part = parts[number >> 51]
-            place, bit = number >> 3 & mask, 1 << (number & 7)
-            if not bits[place] & bit:
-                bits[place] |= bit
-            elif self._is_in(part, record):
-                known.append(at)
-                continue
-            part += record
-        self._count += len(urls) - len(known)
-        while self._count * _SPARSE > len(self._filter) * 8:
-            self._grow()
-        if not known:
-            return None
-        new = [True] * len(urls)
-        for at in known:
-            new[at] = False
-        return new
-
-    def _is_in(self, part: bytearray, record: bytes) -> bool:
-        at = part.find(record)
-        while at > 0 and at % self._RECORD.size:  # across two of them
-            at = part.find(record, at + 1)
-        return at >= 0
-
-    def _grow(self) -> None:
-        """Make the filter four times as large."""
-        bits = self._filter = bytearray(4 * len(self._filter))
-        mask = len(bits) - 1
-        for part in self._parts:
-            for number, _ in self._RECORD.iter_unpack(part):
-                bits[number >> 3 & mask] |= 1 << (number & 7)
-
-
-def _checksums(urls: list[str]) -> list[int]:
-    try:
-        return list(map(crc32, map(str.encode, urls)))
-    except UnicodeEncodeError:  # half of a pair of characters
-        return [crc32(url.encode("utf-8", "surrogatepass")) for url in urls]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import ssl
 import time
@@ -14,6 +15,7 @@ import usp
 from usp._base.shortage import scarce
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http.encodings import ACCEPTED
+from usp.options import check_wait
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def checked_timeout(timeout: object) -> Any:
     """
     parts = tuple(timeout) if isinstance(timeout, tuple | list) else (timeout,)
     wrong = isinstance(timeout, tuple | list) and len(parts) != 2  # noqa: PLR2004 - connect, read
-    if wrong or any(isinstance(part, str | bool) or _is_too_short(part) for part in parts):
+    if wrong or any(isinstance(part, str | bool) or _is_impossible(part) for part in parts):
         raise ValueError(
             "timeout must be a positive number of seconds, a pair of them (to connect, to read) "
             f"or None, not {timeout!r}"
@@ -56,18 +58,16 @@ def checked_timeout(timeout: object) -> Any:
     return parts if isinstance(timeout, list) else timeout
 
 
-def _is_too_short(seconds: object) -> bool:
-    return isinstance(seconds, int | float) and not seconds > 0  # which NaN is not either
+def _is_impossible(seconds: object) -> bool:
+    return isinstance(seconds, int | float) and not 0 < seconds < math.inf  # nor is NaN
 
 
 def check_options(
     wait: object, headers: Mapping[Any, Any] | None, max_concurrent_requests: object, zones: object
 ) -> None:
     """Raise ``TypeError`` or ``ValueError`` for an option of a client that cannot be meant."""
-    if wait is not None and (
-        not isinstance(wait, int | float) or isinstance(wait, bool) or not wait >= 0
-    ):
-        raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
+    if wait is not None:
+        check_wait(wait)
     for name, value in (headers or {}).items():
         if not isinstance(name, str) or not isinstance(value, str | bytes):
             raise TypeError(f"the header {name!r} must be a string, not {value!r}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import Enum, unique
-from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from usp._base.names import elsewhere
 from usp.objects.extension_values import (
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from usp.objects.problem import Problem
     from usp.objects.video import SitemapVideo
 else:
     __getattr__ = elsewhere(__name__)
@@ -242,6 +240,18 @@ def of_sitemap(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[Sitem
         yield page
 
 
+def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
+    """Return what the attributes of pages say, those of a subclass too."""
+    rows = []
+    for page in pages:
+        page.fields()  # so that they are read at once, and not one after another
+        rows.append(PageFields(*_attributes(page)))
+    return rows
+
+
+_attributes = attrgetter(*PageFields._fields)
+
+
 class PageBlock(Protocol):
     """Pages that stand together in a document, for those who want columns and not objects."""
 
@@ -265,100 +275,6 @@ class PageBlock(Protocol):
     def rows(self) -> Sequence[PageFields]:
         """Return everything but the URL of each page."""
         ...
-
-
-@runtime_checkable
-class PageSource(Protocol):
-    """Pages that are read when they are asked for."""
-
-    def __iter__(self) -> Iterator[SitemapPage]:
-        """Read the pages from the start."""
-        ...
-
-    def count(self) -> int:
-        """Count the pages without keeping them."""
-        ...
-
-    def problems(self) -> list[Problem]:
-        """Read the whole document and say what was wrong with it."""
-        ...
-
-
-_sources: dict[type, bool] = {}
-
-
-def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource]:
-    """Return whether pages are read when they are asked for; found out once for each class."""
-    kind = type(pages)
-    known = _sources.get(kind)
-    if known is None:
-        known = _sources[kind] = issubclass(kind, PageSource)
-    return known
-
-
-class PageList:
-    """A block of pages that are there already."""
-
-    __slots__ = ("_pages", "urls")
-
-    def __init__(self, pages: Sequence[SitemapPage]) -> None:
-        self._pages = pages
-        self.urls: Sequence[str] = [page.url for page in pages]
-
-    def pages(self) -> Sequence[SitemapPage]:
-        """Return the pages, in order."""
-        return self._pages
-
-    def texts(self) -> None:
-        """Return nothing: there are only rows."""
-
-    def rows(self) -> list[PageFields]:
-        """Return everything but the URL of each page."""
-        return rows_of(self._pages)
-
-
-def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
-    """Return what the attributes of pages say, those of a subclass too."""
-    rows = []
-    for page in pages:
-        page.fields()  # so that they are read at once, and not one after another
-        rows.append(PageFields(*_attributes(page)))
-    return rows
-
-
-_attributes = attrgetter(*PageFields._fields)
-
-
-class PickedPages:
-    """Some pages of a block."""
-
-    __slots__ = ("_block", "_keep", "_texts", "urls")
-
-    def __init__(
-        self,
-        block: PageBlock,
-        keep: list[bool],
-        texts: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
-        self._block = block
-        self._keep = keep
-        self._texts = texts
-        self.urls = list(compress(block.urls, keep))
-
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages, in order."""
-        return compress(self._block.pages(), self._keep)
-
-    def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Return the fields in columns, if the block has them so."""
-        texts = self._block.texts() if self._texts is None else self._texts
-        if texts is None:
-            return None
-        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
-
-    def rows(self) -> list[PageFields]:
-        """Return everything but the URL of each page."""
-        return list(compress(self._block.rows(), self._keep))
 
 
 class EntryBlock(Protocol):

@@ -27,7 +27,8 @@ from usp._base.display import counted
 from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
-from usp.objects.page import PageList, PageSource, SitemapPage, is_source
+from usp.objects.page import SitemapPage
+from usp.objects.page_blocks import PageList, PageSource, is_source
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import known_date
 from usp._base.urls import host_in
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    PageList,
-    SitemapPageChangeFrequency,
-)
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
+from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -176,7 +176,7 @@ def zone_of_name(host: str) -> Zone:
     return _LOCAL_NAMES.get(last, Zone.PUBLIC if dot else Zone.PRIVATE)
 
 
-def host_in(url: str) -> str:
+def asked_host(url: str) -> str:
     """Return the host of a URL, as it is asked for; an empty one if the URL is refused."""
     try:
         return read_url(url).host
@@ -211,7 +211,7 @@ class Gate:
 
     def begin(self, url: str) -> None:
         """Take a URL as the start, unless there is one."""
-        host = host_in(url)
+        host = asked_host(url)
         with self._lock:
             if self._start is not None or not host:
                 return

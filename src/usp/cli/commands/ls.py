@@ -138,7 +138,7 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 def _moment(name: str, text: str | None) -> str | datetime | None:
     """Return the time seven days ago for ``7d``; any other text must be a date."""
-    from usp.selection import bounds
+    from usp._base.dates import period
 
     if text is None:
         return None
@@ -146,7 +146,7 @@ def _moment(name: str, text: str | None) -> str | datetime | None:
     try:
         if match is not None:
             return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
-        bounds(name, text)
+        period(name, text)
     except (ValueError, OverflowError) as error:
         raise click.UsageError(
             f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"

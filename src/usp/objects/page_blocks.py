@@ -1,0 +1,89 @@
+"""Pages as nodes hold them: read when they are asked for, or in blocks."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import compress
+from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
+
+from usp.objects.page import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from usp.objects.page import PageBlock, PageFields, SitemapPage
+    from usp.objects.problem import Problem
+
+
+@runtime_checkable
+class PageSource(Protocol):
+    """Pages that are read when they are asked for."""
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Read the pages from the start."""
+        ...
+
+    def count(self) -> int:
+        """Count the pages without keeping them."""
+        ...
+
+    def problems(self) -> list[Problem]:
+        """Read the whole document and say what was wrong with it."""
+        ...
+
+
+def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource]:
+    """Return whether pages are read when they are asked for."""
+    return _is_kind_of_source(type(pages))
+
+
+@cache
+def _is_kind_of_source(kind: type) -> bool:
+    return issubclass(kind, PageSource)  # which takes longer than reading a small sitemap
+
+
+class PageList:
+    """A block of pages that are there already."""
+
+    __slots__ = ("_pages", "urls")
+
+    def __init__(self, pages: Sequence[SitemapPage]) -> None:
+        self._pages = pages
+        self.urls: Sequence[str] = [page.url for page in pages]
+
+    def pages(self) -> Sequence[SitemapPage]:
+        """Return the pages, in order."""
+        return self._pages
+
+    def texts(self) -> None:
+        """Return nothing: there are only rows."""
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return rows_of(self._pages)
+
+
+class PickedPages:
+    """Some pages of a block."""
+
+    __slots__ = ("_block", "_keep", "urls")
+
+    def __init__(self, block: PageBlock, keep: list[bool]) -> None:
+        self._block = block
+        self._keep = keep
+        self.urls = list(compress(block.urls, keep))
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages, in order."""
+        return compress(self._block.pages(), self._keep)
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the fields in columns, if the block has them so."""
+        texts = self._block.texts()
+        if texts is None:
+            return None
+        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return list(compress(self._block.rows(), self._keep))
