@@ -70,7 +70,50 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in SHARED.keys() & set(getattr(item, "fixturenames", ())):
             if GROUPS.get(item.path.name) != fixture:
                 raise pytest.UsageError(f"{item.path.name} uses {fixture}: list it in SHARED")
+        for mark in second_tries(item):
+            item.add_marker(mark)
     items.sort(key=lambda item: item.path.name not in GROUPS)  # what one worker does, it does first
+
+
+REAL = {"aio", "cli", "faults", "fleet", "report", "stream", "tree", "web_client"}
+"""The folders whose tests need servers, threads, processes or a browser of this machine."""
+
+MOST_REPEATED = 5
+"""If more tests than these pass at the second try only, it is not the machine: the run has failed."""
+
+
+def second_tries(item: pytest.Item) -> list[pytest.MarkDecorator]:
+    """Return the marks of a test that runs again if it fails, each time with new fixtures.
+
+    A test that depends on a time limit takes ``times`` and multiplies its limits and pauses by it: 1,
+    then 8, then 64, because what should come within a limit comes late on a busy machine. One that
+    needs this machine's processes runs once more, and the summary names it.
+    """
+    if "times" in getattr(item, "fixturenames", ()):
+        return [pytest.mark.timed, pytest.mark.flaky(reruns=2)]
+    if item.path.parent.name in REAL:
+        return [pytest.mark.flaky(reruns=1)]
+    return []
+
+
+@pytest.fixture
+def times(request: pytest.FixtureRequest) -> int:
+    """Return by how much a test multiplies its time limits: more at every try."""
+    return 8 ** (getattr(request.node, "execution_count", 1) - 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which many tests needed a second try."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    repeated = {
+        report.nodeid
+        for report in (reporter.stats.get("rerun", ()) if reporter else ())
+        if "timed" not in report.keywords
+    }
+    if len(repeated) > MOST_REPEATED and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.write_line(f"{len(repeated)} tests needed a second try", red=True)
 
 
 def pytest_collection_finish() -> None:

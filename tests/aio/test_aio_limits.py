@@ -14,7 +14,7 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 
 import usp.aio
 import usp.tree
-from patience import with_time, within
+from patience import within
 from usp.limits import Limits
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import Answer, index, paths, robots, urlset
@@ -125,7 +125,6 @@ def test_redirects_from_both_sides(serve):
     assert not site.hits["/3.xml"]
 
 
-@with_time
 def test_the_seconds_of_a_crawl_keep_what_came_and_name_the_rest(serve, times):
     gate = threading.Event()
     site = serve(SITE | {"/b.xml": Answer(urlset("/b"), gate=gate)})
@@ -136,7 +135,6 @@ def test_the_seconds_of_a_crawl_keep_what_came_and_name_the_rest(serve, times):
     assert [failure.url for failure in tree.failures()] == [site.url("/b.xml")]
 
 
-@with_time
 def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, times):
     gate = threading.Event()
     site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})
@@ -151,7 +149,6 @@ def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, times):
     assert len(found) > 102
 
 
-@with_time
 def test_the_seconds_of_a_document_end_a_body_that_stalls(serve, times):
     gate = threading.Event()
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": Answer(urlset(*MANY), stall=gate)})

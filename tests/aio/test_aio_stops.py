@@ -15,7 +15,6 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 import usp.aio
 import usp.stream
 import usp.tree
-from patience import with_time
 from usp._crawl.asyncio_driver import AsyncioDriver
 from usp._crawl.schedule import RetryPolicy
 from usp.web_client.abstract_client import LocalWebClientSuccessResponse
@@ -151,7 +150,6 @@ def test_a_slow_consumer_makes_documents_wait_in_the_store_not_connections():
 
 
 @pytest.mark.parametrize("how", ["aclose", "aclosing", "cancel", "throw", "forget"])
-@with_time
 def test_nothing_is_asked_for_after_the_consumer_has_stopped(long_site, gate, how, times):
     async def read():
         stream = usp.aio.pages(long_site.base + "/", use_known_paths=False)
@@ -501,7 +499,6 @@ def urls(site, pages) -> list[str]:
     return [page.url.removeprefix(site.base) for page in pages]
 
 
-@with_time
 def test_it_works_inside_a_running_loop_beside_other_work(serve, times):
     """As in a notebook: the loop goes on with other tasks meanwhile."""
     site = serve({**SITE, "/a.xml": Answer(SITE["/a.xml"], delay=0.1 * times)})

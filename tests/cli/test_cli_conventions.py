@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cli_documents import urlset
 
-from patience import with_time
 from usp.cli.progress import Progress
 from usp.events import (
     SitemapFailed,
@@ -128,7 +127,6 @@ def test_progress_counts_what_happens():
 
 
 @pytest.mark.parametrize(("option", "shown"), [([], True), (["-q"], False)])
-@with_time
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(serve, option, shown, tmp_path, times):
     def slowly():
         time.sleep(0.5 * times)

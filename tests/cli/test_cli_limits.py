@@ -10,7 +10,6 @@ import time
 import pytest
 from cli_documents import index, urlset
 
-from patience import with_time
 from usp.cli.shared_options import read_limits
 from usp.limits import DEFAULT, Limits
 
@@ -246,7 +245,6 @@ def test_the_pause_that_robots_txt_asks_for_is_kept(serve, run):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
 @pytest.mark.parametrize("keep", [True, False])
-@with_time
 def test_ctrl_c_with_and_without_keeping_what_was_found(serve, monkeypatch, keep, times):
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.delenv("COV_CORE_SOURCE", raising=False)

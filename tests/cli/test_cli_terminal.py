@@ -9,8 +9,6 @@ from functools import partial
 import pytest
 from cli_documents import index, urlset
 
-from patience import with_time
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
 if sys.platform == "linux":
@@ -91,7 +89,6 @@ def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
 
 
 @pytest.mark.parametrize("stdout", ["file", "terminal"])
-@with_time
 def test_the_line_gives_way_to_every_line_of_the_log(serve, stdout, times):
     def slowly():
         time.sleep(0.3 * times)

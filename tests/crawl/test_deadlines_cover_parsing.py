@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from patience import with_time
 from usp import aio, stream
 from usp._base.reason import Reason
 from usp._crawl import asyncio_driver as steps_module
@@ -105,7 +104,6 @@ def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-@with_time
 def test_an_index_is_read_no_longer_than_the_crawl_may_take(slow, at_once, times):
     slow.restart(0.1 * times)
     tree = sitemap_tree_for_homepage(
@@ -118,7 +116,6 @@ def test_an_index_is_read_no_longer_than_the_crawl_may_take(slow, at_once, times
     assert slow.steps < PIECES
 
 
-@with_time
 def test_a_document_is_read_no_longer_than_one_may_take(slow, times):
     slow.restart(0.1 * times)
     limits = Limits(document_seconds=0.3 * times)
@@ -129,7 +126,6 @@ def test_a_document_is_read_no_longer_than_one_may_take(slow, times):
     assert slow.steps < PIECES
 
 
-@with_time
 def test_a_stream_ends_soon_after_its_time_and_says_what_was_not_read(slow, times):
     slow.restart(0.1 * times)
     failures = []
@@ -230,7 +226,6 @@ def test_the_loop_goes_on_while_a_site_of_many_is_read(heart, options):
     assert went_on(heart)
 
 
-@with_time
 def test_an_index_on_asyncio_is_read_no_longer_than_the_crawl_may_take(slow, times):
     slow.restart(0.1 * times)
     tree = asyncio.run(
@@ -245,7 +240,6 @@ def test_an_index_on_asyncio_is_read_no_longer_than_the_crawl_may_take(slow, tim
     assert slow.steps < PIECES
 
 
-@with_time
 def test_a_stream_on_asyncio_ends_soon_after_its_time(slow, times):
     slow.restart(0.1 * times)
     failures = []
@@ -264,7 +258,6 @@ def test_a_stream_on_asyncio_ends_soon_after_its_time(slow, times):
 
 
 @pytest.mark.parametrize("options", [{}, {"pages": False}, {"problems": True}], ids=str)
-@with_time
 def test_a_site_of_many_is_read_no_longer_than_it_may_take(slow, options, times):
     """Its row says so, and what was read before is in the tables."""
     slow.restart(0.1 * times)

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from patience import with_time
 from usp._crawl import fetch as fetch_module
 from usp.limits import DEFAULT, Limits
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -500,7 +499,6 @@ def test_a_transfer_that_slows_down_is_judged_by_its_last_half_minute(monkeypatc
     assert clock.now < 1000 + 100
 
 
-@with_time
 def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads_end, times):
     """The own client does not wait for a piece that comes too late, nor ask again."""
     gate = threading.Event()
@@ -513,7 +511,6 @@ def test_a_body_that_stalls_ends_with_the_seconds_of_its_document(serve, threads
     assert threads_end()
 
 
-@with_time
 def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(
     serve, threads_end, times
 ):
@@ -527,7 +524,6 @@ def test_an_answer_that_does_not_begin_ends_with_the_seconds_of_its_document(
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
-@with_time
 def test_seconds_keep_what_came_and_name_the_rest(serve, threads_end, at_once, times):
     gate = threading.Event()
     names = [f"/{n}.xml" for n in range(30)]
@@ -561,7 +557,6 @@ def test_no_seconds_at_all_fetch_nothing(serve):
     assert not site.requests
 
 
-@with_time
 def test_a_crawl_whose_time_is_over_keeps_the_part_of_what_was_coming(serve, threads_end, times):
     filler = b"<url><loc>http://h/p</loc></url>" * 10
     site = serve({"/a.xml": Answer("<urlset>", endless=filler)})

@@ -13,7 +13,7 @@ from memory_web import Client, Doc, Response, Web
 from test_stream_any_order import Hand, listed
 from webs import webs
 
-from patience import soon, with_time, within
+from patience import soon, within
 from profiles import examples
 from usp._crawl.crawl import Crawl
 from usp._crawl.reading import PageStream
@@ -254,7 +254,6 @@ def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():
     assert web.asked.count("/a.xml") == 2
 
 
-@with_time
 def test_a_stream_whose_time_is_over_gives_what_came_and_ends(serve, threads_end, times):
     gate = threading.Event()
     site = serve(SITE | {"/b.xml": Answer(urlset(*MANY), stall=gate)})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from memory_web import Client, Doc, Response, Web
 
-from patience import soon, with_time, within
+from patience import soon, within
 from usp._crawl.schedule import RetryPolicy
 from usp.exceptions import SitemapException
 from usp.stream import pages
@@ -51,7 +51,6 @@ def take(stream, count):
 
 
 @pytest.mark.parametrize("how", ["close", "forget", "throw"])
-@with_time
 def test_nothing_is_asked_for_after_the_consumer_has_stopped(
     long_site, gate, threads_end, how, times
 ):

@@ -7,7 +7,6 @@ import time
 import pytest
 from both import KINDS, fetch, speaking
 
-from patience import with_time
 from usp._http.failures import turns_robots_away
 from usp.limits import Limits
 from usp.web_client import zones
@@ -29,7 +28,6 @@ def asked(kind, url, limits, **options):
 
 
 @pytest.mark.parametrize("kind", OURS)
-@with_time
 def test_a_head_that_drips_is_given_up_in_time(kind, times):
     limits = Limits(document_seconds=times)
     head = b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200
@@ -41,7 +39,6 @@ def test_a_head_that_drips_is_given_up_in_time(kind, times):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@with_time
 def test_a_body_that_drips_is_broken_in_time(kind, times):
     limits = Limits(document_seconds=times)
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
@@ -57,7 +54,6 @@ def test_a_body_that_drips_is_broken_in_time(kind, times):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@with_time
 def test_a_body_that_stops_is_broken_in_time(kind, times):
     limits = Limits(document_seconds=times)
 
@@ -72,7 +68,6 @@ def test_a_body_that_stops_is_broken_in_time(kind, times):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@with_time
 def test_slow_redirects_share_the_time_of_one_document(kind, serve, times):
     limits = Limits(document_seconds=times)
     site = serve({"/": Answer(redirect="/", delay=0.3 * times)})
@@ -81,7 +76,6 @@ def test_slow_redirects_share_the_time_of_one_document(kind, serve, times):
 
 
 @pytest.mark.parametrize("kind", OURS)
-@with_time
 def test_the_time_between_two_pieces_is_still_limited(kind, times):
     def talk(connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegin")
