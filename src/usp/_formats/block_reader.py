@@ -26,7 +26,7 @@ from usp._formats.xml.trees import Unvouched
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from xml.etree.ElementTree import Element
 
     from usp._formats.extensions import Shortcut
@@ -54,17 +54,25 @@ class _Tree(NamedTuple):
 class BlockReader:
     """Reads the fields of blocks whose URLs are known.
 
-    ``parser`` stands directly below the root of such a document; ``name`` is that of entries.
+    ``begin`` makes a parser that stands directly below the root of such a document, once a field is
+    asked for; ``name`` is that of entries.
     """
 
-    def __init__(self, parser: LaneParser, entry: type[RawEntry], name: str) -> None:
-        self._parser = parser
+    def __init__(self, begin: Callable[[], LaneParser], entry: type[RawEntry], name: str) -> None:
+        self._begin = begin
+        self._made: LaneParser | None = None
         self._entry = entry
         self._name = name
         self._end = f"</{name}>"
         self._plans: dict[int, _Plan] = {}
         self._last: _Tree | None = None  # who has asked for some fields may ask for others
         self._lock = threading.Lock()
+
+    @property
+    def _parser(self) -> LaneParser:
+        if self._made is None:
+            self._made = self._begin()
+        return self._made
 
     def columns(self, block: str, count: int) -> Columns | None:
         """Return the fields of the protocol of all entries of a block, if they have no others."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from usp._formats.unpack import Unpacker
@@ -122,31 +123,42 @@ class Decoder:
 
 def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[_Text, int]:
     """Decide the encoding by the first bytes; also give the length of the byte order mark."""
-    for bom, name in _BOMS:
-        if head.startswith(bom):
-            return _Text(name, None, problems), len(bom)
-    shape = _shape(head)
-    if shape:
-        return _Text(shape, None, problems), 0
-    from_header = _CHARSET.search(content_type or "")
+    if not head.startswith(b"<?xml"):
+        for bom, name in _BOMS:
+            if head.startswith(bom):
+                return _Text(name, None, problems), len(bom)
+        shape = _shape(head)
+        if shape:
+            return _Text(shape, None, problems), 0
     declared = _DECLARED.search(head)
-    labels = [
-        _known(from_header[1] if from_header else None),
-        _known(declared[1].decode("ascii") if declared else None),
-    ]
+    label = declared[1].decode("ascii") if declared else None
+    # Servers send few content types; one that is long or new each time need not be kept.
+    short = content_type is None or len(content_type) <= _LONGEST_TYPE
+    encoding, fallback = (_known_labelled if short else _labelled)(content_type, label)
+    return _Text(encoding, fallback, problems), 0
+
+
+def _labelled(content_type: str | None, declared: str | None) -> tuple[str, str | None]:
+    """Return the encoding that labels tell of, and what to turn to if it is another one."""
+    from_header = _CHARSET.search(content_type or "")
+    labels = [_known(from_header[1] if from_header else None), _known(declared)]
     # No zero byte stands where UTF-16 and UTF-32 would have one: such a label is mistaken.
     trusted = [label for label in labels if label and not label.startswith(_WIDE)]
     others = [label for label in trusted if label != "utf-8"]
     if not others:
-        return _Text("utf-8", None, problems), 0
+        return "utf-8", None
     if trusted[0].startswith(_SEVEN_BIT):
-        return _Text(trusted[0], None, problems), 0
-    return _Text("utf-8", others[0], problems), 0
+        return trusted[0], None
+    return "utf-8", others[0]
+
+
+_LONGEST_TYPE = 100  # characters
+_known_labelled = lru_cache(maxsize=256)(_labelled)
 
 
 def _shape(head: bytes) -> str | None:
     """Return which UTF-16 or UTF-32 it is, told by the zeros around the first characters."""
-    if not _ASCII.issuperset(head[:4]):
+    if b"\0" not in head[:4] or not _ASCII.issuperset(head[:4]):
         return None
     zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
     return _ZEROS.get(zeros)

@@ -152,8 +152,10 @@ class DocumentParser:
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        entries = list(chain.from_iterable(self._read_pieces([self._decoder.close()])))
-        entries.extend(self._read("", final=True))
+        rest = self._decoder.close()
+        entries = list(chain.from_iterable(self._read_pieces([rest]))) if rest else []
+        if self.parser is None:
+            entries.extend(self._read("", final=True))
         if self._glances:
             self._check_end()
         elif self.parser is not None:
@@ -173,7 +175,7 @@ class DocumentParser:
     ) -> Iterator[Iterable[Entry]]:
         """Read texts piece by piece, however long they are, until the document is refused."""
         for text in texts:
-            for piece in pieces(text, most):
+            for piece in (text,) if len(text) <= most else pieces(text, most):
                 yield self._read(piece, final=False)
                 if self.refusal:
                     return

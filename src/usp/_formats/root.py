@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
@@ -12,6 +14,8 @@ from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
+from usp._formats.xml.tokens import TAG
+from usp._formats.xml.vocabulary import MAX_NAME, KnownRoot
 from usp._formats.xml_sitemaps import IndexXMLSitemapParser, PagesXMLSitemapParser
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
@@ -59,6 +63,49 @@ _STRAY = frozenset(
 )
 _MAX_STRAY = 64 * 1024  # characters in front of the root
 
+# The usual beginning: declaration, stylesheet and comments, with nothing in them to think about.
+_PROLOG = re.compile(r"(?:[ \t\r\n]++|<\?[^<>]*?\?>|<!--[^<>]*?-->)*+")
+_MAX_REMEMBERED = 2000  # characters of a root tag
+
+
+class _Root(NamedTuple):
+    """A root tag that nothing is wrong with, and the parser that reads what stands below it."""
+
+    parser: type[AbstractXMLSitemapParser]
+    namespace: tuple[str, str] | None
+    known: KnownRoot
+
+
+@lru_cache(maxsize=128)
+def _usual_root(name: str, attributes: str) -> _Root | None:
+    """Return what a root tag means; None if that needs a closer look.
+
+    The documents of a website have the same one, and finding out takes as long as reading twenty pages.
+    """
+    damage: list[ProblemCode] = []
+    given = read_attributes(attributes, lambda code, _: damage.append(code))
+    if damage or "xml:base" in given:
+        return None
+    scope = Scope().below(attributes, given) if "xmlns" in attributes else Scope()
+    meaning = scope.name(name)
+    parser = ROOTS.get(meaning.local)
+    if parser is None:
+        return None
+    known = KnownRoot(name, attributes, meaning, scope)
+    example = parser()
+    example.start_known_root(known)
+    example.learn()
+    return _Root(parser, _foreign_namespace(meaning, parser), known._replace(scope=example.scope))
+
+
+def _foreign_namespace(
+    root: Name, parser: type[AbstractXMLSitemapParser]
+) -> tuple[str, str] | None:
+    """Return the name and namespace of a root that should be in that of sitemaps and is not."""
+    if Space.SITEMAP not in parser.vocabulary or root.space is Space.SITEMAP:
+        return None
+    return root.local, "" if root.space is Space.NONE else excerpt(root.uri)
+
 
 class XMLSitemapParser(AbstractSitemapParser):
     """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
@@ -77,6 +124,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         self._before = Problems()  # what is wrong before the root; of interest if there is one
         self._scanner = Scanner(self, self._before)
         self._scanner.before_root = True
+        self._has_begun = False
         self._stray = False
         self._wrapper: str | None = None  # an element around what may be the root,
         self._wrapper_line = 1  # and its line
@@ -97,6 +145,11 @@ class XMLSitemapParser(AbstractSitemapParser):
         """Look for the root; return the text after its tag once it is found."""
         if self.refusal:
             return ""
+        if not self._has_begun:
+            self._has_begun = True
+            end = self._begin_usual(text)
+            if end:
+                return text[end:]
         self._scanner.feed(text)
         if final and self.concrete is None:
             self._scanner.close()
@@ -107,6 +160,23 @@ class XMLSitemapParser(AbstractSitemapParser):
         if self._is_refused:
             self._scanner.rest()  # is of no use, and would wait for the garbage collector
         return ""
+
+    def _begin_usual(self, text: str) -> int:
+        """Begin a document whose root is known already; return where its tag ends, else 0."""
+        before = _PROLOG.match(text)
+        tag = TAG.match(text, before.end()) if before else None
+        if tag is None or tag.end() - tag.start() > _MAX_REMEMBERED:
+            return 0
+        slash, name, attributes = tag.groups()
+        if slash or attributes[-1:] == "/" or len(name) > MAX_NAME:
+            return 0
+        root = _usual_root(name, attributes)
+        if root is None:
+            return 0
+        self.namespace = root.namespace
+        self._begin(root.parser).start_known_root(root.known)
+        self._scanner.skip(text[: tag.end()], count=True)
+        return tag.end()
 
     @property
     def _is_refused(self) -> bool:
@@ -144,8 +214,7 @@ class XMLSitemapParser(AbstractSitemapParser):
         if self._is_far_astray():
             self._refuse_rootless()
         elif parser is not None and not (self._wrapper and self._is_common_word(root, parser)):
-            if Space.SITEMAP in parser.vocabulary and root.space is not Space.SITEMAP:
-                self.namespace = (root.local, "" if root.space is Space.NONE else excerpt(root.uri))
+            self.namespace = _foreign_namespace(root, parser)
             self._begin(parser, fold=fold).start(name, attributes, empty)
         else:
             self._look_at_other(name, root, attributes, empty)

@@ -176,14 +176,14 @@ class Unpacker:
         """Whether the limit was reached, so that nothing more will come."""
         return (self._room is not None and self._room < 0) or bool(self._inner and self._inner.full)
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def feed(self, data: bytes) -> Iterable[bytes]:
         """Return the plain bytes that are complete so far."""
         if self._inflater is None and not self._plain:
             self._head += data
             if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)):
-                return
+                return ()
             data = self._look()
-        yield from self._pass(data)
+        return self._pass(data)
 
     def close(self) -> Iterator[bytes]:
         """Return what is left, and note a stream that broke off."""
@@ -219,28 +219,29 @@ class Unpacker:
             return _ZLIB
         return None if _PRINTABLE.issuperset(head[:_DEFLATE_HEAD]) else _RAW
 
-    def _pass(self, data: bytes) -> Iterator[bytes]:
+    def _pass(self, data: bytes) -> Iterable[bytes]:
         if self._inflater is None or self._inner is None:
-            yield from self._count(data)
-            return
-        for piece in self._inflater.feed(data):
+            return self._count(data)
+        return self._inflated(self._inflater, self._inner, data)
+
+    def _inflated(self, inflater: Inflater, inner: Unpacker, data: bytes) -> Iterator[bytes]:
+        for piece in inflater.feed(data):
             for counted in self._count(piece):
-                yield from self._inner.feed(counted)
+                yield from inner.feed(counted)
             if self.full:
                 return
 
-    def _count(self, data: bytes) -> Iterator[bytes]:
+    def _count(self, data: bytes) -> tuple[bytes, ...]:
+        """Return what there is room for, if there is any."""
         if self._room is None:
-            yield data
-            return
+            return (data,)
         if self._room < 0:
-            return
+            return ()
         allowed = data[: self._room]
         self._room -= len(data)
         if self._room < 0:
             self._problems.end(self._limits.reached("unpacked_bytes"))
-        if allowed:
-            yield allowed
+        return (allowed,) if allowed else ()
 
 
 def gunzip_all(data: bytes, max_output_bytes: int | None = None) -> bytes:

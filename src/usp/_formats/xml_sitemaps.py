@@ -6,6 +6,7 @@ in an index come out as pages.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from usp._formats import values
@@ -169,11 +170,13 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs, if nobody asks for problems."""
-        if not self._means_url():
-            return None
         if len(self._stack) > 1:
             return None
-        found = cut.locs(block, self._name, self._written_otherwise())
+        if self._others is None:
+            self._others = _others_below(type(self), *self._root_tag, self._name)
+        if self._others is _MEAN_OTHERWISE:
+            return None
+        found = cut.locs(block, self._name, self._others)
         urls = None if found is None else _decoded_all(found, block)
         if urls is None:
             return None
@@ -183,14 +186,6 @@ class PagesXMLSitemapParser(LaneParser):
         if columns is None or block.count("&") != block.count("&amp;"):
             return None
         return self._batch(urls, columns)
-
-    def _means_url(self) -> bool:
-        """Return whether the entries and fields that are cut mean what they are called."""
-        prefix = self._name.rpartition(":")[0]
-        names = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
-        return self.meaning(self._name, type(None)).local == "url" and all(
-            self.meaning(name, _UrlEntry).sort is Sort.FIELD for name in names
-        )
 
     def _batch(self, urls: list[str], columns: Columns) -> list[Entry] | None:
         if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
@@ -227,35 +222,67 @@ class PagesXMLSitemapParser(LaneParser):
             urls.append(url)
         return urls
 
-    def _written_otherwise(self) -> tuple[str, ...]:
-        """Return how the names of entries and locs begin that are not written as the first one."""
-        if self._others is None:
-            prefix = self._name.rpartition(":")[0]
-            prefixes = {"", prefix, *self._scope.prefixes()}
-            own = [
-                other
-                for other in sorted(prefixes)
-                if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
-            ]
-            self._others = tuple(
-                f"{other}:{tag}" if other else tag
-                for other in own
-                for tag in (*(("url", "loc") if other != prefix else ()), *self.strays)
-            )
-        return self._others
+    def names_to_cut(self, name: str) -> tuple[str, ...]:
+        """Return how the names of entries and locs begin that are not written as the first one is.
+
+        ``name`` is that of entries. Nothing is cut if it, or a field, does not mean what it is called.
+        """
+        prefix = name.rpartition(":")[0]
+        fields = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
+        if self.meaning(name, type(None)).local != "url" or any(
+            self.meaning(field, _UrlEntry).sort is not Sort.FIELD for field in fields
+        ):
+            return _MEAN_OTHERWISE
+        own = [
+            other
+            for other in sorted({"", prefix, *self._scope.prefixes()})
+            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
+        ]
+        return tuple(
+            f"{other}:{tag}" if other else tag
+            for other in own
+            for tag in (*(("url", "loc") if other != prefix else ()), *self.strays)
+        )
 
     def _block_reader(self) -> BlockReader:
         if self._reader is None:
-            parser = PagesXMLSitemapParser(self.url, fast=True)
-            parser.url_length = self.url_length
-            parser.start(*self._root_tag, False)
-            self._reader = BlockReader(parser, _UrlEntry, self._name)
+            self._reader = BlockReader(self._begun_anew, _UrlEntry, self._name)
         return self._reader
+
+    def _begun_anew(self) -> PagesXMLSitemapParser:
+        """Return a parser that stands directly below the same root."""
+        parser = PagesXMLSitemapParser(self.url, fast=True)
+        parser.url_length = self.url_length
+        parser.start(*self._root_tag, False)
+        return parser
 
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
         if (name, attributes) != self._root_tag:
             self.scans = True  # the same tags may mean something else below another root
+
+
+_MEAN_OTHERWISE = ("\0",)  # no name begins so
+
+
+def _others_below(
+    parser: type[PagesXMLSitemapParser], root: str, attributes: str, name: str
+) -> tuple[str, ...]:
+    """Return :meth:`~PagesXMLSitemapParser.names_to_cut` below a root, which is remembered."""
+    known = len(attributes) <= _MAX_REMEMBERED
+    return (_known_others if known else _find_others)(parser, root, attributes, name)
+
+
+def _find_others(
+    parser: type[PagesXMLSitemapParser], root: str, attributes: str, name: str
+) -> tuple[str, ...]:
+    example = parser()
+    example.start(root, attributes, False)
+    return example.names_to_cut(name)
+
+
+_MAX_REMEMBERED = 2000  # characters of a root tag
+_known_others = lru_cache(maxsize=128)(_find_others)
 
 
 def _decoded_all(locs: list[str], block: str) -> list[str] | None:

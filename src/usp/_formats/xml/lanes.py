@@ -32,6 +32,7 @@ _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
 _LARGEST = 32 * 1024  # characters that are tried at once
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
+_BLANKS = " \t\r\n"
 
 
 @lru_cache(maxsize=16)
@@ -72,7 +73,11 @@ class LaneParser(AbstractXMLSitemapParser):
         entries: list[Entry] = []
         at = 0
         for found in _first_entry(tuple(self.entries)).finditer(text):
-            entries += self._scan(text[at : found.start()])
+            before = text[at : found.start()]
+            if before.strip(_BLANKS) or not self._at_rest():
+                entries += self._scan(before)
+            else:
+                self.scanner.skip(before, count=self.thorough)
             at = found.start()
             if self._at_rest():
                 self._name = found[1]
@@ -162,7 +167,16 @@ class LaneParser(AbstractXMLSitemapParser):
 
     def close(self) -> list[Entry]:
         """Return the rest."""
+        if self._held.strip(_BLANKS) == f"</{self._root_tag[0]}>" and self._ends_root():
+            self.scanner.skip(self._held, count=self.thorough)
+            self._stray_text = False
+            self._pop()
+            return super().close()
         return self._scan(self._held) + super().close()
+
+    def _ends_root(self) -> bool:
+        """Whether the end tag of the root, if it comes next, ends the document."""
+        return len(self._stack) == 1 and self._at_rest() and self._stack[0] == self._root_tag[0]
 
     # The lanes ------------------------------------------------------------------------------------
 

@@ -106,6 +106,13 @@ class Scope:
         self._below: dict[str, Scope] = {}
         self._meanings: dict[type, dict[str, Any]] = {}
 
+    def copy(self) -> Scope:
+        """Return a scope that has learned the same so far, and goes on for itself."""
+        scope = Scope(self._uris, fold=self._fold)
+        scope._names = self._names.copy()
+        scope._meanings = {inside: known.copy() for inside, known in self._meanings.items()}
+        return scope
+
     def prefixes(self) -> list[str]:
         """Return the declared prefixes; the default namespace is ``""``."""
         return list(self._uris)

@@ -9,12 +9,11 @@ Where tags do not match, three rules decide:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._formats.xml.entries import Field, Meaning, RawEntry, Sort
 from usp._formats.xml.references import decode_text
-from usp._formats.xml.vocabulary import MAX_NAME, MAX_NAMES, Vocabulary
+from usp._formats.xml.vocabulary import MAX_NAME, MAX_NAMES, KnownRoot, Vocabulary
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Nesting(Vocabulary):
         super().__init__(url, problems, fast=fast, fold=fold)
         self._stack: list[str] = []  # the names of open elements,
         self._scopes: list[Scope] = []  # and the scope outside of each
-        self._too_deep: Counter[str] = Counter()  # elements beyond the greatest depth
+        self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self.root_closed = False
         self.root_implied = False  # whether there is no root tag, or not any more
         self._has_entries = False
@@ -96,6 +95,13 @@ class Nesting(Vocabulary):
         if empty:
             self._pop()
 
+    def start_known_root(self, root: KnownRoot) -> None:
+        """Begin with a root of which everything was found out before."""
+        self._scopes.append(self._scope)
+        self._scope = root.scope.copy()
+        self._root, self._root_tag = root.meaning, (root.name, root.attributes)
+        self._stack.append(root.name)
+
     def start_without_root(self, name: str) -> None:
         """Begin a document that has lost its root, of that name, or never had one."""
         self.root_implied = True
@@ -111,7 +117,7 @@ class Nesting(Vocabulary):
             return False
         short = kept(name)
         if not empty and (len(self._too_deep) < MAX_NAMES or short in self._too_deep):
-            self._too_deep[short] += 1
+            self._too_deep[short] = self._too_deep.get(short, 0) + 1
         return True
 
     def _begins_at(self, depth: int) -> bool:

@@ -153,7 +153,7 @@ class AbstractXMLSitemapParser(Nesting):
         """End an element, and all unclosed ones inside."""
         self._stray_text = False
         stack, short = self._stack, kept(name)
-        if self._too_deep and self._too_deep[short] > 0:
+        if self._too_deep and self._too_deep.get(short, 0) > 0:
             self._too_deep[short] -= 1
         elif stack and stack[-1] == short:
             self._pop()

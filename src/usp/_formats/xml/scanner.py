@@ -139,7 +139,7 @@ class Scanner:
 
     def close(self) -> None:
         """Read what is left, unfinished tokens included."""
-        if not self.given_up:
+        if not (self.given_up or self.idle):
             self._advance()
             self._scan(final=True)
         for line in self._holes:  # told last, so that their order does not depend on the pieces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from urllib.parse import urljoin
 
 from usp._formats.abstract_parser import AbstractSitemapParser
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 MAX_NAMES = 1000
 MAX_NAME = 100
 """So many names, of so many characters, are looked up once and remembered."""
+
+
+class KnownRoot(NamedTuple):
+    """The tag of a root as it is written, what it means, and the prefixes in force below it."""
+
+    name: str
+    attributes: str
+    meaning: Name
+    scope: Scope
 
 
 class Vocabulary(AbstractSitemapParser):
@@ -84,6 +93,14 @@ class Vocabulary(AbstractSitemapParser):
             if len(known) < MAX_NAMES and len(name) <= MAX_NAME:
                 known[name] = meaning
         return meaning
+
+    def learn(self) -> None:
+        """Look up the usual names: those of entries and their fields, written as the root is."""
+        prefix, colon, _ = self._root_tag[0].rpartition(":")
+        for local, entry in self.entries.items():
+            self.meaning(f"{prefix}{colon}{local}", type(None))
+            for field in entry.own_fields:
+                self.meaning(f"{prefix}{colon}{field}", entry)
 
     def find_meaning(self, name: Name, inside: type) -> Meaning:
         """Return what an element of that name means; see :meth:`meaning`."""
