@@ -48,6 +48,8 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "selection"): "select: filters of pages",
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
+    ("options", "_base.dates"): "the help shows the defaults of options; only a date is read",
+    ("options", "_base.patterns"): "the same; only patterns are compiled",
     ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
     ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",
     (

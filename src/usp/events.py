@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
+    from usp.objects.child import SkipReason
     from usp.objects.sitemap import PageSource
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "SitemapFinished",
     "SitemapFound",
     "SitemapReceived",
+    "SitemapSkipped",
     "SitemapStarted",
 ]
 
@@ -30,6 +32,16 @@ class SitemapFound:
     url: str
     parent_url: str | None
     level: int
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapSkipped:
+    """A sitemap that its parent declares is not fetched: an option or a callback left it out."""
+
+    url: str
+    parent_url: str
+    level: int
+    reason: SkipReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,12 @@ class PagesReady:
 
 
 Event: TypeAlias = (
-    SitemapFound | SitemapStarted | SitemapReceived | SitemapFinished | SitemapFailed | PagesReady
+    SitemapFound
+    | SitemapSkipped
+    | SitemapStarted
+    | SitemapReceived
+    | SitemapFinished
+    | SitemapFailed
+    | PagesReady
 )
 Listener: TypeAlias = Callable[[Event], None]

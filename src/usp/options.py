@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
+    from usp._base.dates import Moment
     from usp.events import Listener
     from usp.helpers import (
         RecurseCallbackType,
@@ -62,6 +63,15 @@ class CrawlOptions:
     recurse_entry_callback: RecurseEntryCallbackType | None = None
     """Called with each child as a ``ChildSitemap``, which knows its lastmod; False leaves it out."""
 
+    sitemaps_since: Moment | None = None
+    """Skip children whose ``lastmod`` in the index is before this date; those without one never are."""
+
+    include_sitemaps: Sequence[str] = ()
+    """Patterns for the URLs of an index's children; those that match none are skipped."""
+
+    exclude_sitemaps: Sequence[str] = ()
+    """Patterns for the URLs of sitemaps that are skipped, with everything below them."""
+
     limits: Limits | None = None
     """Limits of the crawl; None for the default limits."""
 
@@ -94,6 +104,20 @@ class CrawlOptions:
             if isinstance(extra, set | frozenset):
                 paths = tuple(sorted(paths))
             object.__setattr__(self, "extra_known_paths", paths)
+        self._check_filters()
+
+    def _check_filters(self) -> None:
+        """Raise ``ValueError`` for a date or a pattern that cannot be read."""
+        if self.sitemaps_since is not None:
+            from usp._base.dates import period  # noqa: PLC0415 - the help needs none of it
+
+            period("sitemaps_since", self.sitemaps_since)
+        if self.include_sitemaps or self.exclude_sitemaps:
+            from usp._base.patterns import Patterns, checked  # noqa: PLC0415 - the same
+
+            for name in ("include_sitemaps", "exclude_sitemaps"):
+                object.__setattr__(self, name, checked(name, getattr(self, name)))
+            Patterns.of(self.include_sitemaps, self.exclude_sitemaps)
 
     @property
     def effective_limits(self) -> Limits:
@@ -123,6 +147,9 @@ class CommonKeywords(TypedDict, total=False):
     """The options that every entry point takes by keyword only."""
 
     recurse_entry_callback: RecurseEntryCallbackType | None
+    sitemaps_since: Moment | None
+    include_sitemaps: Sequence[str]
+    exclude_sitemaps: Sequence[str]
     limits: Limits | None
     crawl_delay: bool
     wait: float

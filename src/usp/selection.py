@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.dates import in_utc, known_date, period
+from usp._base.dates import Moment, in_utc, known_date, period
+from usp._base.patterns import Patterns, checked, for_pages, for_sitemaps
 from usp._base.urls import url_parts
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
+from usp.options import CrawlOptions
 
 __all__ = [
     "Moment",
@@ -22,7 +22,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
 
@@ -33,12 +34,7 @@ if TYPE_CHECKING:
     """Blocks of pages, each with the address of its sitemap."""
 
 
-Moment: TypeAlias = datetime | date | str
-"""A date as people give it; a text is read as those of sitemaps are."""
-
 _TOGETHER = 100  # pages of a stream, which wait for each other
-_SITEMAP = "sitemap:"
-_REGULAR = "re:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +82,8 @@ class Selection:
             **given,
             "_first": None if self.since is None else period("since", self.since)[0],
             "_end": None if self.until is None else period("until", self.until)[1],
-            "_pages": Patterns.of(given, for_sitemaps=False),
-            "_sitemaps": Patterns.of(given, for_sitemaps=True),
+            "_pages": Patterns.of(*map(for_pages, given.values())),
+            "_sitemaps": Patterns.of(*map(for_sitemaps, given.values())),
         }
         first, end = values["_first"], values["_end"]
         if first is not None and end is not None and first >= end:
@@ -99,6 +95,20 @@ class Selection:
     def takes_all(self) -> bool:
         """Whether every page is wanted."""
         return self == Selection()
+
+    def crawl_options(self, options: CrawlOptions | None = None) -> CrawlOptions:
+        """Return options of a crawl that skips sitemaps without wanted pages, if an index shows it.
+
+        These are the sitemaps that did not change since ``since`` according to the ``lastmod`` in
+        their index, and those that the patterns for sitemaps leave out. The other options are those
+        given.
+        """
+        return replace(
+            options or CrawlOptions(),
+            sitemaps_since=self.since,
+            include_sitemaps=for_sitemaps(self.include),
+            exclude_sitemaps=for_sitemaps(self.exclude),
+        )
 
     def of(self, pages: Pages, site: str | None = None) -> Iterator[SitemapPage]:
         """Yield the wanted pages of a tree, or of any pages, as they are asked for.
@@ -145,56 +155,7 @@ def _blocks_of_stream(pages: Iterator[SitemapPage]) -> Iterator[tuple[str | None
             yield url, PageList(some)
 
 
-# Patterns for addresses, with stars or as regular expressions ---------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """Patterns for addresses, those that are wanted and those that are not."""
-
-    include: tuple[re.Pattern[str], ...]
-    exclude: tuple[re.Pattern[str], ...]
-
-    @classmethod
-    def of(cls, given: Mapping[str, tuple[str, ...]], *, for_sitemaps: bool) -> Patterns:
-        """Return the patterns for sitemaps, or those for pages, of a selection."""
-        chosen = {
-            name: tuple(
-                _compiled(name, text.removeprefix(_SITEMAP))
-                for text in texts
-                if text.startswith(_SITEMAP) == for_sitemaps
-            )
-            for name, texts in given.items()
-        }
-        return cls(**chosen)
-
-    def __bool__(self) -> bool:
-        return bool(self.include or self.exclude)
-
-    def match(self, url: str) -> bool:
-        """Return whether an address is wanted."""
-        if self.include and not any(pattern.search(url) for pattern in self.include):
-            return False
-        return not any(pattern.search(url) for pattern in self.exclude)
-
-
-def checked(name: str, given: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns as a tuple; raises ``ValueError`` for one that is empty."""
-    patterns = (given,) if isinstance(given, str) else tuple(given)
-    for pattern in patterns:
-        if not isinstance(pattern, str) or not pattern.removeprefix(_SITEMAP):
-            raise ValueError(f"{name} has an empty pattern; write for example '*/blog/*'")
-    return patterns
-
-
-def _compiled(name: str, text: str) -> re.Pattern[str]:
-    if not text.startswith(_REGULAR):
-        host = r"[A-Za-z]+://[^/?#]*" if text.startswith("/") else ""
-        return re.compile(rf"\A{host}{fnmatch.translate(text)}")
-    try:
-        return re.compile(text.removeprefix(_REGULAR))
-    except re.error as error:
-        raise ValueError(f"{name} {text!r} is not a valid regular expression: {error}") from error
+# Choosing pages, one by one or in blocks -----------------------------------------------------------
 
 
 def of_host(site: str | None) -> re.Pattern[str]:
@@ -206,9 +167,6 @@ def of_host(site: str | None) -> re.Pattern[str]:
     return re.compile(
         rf"https?://(?:[^/?#]*@)?(?:www\.)?{name}(?::\d*)?(?:[/?#]|\Z)", re.IGNORECASE
     )
-
-
-# Choosing pages, one by one or in blocks -----------------------------------------------------------
 
 
 class SelectionRun:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from typing import TypeAlias
 
 import dateutil.parser
 
 __all__ = [
     "MAX_REMEMBERED",
     "PRECISIONS",
+    "Moment",
     "as_written",
     "in_utc",
     "known_date",
@@ -26,6 +28,9 @@ __all__ = [
     "read_date",
     "utc_text",
 ]
+
+Moment: TypeAlias = datetime | date | str
+"""A date as people give it; a text is read as those of sitemaps are."""
 
 MAX_REMEMBERED = 100
 """Characters of a text that may be given to a function that remembers it."""
@@ -328,7 +333,7 @@ _WHOLE_YEAR = re.compile(r"\d{4}")
 _WHOLE_MONTH = re.compile(r"\d{4}[-/.]\d{1,2}")
 
 
-def period(name: str, given: datetime | date | str) -> tuple[datetime, datetime]:
+def period(name: str, given: Moment) -> tuple[datetime, datetime]:
     """Return the first moment of a period, and the first one after it."""
     moment, text = given, ""
     if isinstance(given, str):

@@ -18,6 +18,7 @@ from usp._crawl import journal
 from usp._crawl.orders import Failed, Fetch, HostGivenUp, Received, not_wanted
 from usp._crawl.places import Doc, Fetching, Queued
 from usp._crawl.schedule import Schedule
+from usp._crawl.skips import Skips
 from usp._crawl.stored_pages import StoredPages
 from usp._crawl.walk import (
     Everything,
@@ -34,6 +35,7 @@ from usp.events import (
     SitemapFinished,
     SitemapFound,
     SitemapReceived,
+    SitemapSkipped,
     SitemapStarted,
 )
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -77,6 +79,7 @@ class Crawl:
         self._options = options = options or CrawlOptions()
         self.limits = options.effective_limits
         self._has_callbacks = has_callbacks(options)
+        self._skips = Skips(options)
         self._start = start
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._above_roots: frozenset[str] = frozenset()  # what the caller says stands there
@@ -85,7 +88,7 @@ class Crawl:
         self._schedule = Schedule(options, per_host, chance)
         self._ends_at: float | None = None
         self._url_text = 0  # characters of the URLs that indexes declare
-        self._walk = Walk(options, self._ask, Everything())
+        self._walk = Walk(options, self._ask, Everything(), self._skipped)
         self._walking = False
         self.ending: Reason | None = None
 
@@ -126,10 +129,10 @@ class Crawl:
         """Put a document at the top of the tree, after those that are wanted already.
 
         A ``probe`` may well not be there: it is retried less often and failures are logged quietly.
-        With callbacks it is requested only when everything before it is settled: until then nobody
-        knows whether they exclude it.
+        Where children may be left out it is requested only when everything before it is settled:
+        until then nobody knows whether it is one of them.
         """
-        later = probe and self._has_callbacks
+        later = probe and (self._has_callbacks or bool(self._skips))
         place = self._walk.add(url, level, parents, probe=probe, later=later)
         self._above_roots |= without_fragments(parents)
         if not later:
@@ -169,6 +172,9 @@ class Crawl:
         elif doc.probe and not probe:
             self._promote(doc)
         return doc
+
+    def _skipped(self, event: SitemapSkipped) -> None:
+        self._events.append(event)
 
     def _promote(self, doc: Doc) -> None:
         """Ask again for what was given up as a probe, now that somebody has declared it."""
@@ -335,7 +341,8 @@ class Crawl:
         if not _below(doc.level, self.limits.depth):
             return
         parent_url = result.document.exchange.final_url
-        for at, child in enumerate(result.look.children):
+        children, _ = self._skips.parted(result.look) if self._skips else (result.look.children, ())
+        for at, child in enumerate(children):
             if not _below(self._declared, self.limits.sitemaps):
                 return
             if refuse_address(child.loc) or recurs(child.loc, self._above_roots):

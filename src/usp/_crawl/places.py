@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.schedule import Kind
     from usp.limits import Limits
+    from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
 
 # The life of a document: it is queued and fetched, perhaps several times, until it is settled -------
@@ -112,6 +113,7 @@ class Present:
 
     received: Received
     children: tuple[Place, ...] = ()
+    skipped: tuple[SkippedSitemap, ...] = ()
 
 
 State: TypeAlias = Expected | Skipped | Absent | Present
@@ -139,6 +141,11 @@ class Place:
     def children(self) -> tuple[Place, ...]:
         """The places below."""
         return self.state.children if isinstance(self.state, Present) else ()
+
+    @property
+    def skipped(self) -> tuple[SkippedSitemap, ...]:
+        """What is declared there and left out by an option or a callback."""
+        return self.state.skipped if isinstance(self.state, Present) else ()
 
     @property
     def received(self) -> Received | None:
@@ -262,6 +269,7 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
         failure=failure_of(place),
         limits=limits,
         most=place.most,
+        skipped=place.skipped,
     )
 
 
@@ -300,10 +308,12 @@ def document_node(
     failure: Failure | None = None,
     limits: Limits = DEFAULT,
     most: int | None = None,
+    skipped: Sequence[SkippedSitemap] = (),
 ) -> AbstractSitemap:
     """Build the node of a document that is a sitemap; ``children`` are those of an index.
 
-    ``most`` is how many pages of it are in the tree.
+    ``skipped`` are those of its children that are not in the tree, ``most`` is how many of its pages
+    are.
     """
     look = received.look
     last_modified = date(lastmod)
@@ -338,4 +348,5 @@ def document_node(
         size=received.document.size,
         status=exchange.status,
         exchange=exchange,
+        skipped=skipped,
     )

@@ -14,10 +14,12 @@ from usp._base.urls import BadUrl, read_url, shown
 from usp._crawl import journal
 from usp._crawl.orders import UNFETCHED, ClientMistake, Failed, LeftOut, NotFetched
 from usp._crawl.places import Absent, Place, Present, Skipped
+from usp._crawl.skips import Skips
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
+from usp.events import SitemapSkipped
 from usp.limits import DEFAULT, Limits
-from usp.objects.child import ChildSitemap
+from usp.objects.child import ChildSitemap, SkippedSitemap, SkipReason
 from usp.objects.failure_codes import FailureCode
 from usp.objects.sitemap import AbstractIndexSitemap
 from usp.web_client.abstract_client import failure_reason
@@ -56,18 +58,25 @@ class Walk:
     """The way through the places of a tree, depth first.
 
     It stops at the place that is ``awaited``, whose document is not there yet, until it is
-    ``complete``. ``ask`` wants the document of a place that a sitemap declares, by its address.
+    ``complete``. ``ask`` wants the document of a place that a sitemap declares, by its address;
+    ``tell`` hears of those that are skipped.
     """
 
     def __init__(
-        self, options: CrawlOptions, ask: Callable[[Place, str | None], Doc], top: Top
+        self,
+        options: CrawlOptions,
+        ask: Callable[[Place, str | None], Doc],
+        top: Top,
+        tell: Callable[[SitemapSkipped], object] = bool,
     ) -> None:
         self.awaited: Place | None = None
         self.complete = False
         self._options = options
         self._limits = options.effective_limits
         self._asks_callbacks = has_callbacks(options)
+        self._skips = Skips(options)
         self._ask = ask
+        self._tell = tell
         self._top = top
         self._roots: list[Place] = []
         self._later: list[Place] = []  # known paths that may turn out to be excluded
@@ -217,9 +226,7 @@ class Walk:
 
     def _add_children(self, place: Place, received: Received) -> None:
         parents = place.parents | {place.final_url}
-        children = list(received.look.children)
-        if self._asks_callbacks and not place.is_homepage:
-            children = followed(children, place.level, parents, self._options)
+        children, skipped = self._parted(place, received.look, parents)
         most = self._limits.sitemaps
         room = len(children) if most is None else max(0, most - self._places)
         left_out = received.look.left_out or LeftOut(0, self._limits.reached("sitemaps"))
@@ -231,8 +238,29 @@ class Walk:
             self._child(place, child, above, (*place.position, at))
             for at, child in enumerate(children[:room])
         )
-        place.state = Present(received, places)
+        place.state = Present(received, places, skipped)
         self._places += len(places)
+        for one in skipped:
+            self._tell(SitemapSkipped(one.url, place.final_url, place.level + 1, one.reason))
+
+    def _parted(
+        self, place: Place, look: Look, parents: frozenset[str]
+    ) -> tuple[list[ChildEntry], tuple[SkippedSitemap, ...]]:
+        """Return the children to follow, and those that an option or a callback leaves out."""
+        children, skipped = list(look.children), []
+        if place.is_homepage:
+            return children, ()
+        if self._asks_callbacks:
+            children = followed(children, place.level, parents, self._options)
+            kept = {child.loc for child in children}
+            out = (child for child in look.children if child.loc not in kept)
+            skipped = [(child, SkipReason.CALLBACK) for child in out]
+        if self._skips:
+            children, by_option = self._skips.parted(look, children)
+            skipped += by_option
+        return children, tuple(
+            SkippedSitemap(child.loc, date(child.lastmod), why) for child, why in skipped
+        )
 
     def _child(
         self, parent: Place, entry: ChildEntry, above: frozenset[str], position: tuple[int, ...]

@@ -22,6 +22,7 @@ from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.output import logging_to
 from usp.cli.progress import Progress, progress
 from usp.objects.sitemap import (
+    AbstractIndexSitemap,
     AbstractPagesSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
@@ -221,13 +222,16 @@ def _no_certificate_warnings() -> Iterator[None]:
 
 
 def was_read(tree: AbstractSitemap, *, is_local: bool = False) -> bool:
-    """Return whether anything in a tree could be read: a sitemap with pages.
+    """Return whether anything in a tree could be read: a sitemap with pages, or a skipped one.
 
     For local files an index is enough, since the sitemaps it lists are not fetched.
     """
     index = (IndexXMLSitemap, IndexRobotsTxtSitemap) if is_local else ()
     wanted = (AbstractPagesSitemap, *index)
-    return any(isinstance(node, wanted) for node in (tree, *tree.all_sitemaps()))
+    return any(
+        isinstance(node, wanted) or (isinstance(node, AbstractIndexSitemap) and node.skipped)
+        for node in (tree, *tree.all_sitemaps())
+    )
 
 
 def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool = False) -> None:

@@ -20,9 +20,10 @@ from usp._base.display import counted
 from usp._base.safe_text import get_logger, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from usp._base.advice import Advice
+    from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
 
 log = get_logger(__name__)
@@ -33,6 +34,7 @@ PARTIAL = 3
 
 _MOST_TOLD = 5  # lines about failures, for people
 _MOST_ALIKE = 3  # failures for one reason that have a line each
+_SKIPPED = {"date": "lastmod", "url": "URL", "callback": "callback"}
 _OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 
 
@@ -75,6 +77,16 @@ class Teller:
         if count:
             message = f"{counted(count, 'page')} without a date kept; use --dated to leave them out"
             self.notice(message, undated=count)
+
+    def skipped(self, counts: Mapping[SkipReason, int]) -> None:
+        """Report how many sitemaps were not downloaded, and why."""
+        if counts:
+            count = sum(counts.values())
+            why = " or ".join(_SKIPPED[reason] for reason in counts)
+            message = f"{counted(count, 'sitemap')} skipped by {why}; --no-skip downloads all"
+            self.notice(
+                message, skipped=count, **{f"skipped_by_{name}": counts[name] for name in counts}
+            )
 
     def failures(self, failures: Sequence[Failure], status: int, *, shown: bool = False) -> None:
         """Report what is missing in a result, or only how much if the result has ``shown`` it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
@@ -100,6 +101,8 @@ _STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
 
 def list_site(crawling: Crawling, listing: Listing, start: Address) -> None:
     """List a website, a sitemap or local files."""
+    if listing.skips and listing.selection is not None:
+        crawling = replace(crawling, options=listing.selection.crawl_options(crawling.options))
     with crawling.running() as progress:
         if listing.sitemaps:
             _list_sitemaps(crawling, listing, start, progress)
@@ -121,7 +124,7 @@ def _can_stream(crawling: Crawling, listing: Listing, start: Address) -> bool:
 
 
 def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
-    tree = crawling.tree(start, on_event=progress)
+    tree = crawling.tree(start, on_event=listing.skipped.hearing(progress))
     _end_if_nothing(tree, crawling, listing, start)
     if listing.is_lines:
         lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
@@ -152,7 +155,7 @@ def _printed(value: object) -> object:
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
     """List pages as they come in; after the last one wanted, nothing is fetched or missing."""
-    for stream in crawling.blocks(start, on_event=progress):
+    for stream in crawling.blocks(start, on_event=listing.skipped.hearing(progress)):
         with closing(iter(stream)) as coming, _stopping(stream, listing.target):
             first = next(coming, None)
             assert stream.top is not None
@@ -214,6 +217,7 @@ def _end(
     """End with the status of a tree; None stands for one that was not fetched to the end."""
     sys.stdout.flush()
     tell.undated(listing.undated.count)
+    tell.skipped(listing.skipped.counts())
     if tree is not None:
         end_with(tree, start, strict=crawling.strict)
 

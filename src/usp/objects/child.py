@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChildSitemap",
+    "SkipReason",
+    "SkippedSitemap",
 ]
 
 
@@ -25,3 +28,25 @@ class ChildSitemap:
     last_modified: datetime | None
     recursion_level: int
     parent_urls: frozenset[str]
+
+
+class SkipReason(StrEnum):
+    """Why a child sitemap was not fetched, although nothing is wrong with it."""
+
+    DATE = "date"
+    """Its ``lastmod`` is before the date of the option ``sitemaps_since``."""
+
+    URL = "url"
+    """Its URL is left out by ``include_sitemaps`` or ``exclude_sitemaps``."""
+
+    CALLBACK = "callback"
+    """A callback left it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedSitemap:
+    """A child sitemap that an index declares and that was skipped: nobody asked its server for it."""
+
+    url: str
+    last_modified: datetime | None
+    reason: SkipReason

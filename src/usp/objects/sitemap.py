@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp._base.reason import Reason
+    from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
@@ -145,6 +146,7 @@ class AbstractIndexSitemap(AbstractSitemap):
         size: int | None = None,
         status: int | None = None,
         exchange: Exchange | None = None,
+        skipped: Sequence[SkippedSitemap] = (),
     ) -> None:
         super().__init__(
             url,
@@ -156,11 +158,18 @@ class AbstractIndexSitemap(AbstractSitemap):
             exchange=exchange,
         )
         self._sub_sitemaps = list(sub_sitemaps)
+        self._skipped = tuple(skipped)
 
     @property
     def sub_sitemaps(self) -> list[AbstractSitemap]:
         """The sitemaps directly below, in order of declaration."""
         return list(self._sub_sitemaps)
+
+    @property
+    def skipped(self) -> list[SkippedSitemap]:
+        """The sitemaps that are declared here and were left out by an option or a callback."""
+        known: tuple[SkippedSitemap, ...] = getattr(self, "_skipped", ())  # older pickles have none
+        return list(known)
 
     @property
     def pages(self) -> list[SitemapPage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from usp.cli.crawling import Address, Crawling
     from usp.cli.shared_options import F
+    from usp.events import Event, Listener
+    from usp.objects.child import SkipReason
     from usp.selection import Selection
 
 # The names of what usp.export writes, which the help lists without loading it.
@@ -47,6 +49,28 @@ class Undated:
         self.count += count
 
 
+class Skipped:
+    """Counts the sitemaps that were not fetched because an index shows that no page is wanted."""
+
+    def __init__(self) -> None:
+        self._urls: dict[SkipReason, set[str]] = {}
+
+    def counts(self) -> dict[SkipReason, int]:
+        """Return how many were skipped for each reason."""
+        return {reason: len(urls) for reason, urls in sorted(self._urls.items())}
+
+    def hearing(self, listener: Listener) -> Listener:
+        """Return a listener that counts what it hears, and passes it on."""
+        from usp.events import SitemapSkipped
+
+        def hear(event: Event) -> None:
+            if isinstance(event, SitemapSkipped):
+                self._urls.setdefault(event.reason, set()).add(event.url)
+            listener(event)
+
+        return hear
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What to list, in which format, and where to write it."""
@@ -58,6 +82,8 @@ class Listing:
     undated: Undated
     strip_url: bool
     sitemaps: bool = False
+    skips: bool = False
+    skipped: Skipped = field(default_factory=Skipped)
 
     @property
     def is_lines(self) -> bool:
@@ -104,7 +130,8 @@ _OPTIONS = [
         "--since",
         metavar="DATE",
         help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
-        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept.",
+        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
+        "index is older are not downloaded.",
     ),
     click.option(
         "--until", metavar="DATE", help="Only pages last modified on this date or before."
@@ -115,9 +142,16 @@ _OPTIONS = [
         multiple=True,
         metavar="PATTERN",
         help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
-        "'re:…' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap.",
+        "'re:…' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap; others "
+        "that an index lists are not downloaded.",
     ),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
+    click.option(
+        "--no-skip",
+        is_flag=True,
+        help="Download every sitemap, also where --since, --include or --exclude skip it by its date "
+        "or URL in the index.",
+    ),
     click.option(
         "--unique", is_flag=True, help="List each URL once, even if several sitemaps have it."
     ),
@@ -161,6 +195,7 @@ def list_options(command: F) -> F:
         given = {name: values.pop(name) for name in _SELECTED}
         undated = Undated()
         selection = _selection(given, undated, dated=values.pop("dated"))
+        skips = not values.pop("no_skip") and selection is not None
         output, target, columns, strip_url, sitemaps = (
             values.pop(name) for name in ("output", "target", "columns", "strip_url", "sitemaps")
         )
@@ -174,7 +209,7 @@ def list_options(command: F) -> F:
             listing = Listing(form, target, names, None, undated, strip_url=False, sitemaps=True)
         else:
             listing = _listing(output, target, columns, selection, undated, strip_url=strip_url)
-        return command(listing=listing, **values)
+        return command(listing=replace(listing, skips=skips), **values)
 
     result: Any = update_wrapper(collected, command)
     for option in reversed(_OPTIONS):

@@ -1,0 +1,182 @@
+"""A child that an index shows to be old or unwanted is not requested, on every front, and is named."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime
+
+import pytest
+from memory_web import AsyncClient, Client, Web
+
+import usp
+from usp import aio
+from usp._crawl.skips import latest
+from usp.events import SitemapFailed, SitemapSkipped
+from usp.objects.child import SkippedSitemap, SkipReason
+from usp.options import CrawlOptions
+from website import index, robots, urlset
+
+BASE = "http://h"
+
+
+def child(path: str, lastmod: str = "") -> str:
+    mod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    return f"<sitemap><loc>{{base}}{path}</loc>{mod}</sitemap>"
+
+
+SITE = {
+    "/robots.txt": robots("/all.xml"),
+    "/all.xml": index(
+        child("/old.xml", "2025-01-01"),
+        child("/new.xml", "2025-03-01"),
+        child("/undated.xml"),
+        child("/odd.xml", "last week"),
+        child("/sitemap.xml", "2024"),
+    ),
+    **{f"/{name}.xml": urlset(f"/{name}") for name in ("old", "new", "undated", "odd", "sitemap")},
+}
+OLD = ["/old.xml", "/sitemap.xml"]
+
+
+async def _collected(result):
+    if hasattr(result, "__aiter__"):
+        return [page async for page in result]
+    return list((await result).all_pages())
+
+
+FRONTS = {
+    "tree": lambda web, **how: usp.sitemap_tree_for_homepage(
+        f"{BASE}/", Client(web), **how
+    ).all_pages(),
+    "stream": lambda web, **how: usp.pages(f"{BASE}/", Client(web), **how),
+    "aio tree": lambda web, **how: asyncio.run(
+        _collected(aio.sitemap_tree_for_homepage(f"{BASE}/", AsyncClient(web), **how))
+    ),
+    "aio stream": lambda web, **how: asyncio.run(
+        _collected(aio.pages(f"{BASE}/", AsyncClient(web), **how))
+    ),
+}
+
+
+@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("callbacks", [False, True])
+@pytest.mark.parametrize(
+    "since", ["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]
+)
+def test_an_old_child_is_not_requested_and_not_a_failure(front, since, callbacks):
+    web, events, failures = Web(SITE), [], []
+    how = {"recurse_callback": lambda *_: True} if callbacks else {}
+    pages = FRONTS[front](
+        web, sitemaps_since=since, on_event=events.append, on_failure=failures.append, **how
+    )
+    assert [page.url for page in pages] == [f"{BASE}/{name}" for name in ("new", "undated", "odd")]
+    assert not set(OLD) & set(web.asked), "not even at a known path, since the index declares it"
+    skipped = [event for event in events if isinstance(event, SitemapSkipped)]
+    assert skipped == [
+        SitemapSkipped(f"{BASE}{path}", f"{BASE}/all.xml", 2, SkipReason.DATE) for path in OLD
+    ]
+    assert failures == []
+    told = {event.url for event in events if isinstance(event, SitemapFailed)}
+    assert not told & {f"{BASE}{path}" for path in OLD}
+
+
+def test_the_index_names_what_was_skipped():
+    tree = usp.sitemap_tree_for_homepage(
+        f"{BASE}/", Client(Web(SITE)), sitemaps_since="2025-02-01", exclude_sitemaps=["*/odd*"]
+    )
+    (of_robots,) = tree.sub_sitemaps[0].sub_sitemaps
+    assert of_robots.skipped == [
+        SkippedSitemap(f"{BASE}/old.xml", datetime(2025, 1, 1), SkipReason.DATE),  # noqa: DTZ001
+        SkippedSitemap(f"{BASE}/odd.xml", None, SkipReason.URL),
+        SkippedSitemap(f"{BASE}/sitemap.xml", datetime(2024, 1, 1), SkipReason.DATE),  # noqa: DTZ001
+    ]
+    assert tree.is_complete
+
+
+def test_what_a_callback_leaves_out_is_named_too():
+    tree = usp.sitemap_tree_for_sitemap(
+        f"{BASE}/all.xml", Client(Web(SITE)), recurse_list_callback=lambda urls, *_: urls[1:]
+    )
+    (skipped,) = tree.skipped
+    assert (skipped.url, skipped.reason) == (f"{BASE}/old.xml", SkipReason.CALLBACK)
+
+
+NESTED = {
+    "/robots.txt": robots("/sitemap.xml", "/private.xml"),
+    "/sitemap.xml": index("/news.xml", "/shop.xml", "/news-index.xml", "/shop_index.xml"),
+    "/shop_index.xml": index("/shop-1.xml", "/shop-news.xml"),
+    "/news-index.xml": index("/news-1.xml"),
+    **{
+        f"/{name}.xml": urlset(f"/{name}")
+        for name in ("news", "shop", "shop-1", "shop-news", "news-1", "private")
+    },
+}
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_patterns_leave_out_sitemaps_before_they_are_requested(front):
+    """What may be an index of sitemaps that match is looked at: one of robots.txt, one so named."""
+    web = Web(NESTED)
+    pages = FRONTS[front](web, include_sitemaps=["*news*"], exclude_sitemaps=["*/private*"])
+    assert [page.url for page in pages] == [
+        f"{BASE}/{name}" for name in ("news", "news-1", "shop-news")
+    ]
+    asked = set(web.asked)
+    assert {"/sitemap.xml", "/shop_index.xml"} < asked
+    assert not asked & {"/shop.xml", "/shop-1.xml", "/private.xml"}
+
+
+def test_a_selection_says_what_a_crawl_may_skip():
+    selection = usp.Selection(
+        since="2025-02", include=["sitemap:*news*", "/blog/*"], exclude=["sitemap:/x/*"], limit=3
+    )
+    given = CrawlOptions(wait=1.5)
+    options = selection.crawl_options(given)
+    assert options.wait == 1.5
+    assert (options.sitemaps_since, options.include_sitemaps, options.exclude_sitemaps) == (
+        "2025-02", ("*news*",), ("/x/*",),
+    )  # fmt: skip
+    until = usp.Selection(until="2025-02").crawl_options()
+    assert until == CrawlOptions(), "what is older than the end is wanted"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sitemaps_since": "yesterday"}, {"sitemaps_since": 7}, {"include_sitemaps": [""]},
+        {"exclude_sitemaps": ["re:("]}, {"include_sitemaps": [None]},
+    ],
+)  # fmt: skip
+def test_a_date_or_pattern_that_cannot_be_read_is_the_callers_mistake(wrong):
+    with pytest.raises(ValueError, match="sitemaps_since|pattern|regular expression"):
+        CrawlOptions(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("written", "over"),
+    [
+        ("2025-01-31T10:00:00Z", "2025-01-31T10:00:01Z"),
+        ("2025-01-31T10:00Z", "2025-01-31T10:01:00Z"),
+        ("2025-01-31T10:00:00.5+02:00", "2025-01-31T08:00:01.5Z"),
+        ("2025-01-31T10:00:00", "2025-01-31T22:00:01Z"),  # somewhere west of us
+        ("2025-01-31", "2025-02-01T12:00:00Z"),
+        ("2025-01", "2025-02-01T12:00:00Z"),
+        ("2024", "2025-01-01T12:00:00Z"),
+    ],
+)
+def test_a_date_is_over_when_it_is_over_everywhere_and_however_coarse(written, over):
+    end = latest(written)
+    assert end == datetime.fromisoformat(over)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "last week", "03/04/2025", "2025-W05", "5 Jan 2025", "0000-00-00", "x" * 500]
+)
+def test_what_may_mean_two_dates_or_none_is_never_over(text):
+    assert latest(text) is None
+
+
+def test_the_last_year_of_the_calendar_does_not_overflow():
+    end = latest("9999-12-31")
+    assert end is not None
+    assert end.year == 9999
