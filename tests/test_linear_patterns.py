@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import usp
+import usp._base.patterns
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from usp._formats import document
@@ -64,8 +65,8 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.report.markup._addresses_at": lambda: {
         "_addresses_at": markup._addresses_at("https://www.example.org/")
     },
-    "usp.selection._compiled": lambda: {  # those that begin with re: are the caller's own
-        f"_compiled[{glob}]": usp.selection._compiled("include", glob)
+    "usp._base.patterns._compiled": lambda: {  # those that begin with re: are the caller's own
+        f"_compiled[{glob}]": usp._base.patterns._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     },
     "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},

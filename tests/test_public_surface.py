@@ -74,7 +74,7 @@ def test_a_star_import_needs_no_extra():
 
 
 def test_the_reference_lists_the_options_of_a_crawl_with_their_defaults():
-    listed = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \| .* \|$", REFERENCE, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \| `([\w.()]+)` \| .* \|$", REFERENCE, re.MULTILINE)
     fields = dataclasses.fields(CrawlOptions)
     assert listed == [(field.name, repr(field.default)) for field in fields]
 
