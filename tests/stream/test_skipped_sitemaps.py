@@ -148,7 +148,7 @@ def test_a_selection_says_what_a_crawl_may_skip():
     ],
 )  # fmt: skip
 def test_a_date_or_pattern_that_cannot_be_read_is_the_callers_mistake(wrong):
-    with pytest.raises(ValueError, match="sitemaps_since|pattern|regular expression"):
+    with pytest.raises(ValueError, match=r"sitemaps_since|pattern|regular expression"):
         CrawlOptions(**wrong)
 
 
