@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from usp._base.advice import Topic
-from usp._base.reason import Reason, advised
+from usp._base.reason import Reason, Topic, advised
 from usp.objects.failure_codes import FailureCode
 
 __all__ = [

@@ -11,8 +11,7 @@ import rich_click as click
 from cli_documents import urlset
 
 import usp
-from usp._base.advice import Advice, Topic
-from usp._base.reason import Reason
+from usp._base.reason import Advice, Reason, Topic
 from usp.cli import errors
 from usp.cli.commands import COMMANDS
 from usp.objects.problem import Failure, FailureCode

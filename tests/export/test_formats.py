@@ -381,7 +381,7 @@ def test_a_file_has_the_mode_of_any_new_file_and_a_link_stays_one(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
-    with pytest.raises(OSError, match="is a folder; give the name of a file"):
+    with pytest.raises(OSError, match="is a folder: name a file"):
         write(tree_of(), tmp_path, "csv")
     for form in FORMATS:
         with pytest.raises(FileNotFoundError, match="there is no folder"):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from usp._base.advice import Topic
-from usp._base.reason import Reason, advised
+from usp._base.reason import Reason, Topic, advised
 from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
 from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes as read_attributes
@@ -32,7 +31,7 @@ _CHALLENGE = re.compile(
 HTML = Reason(FailureCode.HTML_PAGE, "it is an HTML page")
 
 CHALLENGE = advised(
-    FailureCode.BOT_CHALLENGE, "it is an HTML page that turns robots away", Topic.BE_GENTLE
+    FailureCode.BOT_CHALLENGE, "it is an HTML page that blocks bots", Topic.BE_GENTLE
 )
 
 

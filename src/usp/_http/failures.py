@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 from urllib.request import getproxies
 
-from usp._base.advice import Topic
-from usp._base.reason import Reason, advised
+from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
 from usp.objects.failure_codes import FailureCode
 

@@ -2,7 +2,7 @@
 
 Each failure is reported once, by the command and not by the log, which is for those who ask for it.
 What helps is named by the options of the command that is running: the library itself names it by its
-own (:mod:`usp._base.advice`). Advice for which a command has no option is left out.
+own (:mod:`usp._base.reason`). Advice for which a command has no option is left out.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from usp._base.advice import Topic
 from usp._base.display import counted
+from usp._base.reason import Topic, limit_advice
 from usp._base.safe_text import get_logger, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from usp._base.advice import Advice
+    from usp._base.reason import Advice
     from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
 
@@ -201,8 +201,6 @@ def why(failure: Failure) -> str:
 
 def problem_text(text: str, code: AnyCode) -> str:
     """Return the text of a problem, and the options that help."""
-    from usp._base.reason import limit_advice
-
     return _reworded(text, limit_advice(code))
 
 

@@ -56,7 +56,7 @@ class NewFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.realpath(path))  # a link stays a link
         if self.path.is_dir():
-            raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file in it")
+            raise IsADirectoryError(f"{str(path)!r} is a folder: name a file in it")
         self._temporary = self.path.with_name(f".{self.path.name[:80]}.{secrets.token_hex(6)}.part")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:

@@ -281,7 +281,7 @@ class FailureCode(Code):
     )
     BOT_CHALLENGE = (
         "bot-challenge",
-        "it is an HTML page that turns robots away",
+        "it is an HTML page that blocks bots",
         "The server sent a page that asks visitors to prove that they are human.",
         "<title>Just a moment...</title>",
         "Try another user agent, fewer requests at a time, or a pause between them.",

@@ -12,8 +12,7 @@ from usp.objects.problem_codes import ProblemCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp._base.advice import Advice
-    from usp._base.reason import Reason
+    from usp._base.reason import Advice, Reason
 
 __all__ = [
     "Failure",

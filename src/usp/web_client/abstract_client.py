@@ -12,9 +12,8 @@ import abc
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from usp._base.advice import Topic
 from usp._base.names import elsewhere
-from usp._base.reason import Reason, advised
+from usp._base.reason import Reason, Topic, advised
 from usp._base.safe_text import excerpt
 from usp.objects.failure_codes import FailureCode
 

@@ -9,8 +9,7 @@ import re
 import threading
 from dataclasses import dataclass
 
-from usp._base.advice import Topic
-from usp._base.reason import Reason, advised
+from usp._base.reason import Reason, Topic, advised
 from usp._base.urls import BadUrl, read_host, read_url
 from usp.objects.failure_codes import FailureCode
 
