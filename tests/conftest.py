@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,12 @@ from website import Site
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C, and let child processes hear it, where the run itself was started without."""
+    """Let processes keep what they compile, and hear Ctrl-C where the run itself was started without.
+
+    Hundreds of tests start a process; without bytecode each would compile the whole package.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

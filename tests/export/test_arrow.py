@@ -7,9 +7,6 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-import duckdb
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from export_trees import (
@@ -196,6 +193,10 @@ class Node:
 
 
 def test_polars_pandas_duckdb_and_pyarrow_read_the_stream():
+    import duckdb  # noqa: PLC0415 - all take long to load, and only this test needs them
+    import pandas as pd  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415
+
     tree = tree_of(PLAIN, RICH, PLAIN.replace("/p/", "/q/"))
     node = Node(tree)
     urls = [page.url for page in tree.all_pages()]

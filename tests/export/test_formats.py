@@ -15,8 +15,6 @@ import threading
 import time
 from itertools import chain
 
-import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -118,6 +116,9 @@ def test_text_formats_and_the_table_say_the_same(demo):
 
 
 def test_others_read_the_files(tmp_path, demo):
+    import duckdb  # noqa: PLC0415 - both take long to load, and only this test needs them
+    import polars as pl  # noqa: PLC0415
+
     urls = [page.url for page in demo.all_pages()]
     for form in ("parquet", "csv", "json", "jsonl"):
         write(demo, tmp_path / f"pages.{form}")
