@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("usp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("usp")
 
-FACTORS = {"dev": 0.2, "ci": 1.0, "long": 20.0}
+FACTORS = {"dev": 0.1, "ci": 1.0, "long": 20.0}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 from formats_support import brief_child, brief_page, chunks, corpus, halves, read_text
@@ -74,27 +75,27 @@ def test_a_case_cut_in_two_anywhere_gives_the_same(case):
         assert case.read(halves(case.data, at)) == whole, f"cut at {at}: {case.data[:at]!r}"
 
 
-def _parser_of(case):
-    """Give a parser for the text of a case: what the document parser found, at its beginning."""
+def maker_of(case):
+    """Return what makes parsers for the text of a case: such as the document parser found."""
     document = DocumentParser(**case.options)
     list(document.feed(case.data))
     document.close()
     parser = document.parser if document._xml is None else document._xml
-    return type(parser)(case.options["url"])
+    return partial(type(parser), case.options["url"])
 
 
 @READABLE_CASES
 def test_the_text_of_a_case_cut_in_two_anywhere_gives_the_same(case):
     """The decoder holds back the first bytes; here the parsers themselves see every cut."""
-    text = case.text
-    whole = read_text([text], _parser_of(case))
+    text, parser = case.text, maker_of(case)
+    whole = read_text([text], parser())
     for at in places(len(text)):
-        assert read_text(halves(text, at), _parser_of(case)) == whole, f"cut at {at}: {text[:at]!r}"
+        assert read_text(halves(text, at), parser()) == whole, f"cut at {at}: {text[:at]!r}"
 
 
 @READABLE_CASES
 def test_the_text_of_a_case_in_pieces_gives_the_same(case):
-    text = case.text
-    whole = read_text([text], _parser_of(case))
+    text, parser = case.text, maker_of(case)
+    whole = read_text([text], parser())
     for size in (1, 2, 5):
-        assert read_text(chunks(text, size), _parser_of(case)) == whole, f"in pieces of {size}"
+        assert read_text(chunks(text, size), parser()) == whole, f"in pieces of {size}"
