@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
-from usp.objects.failure_codes import FailureCode
+
+if TYPE_CHECKING:
+    from usp.objects.failure_codes import FailureCode
 
 
 class Topic(Enum):
@@ -77,5 +80,5 @@ def advised(code: FailureCode, text: str, topic: Topic, name: str = "") -> Reaso
 
 def limit_advice(code: object) -> Advice | None:
     """Return how a limit is raised, for the code of one."""
-    limit = code.limit if isinstance(code, FailureCode) else None
+    limit = getattr(code, "limit", None)  # the codes are not loaded: `usp --help` needs none
     return None if limit is None else Advice(Topic.RAISE_LIMIT, limit)
