@@ -133,7 +133,7 @@ async def _pages(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _crawl(start_url, web_client, options) as (crawl, driver):
+    async with _crawl(start_url, web_client, options, streams=True) as (crawl, driver):
         top = search(crawl)
         stream, stepper = PageStream(crawl, time.monotonic), Stepper()
         while True:
@@ -183,13 +183,17 @@ async def _crawl(
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
+    *,
+    streams: bool = False,
 ) -> AsyncIterator[tuple[Crawl, AsyncioDriver]]:
     """Yield a crawl and its driver; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
     client = prepared(given, without_login(start_url), options.effective_limits, awaits=True)
     crawl = begin(client, start_url, options)
     try:
-        async with AsyncioDriver(crawl, client, store_for(crawl), options.on_event) as driver:
+        async with AsyncioDriver(
+            crawl, client, store_for(crawl), options.on_event, streams=streams
+        ) as driver:
             yield crawl, driver
     finally:
         if client is not web_client:

@@ -12,7 +12,7 @@ import functools
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urldefrag, urlsplit
 
 import idna
 from urllib3.util import parse_url
@@ -104,12 +104,13 @@ class HttpUrl:
     authority: str
     rest: str
     login: Login | None = field(default=None, repr=False)
+    site: str = field(init=False, repr=False, compare=False)
+    """The host, and its port unless that is the usual one."""
 
-    @property
-    def site(self) -> str:
-        """The host, and its port unless that is the usual one."""
+    def __post_init__(self) -> None:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        usual = self.port == PORTS[self.scheme]
+        object.__setattr__(self, "site", host if usual else f"{host}:{self.port}")
 
     @property
     def origin(self) -> str:
@@ -182,8 +183,8 @@ def _read_url(text: str) -> HttpUrl:
     return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
 
 
-# One URL is judged and asked for by several, shortly after each other.
-_known_url = functools.lru_cache(maxsize=256)(_read_url)
+# One URL is judged and asked for by several; those of an index are judged all at once.
+_known_url = functools.lru_cache(maxsize=2048)(_read_url)
 
 
 def _login(userinfo: str) -> Login | None:
@@ -281,6 +282,11 @@ def host_of(url: str) -> str | None:
         return read_url(url).site
     except BadUrl:
         return None
+
+
+def without_fragment(url: str) -> str:
+    """Return what is asked for if a URL is: everything but its fragment."""
+    return urldefrag(url)[0] if "#" in url else url
 
 
 # Texts with a login in them ------------------------------------------------------------------------

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._crawl.driving import Driving, is_async, mistake, room_of
 from usp._crawl.fetch import END, Need, fetch_document, fetching
-from usp._crawl.orders import Arrival, Failed, Received
+from usp._crawl.orders import RESULTS, Arrival
 from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import News
-    from usp._crawl.orders import Fetch
+    from usp._crawl.orders import Failed, Fetch, Received
     from usp._store import Store
     from usp.events import Listener
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -28,7 +27,8 @@ class AsyncioDriver:
     """Drives a crawl, step by step or to its end, in the loop that is running.
 
     An asynchronous context: leaving it cancels what is under way. A synchronous client is asked in
-    threads, as many at a time as it allows.
+    threads, as many at a time as it allows. ``streams`` is whether somebody reads page sitemaps while
+    they come in.
     """
 
     def __init__(
@@ -37,7 +37,10 @@ class AsyncioDriver:
         client: AbstractAsyncWebClient | AbstractWebClient,
         store: Store,
         on_event: Listener | None = None,
+        *,
+        streams: bool = False,
     ) -> None:
+        self._streams = streams
         self._crawl = crawl
         self._client = client
         self._store = store
@@ -48,12 +51,14 @@ class AsyncioDriver:
         self._tasks: set[asyncio.Task[None]] = set()
         self._inbox: deque[News] = deque()
         self._news = asyncio.Event()
+        self._alarm = _Alarm(self._news.set)
 
     async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - nobody subclasses it
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._driving.stop()
+        self._alarm.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -76,10 +81,8 @@ class AsyncioDriver:
             return
         pause = driving.pause(room=self._busy < self._most)
         if wait:
-            # Not wait_for: in Python 3.11 that loses a cancellation that comes with the news.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._news.wait()
+            self._alarm.set(pause)
+            await self._news.wait()
         else:
             await asyncio.sleep(0)
         self._news.clear()
@@ -115,20 +118,22 @@ class AsyncioDriver:
             loop.call_soon_threadsafe(self._put, order, arrival)
 
         given_up, limits = self._driving.given_up, self._crawl.limits
+        heard = announce if self._streams else None
         return await asyncio.to_thread(
-            fetch_document, order, client, self._store, given_up, announce, limits
+            fetch_document, order, client, self._store, given_up, heard, limits
         )
 
     async def _fetch(self, order: Fetch, client: Any) -> Received | Failed:
         """Return what came of an order: as ``fetch_document``, with a client that is awaited."""
         kind, given_up = AbstractAsyncWebClientSuccessResponse, self._driving.given_up
-        fetch = fetching(order, client, self._store, given_up, self._crawl.limits, kind)
+        limits, streams = self._crawl.limits, self._streams
+        fetch = fetching(order, client, self._store, given_up, limits, kind, streams=streams)
         stepper = Stepper()
         response: Any = None
         body: Any = None
         step = next(fetch)
         try:
-            while not isinstance(step, Received | Failed):
+            while not isinstance(step, RESULTS):
                 value: Any = None
                 try:
                     if step is Need.ANSWER:
@@ -157,7 +162,41 @@ class AsyncioDriver:
         self._news.set()
 
 
+class _Alarm:
+    """Calls a function after a pause.
+
+    Nearly all pauses end at the same time, that of the whole crawl: one timer serves them all. One
+    that rings too early does no harm: whoever is called looks what there is to do.
+    """
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, pause: float | None) -> None:
+        """Call after so many seconds at the latest, or never if they are None."""
+        if pause is None:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + pause
+        if self._timer is None or self._timer.when() > at + _PUNCTUAL:
+            self.cancel()
+            self._timer = loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._call()
+
+    def cancel(self) -> None:
+        """Do not call any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 # Work in steps: short ones in the loop, long ones in a thread, so that the loop is free ----------
+
+_PUNCTUAL = 0.001  # seconds
 
 LONG = 0.005
 """Seconds: after a step that took longer, those that follow are made in a thread."""

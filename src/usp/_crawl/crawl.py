@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urldefrag
 
-from usp._base.urls import BadUrl, read_url
+from usp._base.urls import BadUrl, read_url, without_fragment
 from usp._crawl import journal
 from usp._crawl.orders import Failed, Fetch, HostGivenUp, Received, not_wanted
 from usp._crawl.places import Doc, Fetching, Queued
@@ -84,6 +83,7 @@ class Crawl:
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._above_roots: frozenset[str] = frozenset()  # what the caller says stands there
         self._declared = 0  # documents but for known paths
+        self._tells = options.on_event is not None
         self._events: list[Event] = []
         self._schedule = Schedule(options, per_host, chance)
         self._ends_at: float | None = None
@@ -158,13 +158,14 @@ class Crawl:
         probe: bool = False,
         quiet: bool = False,
     ) -> Doc:
-        key = (role, urldefrag(url)[0])
+        key = (role, without_fragment(url))
         doc = self._docs.get(key)
         if doc is None:
             doc = Doc(key[1], role, position, level, probe, quiet, *_host_and_origin(url))
             self._docs[key] = doc
             self._declared += not probe
-            self._events.append(SitemapFound(url, parent_url, level))
+            if self._tells:
+                self._events.append(SitemapFound(url, parent_url, level))
             if self.ending is not None:
                 doc.state = Failed(not_wanted(self.ending))
             else:
@@ -202,7 +203,8 @@ class Crawl:
                 continue
             doc.begin()
             journal.fetching(doc.url, doc.level)
-            self._events.append(SitemapStarted(doc.url, doc.attempt))
+            if self._tells:
+                self._events.append(SitemapStarted(doc.url, doc.attempt))
             orders.append(Fetch(doc.url, doc.role, doc.attempt, self._login_for(doc.url)))
         return orders
 
@@ -298,13 +300,10 @@ class Crawl:
         result = self._bounded(result)
         doc.state = result
         self._schedule.settled(doc, result)
-        if isinstance(result, Failed):
-            why = failure_reason(result.error)
-            self._events.append(
-                SitemapFailed(doc.url, result.error.message(), doc.attempt, why.code)
-            )
-        else:
+        if self._tells:
             self._tell(doc, result)
+        if isinstance(result, Received):
+            journal.received(result.document.exchange, result.look, quiet=doc.quiet)
             if not self._has_callbacks:
                 self._fetch_ahead(doc, result)
         self._settle_places()
@@ -312,7 +311,7 @@ class Crawl:
     def _bounded(self, result: Received | Failed) -> Received | Failed:
         """Return a result without its children if the URLs of the tree would become too many."""
         most = self.limits.url_text
-        if isinstance(result, Failed) or most is None:
+        if isinstance(result, Failed) or most is None or not result.look.children:
             return result
         self._url_text += sum(len(child.loc) for child in result.look.children)
         if self._url_text <= _INDEXES * most:
@@ -320,12 +319,16 @@ class Crawl:
         look = result.look.without_children(self.limits.reached("url_length"))
         return replace(result, look=look)
 
-    def _tell(self, doc: Doc, result: Received) -> None:
+    def _tell(self, doc: Doc, result: Received | Failed) -> None:
+        """Tell whoever listens what became of a document."""
+        if isinstance(result, Failed):
+            why, message = failure_reason(result.error), result.error.message()
+            self._events.append(SitemapFailed(doc.url, message, doc.attempt, why.code))
+            return
         exchange, look = result.document.exchange, result.look
         self._events.append(
             SitemapReceived(doc.url, exchange.final_url, exchange.received, exchange.seconds)
         )
-        journal.received(exchange, look, quiet=doc.quiet)
         if look.kind is None:
             assert look.refusal is not None
             code = look.refusal.code

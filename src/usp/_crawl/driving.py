@@ -101,8 +101,8 @@ class Driving:
 
     def tell(self) -> None:
         """Tell whoever listens what has happened."""
-        for event in self._crawl.take_events():
-            if self._on_event:
+        if self._on_event is not None:
+            for event in self._crawl.take_events():
                 self._on_event(event)
 
     @property

@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,15 @@ from usp._base.urls import without_login
 from usp._crawl import journal
 from usp._crawl.driving import blamed, call_newer, checked_response, mistake, without_secrets
 from usp._crawl.look import FirstLook, read_whole
-from usp._crawl.orders import Arrival, Failed, NotFetched, Received, not_fetched, not_wanted
+from usp._crawl.orders import (
+    RESULTS,
+    Arrival,
+    Failed,
+    NotFetched,
+    Received,
+    not_fetched,
+    not_wanted,
+)
 from usp._crawl.stored_pages import parser_for
 from usp._http.failures import safe_headers
 from usp._store import SpoolFull
@@ -82,8 +91,11 @@ class Reception:
         store: Store,
         started: float,
         limits: Limits = DEFAULT,
+        *,
+        streams: bool = False,
     ) -> None:
         self._started = started
+        self._streams = streams
         self._window = time.monotonic()
         self._window_size = 0
         self._order = order
@@ -96,21 +108,23 @@ class Reception:
             final_url = order.url
             reached = limits.reached("url_length")
             self._ended = reached.after("it redirects to a URL that is too long")
-        self._exchange = Exchange(
+        final_url = without_login(final_url)
+        self._exchange = partial(  # as far as it is known before the body
+            Exchange,
             url=order.url,
-            final_url=without_login(final_url),
+            final_url=final_url,
             status=_status(response),
             headers=safe_headers(call_newer(response, "headers", ResponseFacts.headers)),
             redirects=tuple(
                 map(without_login, call_newer(response, "redirects", ResponseFacts.redirects))
             ),
             attempts=order.attempt,
-            started=datetime.now(UTC) - timedelta(seconds=time.monotonic() - started),
+            started=datetime.now(UTC) - timedelta(seconds=self._window - started),
             content_type=content_type,
             content_encoding=content_encoding,
         )
         parser = parser_for(
-            self._exchange.final_url,
+            final_url,
             content_type,
             content_encoding,
             role=order.role,
@@ -150,11 +164,14 @@ class Reception:
                 return
 
     def tell(self) -> Arrival | None:
-        """Tell whoever reads along that more has come; return a page sitemap that has just begun."""
+        """Tell whoever reads along that more has come; return a page sitemap that has just begun.
+
+        If nobody reads along, nothing is returned.
+        """
         if self._arrival is not None:
             self._arrival.tell()
-        elif self._look.has_pages:
-            self._arrival = Arrival(self._exchange, self._writer, self._look.kind)
+        elif self._streams and self._look.has_pages:
+            self._arrival = Arrival(self._exchange(), self._writer, self._look.kind)
             return self._arrival
         return None
 
@@ -168,7 +185,8 @@ class Reception:
 
     def _check_pace(self) -> None:
         """End a transfer that takes too long."""
-        self._is_late()
+        if self._is_late():
+            return
         now, limits = time.monotonic(), self._limits
         passed = now - self._window
         if limits.lowest_rate is not None and passed >= _WINDOW:
@@ -190,8 +208,7 @@ class Reception:
             return Failed(not_wanted(self._ended))
         if look.broken is not None and not self._writer.size:
             return Failed(WebClientErrorResponse(look.broken.after("no data came"), retryable=True))
-        exchange = replace(
-            self._exchange,
+        exchange = self._exchange(
             seconds=time.monotonic() - self._started,
             received=self._writer.size,
             charset=self._look.parser.encoding,
@@ -232,11 +249,13 @@ def fetching(
     given_up: Callable[[], Reason | None],
     limits: Limits = DEFAULT,
     kind: type = AbstractWebClientSuccessResponse,
+    *,
+    streams: bool = False,
 ) -> Generator[Need | Arrival | Received | Failed, Any, None]:
     """Fetch a document, store it and look at it: yield what that needs, and in the end what came.
 
-    A page sitemap is yielded as soon as it is known to be one. ``given_up`` is asked while the body
-    comes in: a reason ends the transfer. Every failure is a result.
+    If somebody ``streams``, a page sitemap is yielded as soon as it is known to be one. ``given_up``
+    is asked while the body comes in: a reason ends the transfer. Every failure is a result.
     """
     started = time.monotonic()
     result: Received | Failed
@@ -245,7 +264,7 @@ def fetching(
         if isinstance(response, WebClientErrorResponse):
             result = Failed(without_secrets(order, response))
         else:
-            reception = Reception(order, response, store, started, limits)
+            reception = Reception(order, response, store, started, limits, streams=streams)
             result = yield from _receive(reception, given_up, client)
     except NoWebClientException:
         result = not_fetched()
@@ -329,16 +348,16 @@ def fetch_document(
     client: AbstractWebClient,
     store: Store,
     given_up: Callable[[], Reason | None] = lambda: None,
-    announce: Callable[[Arrival], object] = lambda _: None,
+    announce: Callable[[Arrival], object] | None = None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:
     """Return what came of an order; ``announce`` is told of a page sitemap that begins to come in."""
-    fetch = fetching(order, client, store, given_up, limits)
+    fetch = fetching(order, client, store, given_up, limits, streams=announce is not None)
     response: Any = None
     body: Iterator[bytes] | None = None
     step = next(fetch)
     try:
-        while not isinstance(step, Received | Failed):
+        while not isinstance(step, RESULTS):
             value: Any = None
             try:
                 if step is Need.ANSWER:
@@ -349,7 +368,7 @@ def fetch_document(
                             call_newer(response, "body", AbstractWebClientSuccessResponse.body)
                         )
                     value = next(body, END)
-                elif isinstance(step, Arrival):
+                elif isinstance(step, Arrival) and announce is not None:
                     announce(step)
             except Exception as error:  # noqa: BLE001 - what it means is decided there
                 step = fetch.throw(error)

@@ -67,6 +67,10 @@ class Failed:
     exchange: Exchange | None = None
 
 
+RESULTS = (Received, Failed)
+"""What an order leads to in the end."""
+
+
 class NotFetched(WebClientErrorResponse):
     """Error of a client without network access."""
 

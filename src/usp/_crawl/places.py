@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.reason import Reason
-from usp._crawl.orders import Arrival, Failed, LeftOut, Received, left_out_problem
+from usp._crawl.orders import RESULTS, Arrival, Failed, LeftOut, Received, left_out_problem
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._formats.values import date
@@ -67,12 +67,12 @@ class Doc:
     @property
     def result(self) -> Received | Failed | None:
         """What came of it, once that is settled."""
-        return self.state if isinstance(self.state, Received | Failed) else None
+        return self.state if isinstance(self.state, RESULTS) else None
 
     @property
     def arrival(self) -> Arrival | None:
         """What comes of it, until that is settled."""
-        return self.state.arrival if isinstance(self.state, Queued | Fetching) else None
+        return None if isinstance(self.state, RESULTS) else self.state.arrival
 
     def begin(self) -> None:
         """Take note that it is asked for."""
@@ -238,12 +238,13 @@ def node_for(top: Place, limits: Limits = DEFAULT) -> AbstractSitemap:
     order, waiting = [], [top]
     while waiting:
         place = waiting.pop()
-        order.append(place)
-        waiting.extend(place.children)
+        children = place.children
+        order.append((place, children))
+        waiting.extend(children)
     built: dict[int, AbstractSitemap] = {}
-    for place in reversed(order):  # the children of a place first, in their order
-        children = [built.pop(id(child)) for child in place.children]
-        built[id(place)] = _node(place, children, limits)
+    for place, children in reversed(order):  # the children of a place first, in their order
+        nodes = [built.pop(id(child)) for child in children]
+        built[id(place)] = _node(place, nodes, limits)
     return built[id(top)]
 
 
@@ -259,11 +260,12 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
             missing=not place.recurs,
             exchange=exchange_of(place),
         )
+    url = received.document.exchange.final_url
     return document_node(
         received,
         children,
-        url=place.final_url,
-        base=place.final_url,
+        url=url,
+        base=url,
         lastmod=place.lastmod,
         problems=place.problems,
         failure=failure_of(place),

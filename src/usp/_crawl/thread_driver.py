@@ -184,12 +184,11 @@ class _Workers:
 
     def _obey(self, order: Fetch) -> None:
         def announce(arrival: Arrival) -> None:
-            if self._streams:
-                self._news.put((order, arrival))
+            self._news.put((order, arrival))
 
         result: Received | Failed
         try:
-            result = self._fetch(order, announce=announce)
+            result = self._fetch(order, announce=announce if self._streams else None)
         except BaseException as error:  # noqa: BLE001 - a thread must not end without a word
             result = mistake(error)
         self._news.put((order, result))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urldefrag
 
 from usp._base.reason import Reason
-from usp._base.urls import BadUrl, read_url, shown
+from usp._base.urls import BadUrl, read_url, shown, without_fragment
 from usp._crawl import journal
 from usp._crawl.orders import UNFETCHED, ClientMistake, Failed, LeftOut, NotFetched
 from usp._crawl.places import Absent, Place, Present, Skipped
@@ -140,9 +139,13 @@ class Walk:
                 self.awaited = place
                 return None
             self._settle(place)
+            children, received = place.children, place.received
+            if not children:
+                ahead[-1] = (place, True)
+                continue
             # Pages of an index stand among its children; those of all others come first.
-            pages_at = (place.received.look.pages_at if place.received else None) or 0
-            first, last = place.children[:pages_at], place.children[pages_at:]
+            pages_at = (received.look.pages_at if received else None) or 0
+            first, last = children[:pages_at], children[pages_at:]
             ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
                 *((child, False) for child in reversed(last)),
                 (place, True),
@@ -160,9 +163,8 @@ class Walk:
 
     def _finish(self, place: Place) -> Reason | None:
         """Count the pages of a place once those before it are counted, and hand it on."""
-        reason = None
-        if place.received is not None:
-            reason = self._count_pages(place, place.received.look)
+        received = place.received
+        reason = None if received is None else self._count_pages(place, received.look)
         self._settled.append(place)
         return reason
 
@@ -184,12 +186,12 @@ class Walk:
         """Return what has become of a place whose document is there."""
         if isinstance(place.state, Absent):
             return place.state  # it was refused when it was declared
-        result, final_url = place.doc.result if place.doc else None, place.final_url
+        result = place.doc.result if place.doc else None
         if result is None:
             return Skipped()
         if isinstance(result, Failed):
             return Absent(_why_failed(place, result))
-        look = result.look
+        look, final_url = result.look, result.document.exchange.final_url
         if final_url != place.url and final_url in place.parents:
             code = FailureCode.REDIRECT_RECURSION
             full = (
@@ -340,12 +342,12 @@ def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT
 
 def recurs(url: str, above: frozenset[str]) -> bool:
     """Return whether a sitemap is one of those that it stands below, which have no fragments."""
-    return urldefrag(url)[0] in above
+    return without_fragment(url) in above
 
 
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:
     """Return URLs without their fragments: what is fetched for them."""
-    return frozenset(urldefrag(url)[0] for url in urls)
+    return frozenset(map(without_fragment, urls))
 
 
 def refuse_address(url: str) -> Reason | None:

@@ -317,8 +317,11 @@ _SHORTEST = 4  # characters of a secret that can be told from a word
 
 def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
     """Return headers without those that hold secrets, and without logins in the others."""
-    texts = ((str(name), redacted(str(value))) for name, value in headers)
-    return tuple((name, value) for name, value in texts if name.lower() not in _SECRET_HEADERS)
+    return tuple(
+        (str(name), redacted(str(value)))
+        for name, value in headers
+        if str(name).lower() not in _SECRET_HEADERS
+    )
 
 
 def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
@@ -332,10 +335,11 @@ def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
 
 def redacted(message: str, secrets: Iterable[str] = ()) -> str:
     """Return a message without secrets, and without the login of any address in it."""
-    for secret in sorted({*secrets}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            message = message.replace(secret, "***")
-    return _LOGIN.sub("//", message)
+    if secrets:
+        for secret in sorted({*secrets}, key=len, reverse=True):
+            if len(secret) >= _SHORTEST:
+                message = message.replace(secret, "***")
+    return _LOGIN.sub("//", message) if "@" in message else message
 
 
 def secrets_of_proxies(*proxies: object) -> set[str]:

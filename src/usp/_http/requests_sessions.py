@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import contextvars
-import http
-import http.client
-import io
 import socket
 import sys
-import time
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
 import requests.utils
+import urllib3
 import urllib3.exceptions
 from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
-from usp._http.flow import HEAD_BYTES
 from usp._http.identity import is_secret
 from usp._http.redirects import NoNewCookies
+from usp._http.requests_answers import DEADLINE, Answer, until
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:
@@ -30,11 +26,6 @@ if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
     from usp.web_client.zones import Gate
 
-DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
-"""When the answer to the request that is being sent must be complete, by ``time.monotonic``."""
-
-_MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the real one
-_LONGEST_LINE = 65537
 _MAX_SETTINGS = 1000
 _COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
 
@@ -48,6 +39,7 @@ else:  # a cache that is installed puts a subclass in its place
 
 
 _METHODS = {name: getattr(OriginalSession, name) for name in ("get", "request", "send")}
+_SEND = requests.adapters.HTTPAdapter.send  # unless a mock has put another one in its place
 
 
 def session_for(gate: Gate, concurrency: int, before: Any = None) -> Any:
@@ -71,6 +63,8 @@ class Session(OriginalSession):
         self._concurrency = concurrency
         self._settings: dict[tuple[object, ...], Any] = {}
         self._logins: dict[str, bool] = {}
+        self._judged: tuple[tuple[str, ...], bool] = ((), False)  # names of headers, and the answer
+        self._merged: tuple[object, dict[str, str]] | None = None  # what was merged, and the result
         self.cookies.set_policy(NoNewCookies())
         self._adapter = _Adapter(gate, concurrency)
         self.mount("http://", self._adapter)
@@ -98,11 +92,18 @@ class Session(OriginalSession):
             or self.cert
             or self.cookies
             or any(self.hooks.values())
-            or any(map(is_secret, self.headers))
+            or self._has_secrets()
             or (self.trust_env and self._has_login(url))
             or not vars(self).keys().isdisjoint(_METHODS)
             or any(getattr(type(self), name) is not method for name, method in _METHODS.items())
         )
+
+    def _has_secrets(self) -> bool:
+        """Return whether a header of the session is not for every host."""
+        names = tuple(self.headers)
+        if self._judged[0] != names:
+            self._judged = names, any(map(is_secret, names))
+        return self._judged[1]
 
     def _has_login(self, url: HttpUrl) -> bool:
         """Return whether the user's file of logins (``.netrc``) knows a host."""
@@ -117,12 +118,26 @@ class Session(OriginalSession):
         """Send a request of which nothing is left to be decided: ``get`` takes as long as the rest."""
         request = requests.PreparedRequest()
         request.method, request.url, request.hooks = "GET", url, {}
-        request.headers = CaseInsensitiveDict(cast("Mapping[str, str]", self.headers), **headers)
+        adapter = self.get_adapter(url)
+        if adapter is self._adapter and requests.adapters.HTTPAdapter.send is _SEND:
+            # Nobody looks at the request on its way: urllib3 copies a dictionary more easily.
+            request.headers = cast("Any", self._all_headers(headers))
+        else:
+            request.headers = self._joined(headers)
         settings = self.merge_environment_settings(url, proxies, True, verify, None)
-        response: requests.Response = self.get_adapter(url).send(
-            request, timeout=timeout, **settings
-        )
+        response: requests.Response = adapter.send(request, timeout=timeout, **settings)
         return response
+
+    def _all_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of a request, those of the session included; mostly the same again."""
+        key = (tuple(self.headers.items()), tuple(headers.items()))
+        merged = self._merged
+        if merged is None or merged[0] != key:
+            merged = self._merged = key, dict(self._joined(headers).items())
+        return merged[1]
+
+    def _joined(self, headers: Mapping[str, str]) -> CaseInsensitiveDict[str]:
+        return CaseInsensitiveDict(cast("Mapping[str, str]", self.headers), **headers)
 
     def get_redirect_target(self, resp: Any) -> str | None:  # noqa: ARG002
         """Return None: redirects are followed by the client."""
@@ -135,9 +150,9 @@ class Session(OriginalSession):
 
         They are kept: asking the environment about proxies takes longer than a small answer.
         """
-        parts = urlsplit(url)
-        given = tuple(sorted((proxies or {}).items()))
-        key = (parts.scheme, parts.netloc, given, stream, verify, cert)
+        scheme, _, host = f"{url}//".split("/", 3)[:3]
+        given = tuple(sorted(proxies.items())) if proxies else ()
+        key = (scheme, host, given, stream, verify, cert)
         settings = self._settings.get(key)
         if settings is None:
             settings = super().merge_environment_settings(url, dict(given), stream, verify, cert)
@@ -186,7 +201,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
         """Return a response without cookies: they are read from the headers, if there are any."""
         response = requests.Response()
         response.status_code = resp.status
-        response.headers = CaseInsensitiveDict(resp.headers)
+        response.headers = _Headers(resp.headers)
         response.raw = resp
         response.reason = resp.reason
         response.url = req.url
@@ -203,6 +218,19 @@ class _Adapter(requests.adapters.HTTPAdapter):
         return manager
 
 
+class _Headers(CaseInsensitiveDict[str]):
+    """The headers of an answer; those of one name are joined."""
+
+    def __init__(self, fields: urllib3.HTTPHeaderDict) -> None:
+        self._store = OrderedDict(
+            (name.lower(), (name, value)) for name, value in fields.itermerged()
+        )
+
+    def items(self) -> Any:
+        """Return names and values, without looking each name up again."""
+        return self._store.values()
+
+
 def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
     """Let the pools of a manager make connections of a kind."""
     manager.pool_classes_by_scheme = {
@@ -215,96 +243,13 @@ def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
     }
 
 
-def _until(deadline: float, patience: float | None) -> float:
-    """Return the seconds that something may be waited for."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("timed out")
-    return left if patience is None else min(left, patience)
-
-
 # Connections ----------------------------------------------------------------------------------------
-
-
-class _Answer(http.client.HTTPResponse):
-    """An answer that must be complete at the deadline, with a head of some length at most."""
-
-    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self.fp.close()
-        self._head = _Head(_Reader(sock))
-        self.fp = self._head
-
-    def begin(self) -> None:
-        """Read the head."""
-        super().begin()
-        self._head.room = None
-
-    def _read_status(self) -> tuple[str, int, str]:
-        """Read the status of the real answer; ``http.client`` knows of 100 Continue only."""
-        for _ in range(_MOST_INTERIM):
-            self._head.room = HEAD_BYTES
-            answer: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
-            if not is_interim(answer[1]):
-                return answer
-            while self._head.readline(_LONGEST_LINE).strip():
-                pass
-        raise http.client.HTTPException(f"more than {_MOST_INTERIM} interim answers")
-
-
-def is_interim(status: int) -> bool:
-    """Return whether the answer with this status is still to come."""
-    return 100 <= status < 200 and status != http.HTTPStatus.SWITCHING_PROTOCOLS  # noqa: PLR2004
-
-
-class _Head(io.BufferedReader):
-    """Reads lines, as long as they are not too many bytes: ``room`` is for so many more."""
-
-    room: int | None = HEAD_BYTES
-
-    def readline(self, size: int | None = -1) -> bytes:
-        """Return a line."""
-        line = super().readline(size)
-        if self.room is not None:
-            self.room -= len(line)
-            if self.room < 0:
-                raise http.client.HTTPException(f"more than {HEAD_BYTES:,} bytes of headers")
-        return line
-
-
-class _Reader(io.RawIOBase):
-    """Reads a socket; no longer than until the deadline of the request."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._raw: Any = sock.makefile("rb", buffering=0)
-        self._patience = sock.gettimeout()
-        self._deadline = DEADLINE.get()
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        """Read what has come."""
-        if self._deadline is not None:
-            wait = _until(self._deadline, self._patience)
-            if wait != self._sock.gettimeout():
-                self._sock.settimeout(wait)
-        count: int | None = self._raw.readinto(buffer)
-        return count
-
-    def close(self) -> None:
-        """Let go of the socket."""
-        if not self.closed:
-            self._raw.close()
-        super().close()
 
 
 class _Patient:
     """A connection that waits for an answer until the deadline."""
 
-    response_class = _Answer
+    response_class = Answer
 
 
 class _Guarded(_Patient):
@@ -370,7 +315,7 @@ class _Guarded(_Patient):
     def _patience(self) -> Any:
         deadline = DEADLINE.get()
         known = self.timeout is None or isinstance(self.timeout, int | float)
-        return _until(deadline, self.timeout) if deadline is not None and known else self.timeout
+        return until(deadline, self.timeout) if deadline is not None and known else self.timeout
 
     def _failure(self, host: str, error: OSError) -> Exception:
         if isinstance(error, TimeoutError):

@@ -101,8 +101,12 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     async def _piece(self) -> bytes:
         """Wait for the next piece ourselves: after a chunk that is none, aiohttp may wait for ever."""
+        content = self._response.content
+        data = content.read_nowait()  # of a small document, mostly all that will come
+        if data or content.at_eof():
+            return data
         async with asyncio.timeout(self._patience):
-            return await self._response.content.readany()
+            return await content.readany()
 
     async def close(self) -> None:
         """Let go of the connection."""

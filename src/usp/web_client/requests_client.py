@@ -27,6 +27,7 @@ from usp._http.identity import (
     checked_timeout,
     proxies_of,
 )
+from usp._http.requests_answers import DEADLINE
 from usp._http.requests_foreign import as_response
 from usp._http.requests_responses import (
     BODY_ERRORS,
@@ -35,7 +36,7 @@ from usp._http.requests_responses import (
     excerpt_of,
     kind_of,
 )
-from usp._http.requests_sessions import DEADLINE, Session, session_for
+from usp._http.requests_sessions import Session, session_for
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -67,6 +68,7 @@ __all__ = [
 
 log = get_logger(__name__)
 
+_LIBRARY = requests.utils.default_user_agent()
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
 
 
@@ -319,7 +321,7 @@ class RequestsWebClient(AbstractWebClient):
         session, names_itself, has_login = self._session, False, self._auth is not None
         if requests_foreign.is_session(session):
             agent = session.headers.get("User-Agent")
-            names_itself = agent is not None and agent != requests.utils.default_user_agent()
+            names_itself = agent is not None and agent != _LIBRARY
             has_login = has_login or session.auth is not None
         return SessionFacts(
             names_itself=names_itself,

@@ -113,6 +113,7 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _IN_COMPATIBLE = 1 << 16  # below are :: and ::1, and nothing that was ever an IPv4 address
 
 
+@functools.lru_cache(maxsize=1024)
 def zone_of(address: IPAddress) -> Zone:
     """Return the zone of an address; one that carries an IPv4 address is where that one is."""
     address = _inside(address)
@@ -229,9 +230,10 @@ class Gate:
     def connected(self, host: str, address: str) -> None:
         """Take note of where a connection leads; raises :class:`Refused` if it may not go there."""
         where = _address(address)
+        zone = zone_of(where)
         with self._lock:
-            self._judge(host, where, zone_of(where))
-            self._learn(host, zone_of(where))
+            self._judge(host, where, zone)
+            self._learn(host, zone)
 
     def admit_name(self, host: str) -> None:
         """Raise :class:`Refused` if a proxy may not be asked for a host."""
@@ -246,14 +248,13 @@ class Gate:
             self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
 
     def _judge(self, host: str, address: IPAddress | None, zone: Zone) -> None:
-        if self._any or zone is Zone.PUBLIC or self._allows(host, address):
+        trusts = self._zones.trust_start
+        if self._any or zone is Zone.PUBLIC or (trusts and self._zone is zone):
             return
-        if self._zones.trust_start:
-            known = self._zone
-            if known is zone:
-                return
-            if known is None and zone in _TRUSTED and _name(host) == self._start:
-                return
+        if self._allows(host, address):
+            return
+        if trusts and self._zone is None and zone in _TRUSTED and _name(host) == self._start:
+            return
         raise Refused(self._refusal(host, address, zone))
 
     def _allows(self, host: str, address: IPAddress | None) -> bool:
