@@ -130,7 +130,7 @@ def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
 
     def taking(reception, chunk):
         going_on = take(reception, chunk)
-        if reception._exchange.url.endswith("/a.xml") and b"</url>" in chunk:
+        if reception._order.url.endswith("/a.xml") and b"</url>" in chunk:
             coming.set()
         return going_on
 

@@ -67,7 +67,8 @@ class Hand:
         if isinstance(answer, WebClientErrorResponse):
             self.crawl.finished(order, Failed(answer), self.now)
             return
-        fetch = fetching(order, self.client, self.store, lambda: None, self.crawl.limits)
+        limits = self.crawl.limits
+        fetch = fetching(order, self.client, self.store, lambda: None, limits, streams=True)
         self.under_way.append(UnderWay(order, fetch, answer))
 
     def grow(self, coming: UnderWay) -> None:

@@ -64,7 +64,7 @@ class Crawl:
 
     ``options`` are the caller's, ``per_host`` is how many requests to one host the client takes at a
     time. ``chance`` gives random numbers from 0 to 1, for the pauses between tries. A login in the
-    address of the ``start`` is used for its host.
+    address of the ``start`` is used for its host. ``tells`` is whether anybody asks for the events.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Crawl:
         per_host: int = 1,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
+        tells: bool = True,
     ) -> None:
         self._options = options = options or CrawlOptions()
         self.limits = options.effective_limits
@@ -83,7 +84,7 @@ class Crawl:
         self._docs: dict[tuple[Role, str], Doc] = {}
         self._above_roots: frozenset[str] = frozenset()  # what the caller says stands there
         self._declared = 0  # documents but for known paths
-        self._tells = options.on_event is not None
+        self._tells = tells
         self._events: list[Event] = []
         self._schedule = Schedule(options, per_host, chance)
         self._ends_at: float | None = None

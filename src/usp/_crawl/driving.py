@@ -144,7 +144,12 @@ INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 
 def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
     """Return a new crawl with a client; a login in ``start_url`` is used for its host."""
-    return Crawl(options, per_host=concurrency_of(client), start=read_url(start_url))
+    return Crawl(
+        options,
+        per_host=concurrency_of(client),
+        start=read_url(start_url),
+        tells=options.on_event is not None,
+    )
 
 
 def store_for(crawl: Crawl) -> Store:
