@@ -61,12 +61,28 @@ class Case(NamedTuple):
 
 # Patterns that are made when they are needed -----------------------------------------------------
 
+STYLES = [
+    cut.style_of(entry, "x:url" if "x:url" in entry else "url")
+    for entry in (
+        "<url><loc>https://e.org/1</loc></url>",
+        "<x:url ><x:loc>/1</x:loc><x:lastmod>2024</x:lastmod></x:url >",
+        "<!-- 1 --><url a='b'><priority>1</priority><loc>\nhttps://e.org/1\n</loc></url>",
+        "<url><loc><![CDATA[https://e.org/1]]></loc><lastmod>2024</lastmod><b/></url>",
+    )
+]
+
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
+    "usp._formats.xml.cut._first": lambda: {
+        f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
+    },
     "usp._formats.xml.cut._entry": lambda: {
-        f"_entry[{n}]": cut._entry(n, ("sitemap",)) for n in ("url", "x:url")
+        f"_entry[{n}]": cut._entry(style, ("sitemap",)) for n, style in enumerate(STYLES)
     },
     "usp._formats.xml.cut._fields": lambda: {
-        f"_fields[{n}]": cut._fields(n) for n in ("url", "x:url")
+        f"_fields[{n}]": cut._fields(style) for n, style in enumerate(STYLES)
+    },
+    "usp._formats.xml.cut._own_fields": lambda: {
+        f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
     },
     "usp._formats.xml.lanes._first_entry": lambda: {
         "_first_entry": lanes._first_entry(("url", "sitemap"))
@@ -85,8 +101,10 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
 
 USED = {  # where a call is not written as ``NAME.call(…)``
     "_first_entry": {"finditer"},
-    "_entry": {"match", "findall"},
+    "_first": {"match"},
+    "_entry": {"findall"},
     "_fields": {"findall"},
+    "_own_fields": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},
     "_finding": {"search"},

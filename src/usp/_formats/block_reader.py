@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.extensions import FIELDS as EXTENSIONS
 from usp._formats.extensions import MANY, READERS, TABLES
-from usp._formats.url_batches import (
-    Columns,
-    cut_columns,
-    ignore,
-    own_columns,
-    read_columns,
-    remembered_own,
-)
-from usp._formats.xml.cut import FIELDS
+from usp._formats.url_batches import ignore, own_columns, read_columns, remembered_own
 from usp._formats.xml.entries import Field, Sort, text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.nesting import MAX_FIELDS
@@ -30,6 +22,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.extensions import Shortcut
+    from usp._formats.url_batches import Ahead, Columns
     from usp._formats.xml.entries import RawEntry, Step
     from usp._formats.xml.lanes import LaneParser
 
@@ -40,6 +33,7 @@ _LINK = re.compile(
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _MAX_PLANS = 500
+_BLOCKS_AHEAD = 16
 _FEW = 4  # entries that are not halved any more
 
 
@@ -55,15 +49,15 @@ class BlockReader:
     """Reads the fields of blocks whose URLs are known.
 
     ``begin`` makes a parser that stands directly below the root of such a document, once a field is
-    asked for; ``name`` is that of entries.
+    asked for. All entries of a block end in the same way.
     """
 
-    def __init__(self, begin: Callable[[], LaneParser], entry: type[RawEntry], name: str) -> None:
+    def __init__(self, begin: Callable[[], LaneParser], entry: type[RawEntry]) -> None:
         self._begin = begin
         self._made: LaneParser | None = None
+        self._ahead: Ahead | None = None
+        self._blocks_ahead = 0
         self._entry = entry
-        self._name = name
-        self._end = f"</{name}>"
         self._plans: dict[int, _Plan] = {}
         self._last: _Tree | None = None  # who has asked for some fields may ask for others
         self._lock = threading.Lock()
@@ -74,13 +68,17 @@ class BlockReader:
             self._made = self._begin()
         return self._made
 
+    def read_ahead(self, ahead: Ahead) -> None:
+        """Have the next blocks read when their pages are made: what is asked of one is of most."""
+        self._ahead, self._blocks_ahead = ahead, _BLOCKS_AHEAD
+
+    def reads_ahead(self) -> Ahead | None:
+        """Return what of the next block is read; from time to time nothing, to see what is asked."""
+        self._blocks_ahead -= 1
+        return self._ahead if self._blocks_ahead >= 0 else None
+
     def columns(self, block: str, count: int) -> Columns | None:
         """Return the fields of the protocol of all entries of a block, if they have no others."""
-        if block.count("<") == 4 * count:  # the tags of an entry and its loc
-            return Columns([[""] * count] * len(FIELDS))
-        columns = cut_columns(block, self._name, count)
-        if columns is not None:
-            return columns
         with self._lock:
             tree = self._tree(block, count)
             if tree is None or tree.links or any(map(len, tree.root[0])):
@@ -109,7 +107,7 @@ class BlockReader:
             found = self._read(tree)
             if found is None and tree is not None and tree.links:
                 found = self._read(self._parsed(block, block, count, ()))
-            return self._halved(block.split(self._end)[:-1]) if found is None else found
+            return self._halved(*_split(block)) if found is None else found
 
     def _read(self, tree: _Tree | None) -> list[PageFields] | None:
         try:
@@ -152,7 +150,8 @@ class BlockReader:
             return block, ()
         rest: list[str] = []
         links: list[list[tuple[str, str]] | None] = []
-        for entry in block.split(self._end)[:-1]:
+        entries, url_end = _split(block)
+        for entry in entries:
             begin = entry.find("<xhtml:link ")
             end = entry.find("/>", entry.rfind("<xhtml:link ")) + 2
             found = _LINK.findall(entry, begin, end) if begin >= 0 else []
@@ -167,23 +166,29 @@ class BlockReader:
             else:
                 links.append(None)
                 rest.append(entry)
-        return self._end.join([*rest, ""]), links
+        return url_end.join([*rest, ""]), links
 
-    def _halved(self, entries: list[str]) -> list[PageFields]:
+    def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
         if len(entries) <= _FEW:
-            return list(map(self._scanned, entries))
+            return [self._scanned(entry + end) for entry in entries]
         found: list[PageFields] = []
         middle = len(entries) // 2
         for half in (entries[:middle], entries[middle:]):
-            text = self._end.join([*half, ""])
-            found += self._read(self._parsed(text, text, len(half), ())) or self._halved(half)
+            text = end.join([*half, ""])
+            found += self._read(self._parsed(text, text, len(half), ())) or self._halved(half, end)
         return found
 
     def _scanned(self, entry: str) -> PageFields:
-        entries = self._parser.read(entry + self._end + _BEHIND)
+        entries = self._parser.read(entry + _BEHIND)
         page = next((e.page() for e in entries if isinstance(e, PageEntry)), None)
         return page.fields() if page else PageFields()
+
+
+def _split(block: str) -> tuple[list[str], str]:
+    """Return the entries of a block without their ends, and how they all end."""
+    end = block[block.rindex("</") :]
+    return block.split(end)[:-1], end
 
 
 class _Records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from usp._formats.abstract_parser import PageBatch
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.entries import Sort
+from usp._formats.xml.nesting import MAX_FIELDS
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     DeferredPage,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from usp._formats.abstract_parser import Note
     from usp._formats.block_reader import BlockReader
+    from usp._formats.xml.cut import Style
     from usp._formats.xml.entries import RawEntry
     from usp._formats.xml.trees import Trees
     from usp.objects.page import OwnFields
@@ -67,13 +70,9 @@ class Columns:
 
     __slots__ = ("_count", "texts")
 
-    def __init__(self, lists: Sequence[Sequence[str]]) -> None:
-        self._count = len(lists[0])
-        self.texts: dict[str, Sequence[str]] = {
-            name: column
-            for name, column in zip(FIELDS, lists, strict=True)
-            if column.count("") < self._count
-        }
+    def __init__(self, given: Mapping[str, Sequence[str]], count: int) -> None:
+        self._count = count
+        self.texts = {name: given[name] for name in FIELDS if any(given.get(name, ()))}
 
     def rows(self) -> list[OwnFields]:
         """Return the values of each entry; they repeat, so they are read through caches."""
@@ -160,22 +159,35 @@ class ColumnBatch(PageBatch):
         return PageFields(*self.own(at))
 
 
+class Ahead(Enum):
+    """What of a block is read when its pages are made, because it was asked of those before them."""
+
+    OWN = auto()
+    ALL = auto()
+
+
 class BlockBatch(PageBatch):
     """Pages whose URLs were cut out of a block, in which everything else is still to be read."""
 
-    __slots__ = ("_block", "_columns", "_fields", "_own", "_reader", "urls")
+    __slots__ = ("_block", "_columns", "_fields", "_own", "_reader", "_style", "urls")
 
-    def __init__(self, urls: list[str], block: str, reader: BlockReader) -> None:
+    def __init__(self, urls: list[str], block: str, style: Style, reader: BlockReader) -> None:
         self.urls = urls
         self._block = block
+        self._style = style
         self._reader = reader
         self._columns: Columns | bool = False  # True if there is more than columns can hold
         self._own: Sequence[PageFields | OwnFields] = ()
         self._fields: Sequence[PageFields] = ()
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages; nothing but their URLs is read."""
-        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
+        """Return the pages; their fields are read if those of pages before them were asked for."""
+        numbers = range(len(self.urls))
+        ahead = self._reader.reads_ahead()
+        if not ahead:
+            return map(DeferredPage, self.urls, repeat(self), numbers)
+        rows = self.rows() if ahead is Ahead.ALL else self._own_rows()
+        return map(DeferredPage, self.urls, repeat(self), numbers, rows)
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
@@ -189,21 +201,39 @@ class BlockBatch(PageBatch):
 
     def own(self, at: int) -> PageFields | OwnFields:
         """Return the fields of the protocol of a page."""
-        own = self._own
-        if not own:
-            columns = self._all_columns() or self._reader.own(self._block, len(self.urls))
-            own = self._own = self._all() if columns is None else columns.rows()
-        return own[at]
+        self._reader.read_ahead(Ahead.OWN)
+        return (self._own or self._own_rows())[at]
+
+    def _own_rows(self) -> Sequence[PageFields | OwnFields]:
+        if not self._own:
+            count = len(self.urls)
+            columns = (
+                self._cut_columns() or self._all_columns() or self._reader.own(self._block, count)
+            )
+            self._own = self._all() if columns is None else columns.rows()
+        return self._own
+
+    def _cut_columns(self) -> Columns | None:
+        """Return the fields of the protocol, if they can be told without a tree."""
+        if self._columns is False:
+            count = len(self.urls)
+            columns = cut_columns(self._block, self._style, count)
+            if columns is None:
+                return cut_own_columns(self._block, self._style, count)
+            self._columns = columns
+        return self._columns if isinstance(self._columns, Columns) else None
 
     def fields(self, at: int) -> PageFields:
         """Return the fields of a page."""
+        self._reader.read_ahead(Ahead.ALL)
         if self._all_columns() is None:
             return self._all()[at]
-        return PageFields(*self.own(at))
+        return PageFields(*self._own_rows()[at])
 
     def _all_columns(self) -> Columns | None:
         if self._columns is False:
-            self._columns = self._reader.columns(self._block, len(self.urls)) or True
+            columns = cut_columns(self._block, self._style, len(self.urls))
+            self._columns = columns or self._reader.columns(self._block, len(self.urls)) or True
         return self._columns if isinstance(self._columns, Columns) else None
 
     def _all(self) -> Sequence[PageFields]:
@@ -234,7 +264,7 @@ def read_columns(
     locs = lists.pop("loc")
     if not all(locs):
         return None
-    columns = _checked([lists.get(name) or [""] * len(locs) for name in FIELDS])
+    columns = _checked(lists, len(locs))
     return None if columns is None else (locs, columns)
 
 
@@ -278,21 +308,29 @@ def own_columns(root: Element, block: str, trees: Trees, entry: type[RawEntry]) 
         texts[name] = [(given.get(tag) or "").strip() for given in found]
     if any(block.count(f"{name}>") != 2 * count for name, count in counts.items()):
         return None
-    return _checked(list(texts.values()))
+    return _checked(texts, len(found))
 
 
-def _checked(columns: list[list[str]]) -> Columns | None:
+def _checked(texts: dict[str, list[str]], count: int) -> Columns | None:
     """Return columns of texts that can be read through caches."""
-    for column in columns:
+    for column in texts.values():
         if max(map(len, column)) > MAX_REMEMBERED or "&" in "".join(column):
             return None
-    return Columns(columns)
+    return Columns(texts, count)
 
 
-def cut_columns(block: str, name: str, count: int) -> Columns | None:
+def cut_columns(block: str, style: Style, count: int) -> Columns | None:
     """Return the fields of a regular block whose entries have nothing else."""
-    found = cut.rows(block, name, count)
-    return None if found is None else Columns(list(zip(*found, strict=True)))
+    found = cut.columns(block, style, count)
+    return None if found is None else Columns(found, count)
+
+
+def cut_own_columns(block: str, style: Style, count: int) -> Columns | None:
+    """Return the fields of the protocol of a regular block whose entries have others."""
+    if block.count("<") >= MAX_FIELDS:
+        return None
+    found = cut.own_columns(block, style, count)
+    return None if found is None else Columns(found, count)
 
 
 def _is_blank(root: Element, elements: list[Element]) -> bool:

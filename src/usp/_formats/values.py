@@ -168,12 +168,26 @@ _PATH = re.compile(
 
 def on_base(paths: list[str], base: str | None) -> list[str] | None:
     """Return the addresses of plain paths from the root of a base; None if there are others."""
-    if base is None or not all(map(_PATH.fullmatch, paths)):
+    before = None if base is None else _before_path(base, rooted=True)
+    if before is None or not _go_behind(paths):
         return None
-    before = _before_path(base, rooted=True)
-    if before is None or not all(path[0] == "/" for path in paths):
-        return None
-    return [f"{before}{path}" for path in paths]
+    return [before + path for path in paths]
+
+
+def _go_behind(paths: list[str]) -> bool:
+    """Return whether paths begin at a root and are plain: all together, or one by one."""
+    joined = "\n".join(["", *paths])
+    if joined.count("\n/") != len(paths):
+        return False
+    if "//" not in joined and "/." not in joined:
+        others = joined.encode("utf-8", "surrogatepass").translate(None, _OF_PATHS)
+        if not others or _WORD.fullmatch(others.decode("utf-8", "surrogatepass")):
+            return True
+    return all(map(_PATH.fullmatch, paths))
+
+
+_WORD = re.compile(r"\w++")
+_OF_PATHS = b"\n/?&%~+,=.-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _behind(base: str, path: str) -> str | None:

@@ -25,7 +25,7 @@ from usp._formats.url_batches import (
 from usp._formats.values import absolute_url, begins_with_host, on_base
 from usp._formats.xml import cut
 from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
-from usp._formats.xml.lanes import LaneParser
+from usp._formats.xml.lanes import LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
@@ -170,22 +170,34 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs, if nobody asks for problems."""
-        if len(self._stack) > 1:
-            return None
         if self._others is None:
             self._others = _others_below(type(self), *self._root_tag, self._name)
-        if self._others is _MEAN_OTHERWISE:
+        if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
             return None
-        found = cut.locs(block, self._name, self._others)
-        urls = None if found is None else _decoded_all(found, block)
+        style = cut.style_of(block, self._name)
+        if style is None or (len(block) > LARGEST_TREE and not style.is_all):
+            return None
+        urls = self._cut_urls(block, style, self._others)
         if urls is None:
             return None
         if not self.thorough:
-            return [BlockBatch(urls, block, self._block_reader())]
-        columns = cut_columns(block, self._name, len(urls))
+            return [BlockBatch(urls, block, style, self._block_reader())]
+        columns = cut_columns(block, style, len(urls))
         if columns is None or block.count("&") != block.count("&amp;"):
             return None
         return self._batch(urls, columns)
+
+    def _cut_urls(self, block: str, style: cut.Style, others: tuple[str, ...]) -> list[str] | None:
+        """Return the URLs of a regular block, references decoded."""
+        locs = cut.locs(block, style, others)
+        if locs is None or not (style.is_path or cut.plain(locs)):
+            return None
+        if "&" in block:
+            decoded = _decoded_all(locs, in_cdata=style.loc.endswith("["))
+            if decoded is None:
+                return None
+            locs = decoded
+        return on_base(locs, self.base()) if style.is_path else locs
 
     def _batch(self, urls: list[str], columns: Columns) -> list[Entry] | None:
         if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
@@ -246,7 +258,7 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _block_reader(self) -> BlockReader:
         if self._reader is None:
-            self._reader = BlockReader(self._begun_anew, _UrlEntry, self._name)
+            self._reader = BlockReader(self._begun_anew, _UrlEntry)
         return self._reader
 
     def _begun_anew(self) -> PagesXMLSitemapParser:
@@ -285,19 +297,17 @@ _MAX_REMEMBERED = 2000  # characters of a root tag
 _known_others = lru_cache(maxsize=128)(_find_others)
 
 
-def _decoded_all(locs: list[str], block: str) -> list[str] | None:
-    if "&" not in block:
-        return locs
-    urls = [_decoded(loc) if "&" in loc else loc for loc in locs]
+def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
+    """Return the URLs of locs with references; None if one of them turns out to be none."""
+    urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
     return None if None in urls else urls  # type: ignore[return-value]
 
 
-def _decoded(loc: str) -> str | None:
-    """Return the URL of a loc with references in it; None if it turns out to be none."""
-    url = loc.replace("&amp;", "&")
+def _decoded(loc: str, *, in_cdata: bool) -> str | None:
+    url = loc if in_cdata else loc.replace("&amp;", "&")
     if ";" not in url:  # then it has no other reference
         return url
-    return absolute_url(values.text(decode_text(loc, ignore)) or "", None)
+    return absolute_url(values.text(loc if in_cdata else decode_text(loc, ignore)) or "", None)
 
 
 class IndexXMLSitemapParser(LaneParser):

@@ -296,9 +296,11 @@ class DeferredPage(SitemapPage):
 
     _all: PageFields
 
-    def __init__(self, url: str, block: EntryBlock, at: int) -> None:
+    def __init__(
+        self, url: str, block: EntryBlock, at: int, own: PageFields | OwnFields | None = None
+    ) -> None:
         self._url = url
-        self._fields = None
+        self._fields = own
         self._block: EntryBlock | None = block
         self._at = at
 

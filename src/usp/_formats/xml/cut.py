@@ -1,12 +1,12 @@
 """The lane that cuts: a regular block gives its URLs in one ``findall`` and a count.
 
 A *block* is text that begins where entries stand and ends with the end of one. Most are written by
-programs: every entry begins with its loc, and has no other. The pattern takes an entry from the end of
-the one before it to its own:
+programs, every entry as the first one: that is the :class:`Style` of the block. Its pattern takes an
+entry from the end of the one before it to its own:
 
     </url> <url> <loc> https://… </loc> no entry, no loc, nothing that hides a tag, before </url>
 
-If there are as many matches as ends of entries, then each match begins where the one before it ended,
+If it matches after every end but the last one, then each match begins where the one before it ended,
 and nothing is left out. The same is done once more for the other fields of entries that have no others.
 
 Nothing is guessed: a block that cannot be vouched for goes to the next lane.
@@ -16,91 +16,219 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-MAX_LOC = 1024 * 1024
-"""A longer loc goes through the scanner, which knows what to do with it."""
+    from collections.abc import Iterator, Mapping, Sequence
 
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol beside the loc, in their usual order."""
 
-_URL = r"https?://[A-Za-z0-9][^<]*+"
-"""A URL as it stands between tags: it begins well, and :func:`plain` tells about the rest."""
-
 _B = r"[ \t\r\n]*+"
-_VALUE = r"([ -%'-;=-~]{0,100}+)"
+_CDATA = r"<!\[CDATA\["
+_COMMENT = r"<!--(?:-?+[^-<>\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff])*+-->"
+_TAG_END = (  # of a start tag with at most one attribute, which declares nothing
+    r"""(?:[ \t\r\n]{1,50}+(?!(?i:xmlns|xml:base))[A-Za-z_][A-Za-z0-9_.:-]{0,50}+="""
+    r"""(?:"[^"<>&]{0,50}+"|'[^'<>&]{0,50}+'))?+[ \t\r\n]{0,50}+>"""
+)
+_ATTRIBUTES = r"""(?:[ \t\r\n]++[A-Za-z_][\w.:-]*+=(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
+_ADDRESS = {False: "https?://[A-Za-z0-9]", True: "/[A-Za-z0-9_%~-]"}
+"""How an address begins that is a path or not; :func:`plain`, or its base, tells about the rest."""
+
+_VALUE = r"[ -%'-;=-~]{0,100}+"
 """The text of a field. Values are remembered, so a longer text is read elsewhere."""
 
+_MAX_LOC = 4096  # characters; a longer one is read elsewhere
+_HEAD = 4096  # characters that show whether comments stand between entries
+_NAME = re.compile("<([^!/<>]++)>")
 
-def locs(block: str, name: str, others: tuple[str, ...]) -> list[str] | None:
-    """Return the locs of a block as they are written; None if it is not regular.
 
-    ``name`` is that of entries; ``others`` are beginnings of names that must not occur: those of
-    entries and locs that are written otherwise.
-    """
-    pattern = _entry(name, others)
-    text = f"</{name}>{block}"
-    if pattern.match(text) is None:  # as nearly always where other entries do not match either
+class Style(NamedTuple):
+    """How entries are written: their tags as they stand, and the names of fields around the loc."""
+
+    name: str
+    url: str
+    before: tuple[str, ...]
+    loc: str  # with the beginning of CDATA, if addresses stand in it
+    is_path: bool
+    stop: str  # the character that ends an address: patterns look for one much faster than for some
+    loc_end: str
+    after: tuple[str, ...]
+    is_all: bool  # whether there is nothing else
+    url_end: str
+    has_cdata: bool
+    has_comments: bool  # between entries
+
+
+def style_of(block: str, name: str) -> Style | None:
+    """Return how the first entry of a block is written; None if others cannot be cut like it."""
+    first = _first(name).match(block)
+    if first is None:
         return None
-    found = pattern.findall(text)
-    return _cleaned(found, block) if len(found) == block.count(f"</{name}") else None
-
-
-def rows(block: str, name: str, count: int) -> list[tuple[str, ...]] | None:
-    """Return the :data:`FIELDS` of each entry of a regular block as they are written.
-
-    An empty text is none. None if the entries have anything else, or the fields in another order.
-    """
-    found = _fields(name).findall(block)
-    return found if len(found) == count else None
-
-
-@lru_cache(maxsize=64)
-def _entry(name: str, others: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of an entry from the end of the one before it to its own."""
-    url, loc, *fields = _named(name, "loc", *FIELDS)
-    usual = "".join(rf"(?:<{one}>[^<]*+</{one}>{_B})?+" for one in fields)
-    strange = "|".join([rf"/?{url}", rf"/?{loc}", "[!?]", *map(re.escape, others)])
-    return re.compile(
-        rf"</{url}>{_B}<{url}>{_B}<{loc}>{_B}({_URL})</{loc}>{_B}{usual}"
-        rf"(?:(?=</{url}>)|(?:[^<]*+<(?!{strange}))*+[^<]*+(?=</{url}>))"
+    url, before, loc, start, stop, loc_end, after, end = first.groups()
+    if loc.endswith("[") is not loc_end.startswith("]"):
+        return None
+    if ("=" in url or "=" in loc) and not _are_last(block, url, loc):
+        return None
+    return Style(
+        name,
+        url,
+        tuple(_NAME.findall(before)),
+        loc,
+        start == "/",
+        stop or loc_end[0],
+        loc_end,
+        tuple(_NAME.findall(after)),
+        end is not None,
+        block[block.rindex("</") :],
+        "<![" in first[0],
+        "<!--" in block[:_HEAD],
     )
 
 
+def _are_last(block: str, *tags: str) -> bool:
+    """Return whether tags with attributes are also those of the last entry: a pattern takes long."""
+    return all(block.rfind(tag) == block.rfind(tag.split()[0]) for tag in tags)
+
+
 @lru_cache(maxsize=64)
-def _fields(name: str) -> re.Pattern[str]:
-    """Return the pattern of the fields of an entry, after its loc."""
+def _first(name: str) -> re.Pattern[str]:
+    """Return the pattern of the first entry of a block."""
     url, loc, *fields = _named(name, "loc", *FIELDS)
-    given = "".join(rf"(?:<{one}>{_VALUE}</{one}>{_B})?+" for one in fields)
-    return re.compile(rf"</{loc}>{_B}{given}</{url}>")
+    one = "|".join(fields)
+    given = rf"((?:<(?:{one})>(?:{_CDATA})?+[^<]*+</(?:{one})>{_B}){{0,9}}+)"
+    return re.compile(
+        rf"{_B}(?:{_COMMENT}{_B}){{0,9}}+(<{url}{_TAG_END}){_B}{given}"
+        rf"(<{loc}{_TAG_END}(?:{_CDATA})?+){_B}(/|https?://)[^<\] \t\r\n]*+([ \t\r\n]?+){_B}"
+        rf"((?:\]\]>)?+</{loc}[ \t\r\n]{{0,50}}+>){_B}{given}(</{url})?+"
+    )
 
 
-def _named(name: str, *others: str) -> Iterator[str]:
-    """Yield the name of entries, and others with the same prefix, for patterns."""
-    prefix, colon, _ = name.rpartition(":")
-    yield re.escape(name)
-    for other in others:
-        yield re.escape(f"{prefix}{colon}{other}")
+def locs(block: str, style: Style, others: tuple[str, ...]) -> list[str] | None:
+    """Return the locs of a block as they are written; None if it is not regular.
 
-
-def _cleaned(found: list[str], block: str) -> list[str] | None:
-    if len(block) > MAX_LOC and max(map(len, found), default=0) > MAX_LOC:
+    ``others`` are beginnings of names that must not occur: those of entries and locs that are
+    written otherwise.
+    """
+    found = _entry(style, others).findall(style.url_end + block)
+    if found.index("") != len(found) - 1:
         return None
-    if plain(found):
-        return found
-    stripped = [loc.rstrip(" \t\r\n") for loc in found]
-    return stripped if plain(stripped) else None
+    del found[-1]
+    return found
+
+
+@lru_cache(maxsize=64)
+def _entry(style: Style, others: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of an entry from the end of the one before it to its own.
+
+    It has the loc. Where no such entry follows an end, an empty text tells.
+    """
+    url, loc = _named(style.name, "loc")
+    text = rf"(?:{_CDATA}[^<\]]*+\]\]>|[^<]*+)" if style.has_cdata else "[^<]*+"
+    before, after = (
+        "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
+        for names in (style.before, style.after)
+    )
+    strange = "|".join([rf"/?{url}", rf"/?{loc}", "[!?]", *map(re.escape, others)])
+    end = re.escape(style.url_end)
+    rest = end.removeprefix(f"</{url}")
+    comments = rf"(?:{_COMMENT}{_B})*+" if style.has_comments else ""
+    start, stop = _ADDRESS[style.is_path], re.escape(style.stop)
+    return re.compile(
+        rf"</{url}(?:{rest}{_B}{comments}{re.escape(style.url)}{_B}{before}{re.escape(style.loc)}"
+        rf"{_B}({start}[^{stop}]{{0,{_MAX_LOC}}}+){_B}{re.escape(style.loc_end)}{_B}{after}"
+        rf"(?:(?={end})|(?:[^<]*+<(?!{strange}))*+[^<]*+(?={end}))|)"
+    )
+
+
+def columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
+    """Return the :data:`FIELDS` of all entries of a regular block as they are written, by name.
+
+    An empty text is none. None if the entries have anything else, or the fields in another order.
+    """
+    if not style.is_all:
+        return None
+    names = style.before + style.after
+    if not names and block.count("<") == 4 * count:  # the tags of an entry and its loc
+        return {}
+    found = _fields(style).findall(block) if len(set(names)) == len(names) else []
+    if len(found) != count and not style.before:  # the first entry may lack what others have
+        names = tuple(_names(style.name, *FIELDS))[1:]
+        found = _fields(style._replace(after=names)).findall(block)
+    if len(found) != count:
+        return None
+    given = zip(*found, strict=True) if len(names) > 1 else [found] if names else []
+    return {one.rpartition(":")[2]: texts for one, texts in zip(names, given, strict=True)}
+
+
+@lru_cache(maxsize=64)
+def _fields(style: Style) -> re.Pattern[str]:
+    """Return the pattern of the fields of an entry."""
+    text = f"({_VALUE})"
+    if style.has_cdata:
+        text = rf"(?:{_CDATA})?+({_VALUE.replace('=-~', '=-Z^-~')})(?:\]\]>)?+"
+    before, after = (
+        "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
+        for names in (style.before, style.after)
+    )
+    if before:
+        before = rf"{re.escape(style.url)}{_B}{before}{re.escape(style.loc)}[^<\]]*+"
+    return re.compile(rf"{before}{re.escape(style.loc_end)}{_B}{after}{re.escape(style.url_end)}")
+
+
+def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
+    """Return the same of entries that have other elements beside these fields, but none inside."""
+    first = block[block.index(style.loc_end) : block.index(style.url_end)]
+    fields = set(_names(style.name, *FIELDS))
+    names = tuple(filter(fields.__contains__, _NAME.findall(first)))
+    if style.before or len(set(names)) != len(names):
+        return None
+    found = _own_fields(style, names).findall(block)
+    if len(found) != count:
+        return None
+    columns = list(zip(*found, strict=True)) if names else []
+    return {one.rpartition(":")[2]: columns[2 * at + 1] for at, one in enumerate(names)}
+
+
+@lru_cache(maxsize=64)
+def _own_fields(style: Style, names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of fields between other elements.
+
+    An element that has no other of its name inside ends at the first end tag of its name, whatever
+    else is inside. So what follows stands directly in the entry.
+    """
+    own = rf"(?:[\w.-]++:)?+(?:{'|'.join(FIELDS)})\b"
+    others = (
+        rf"(?:<(?!{own})([A-Za-z_][\w:.-]*+){_ATTRIBUTES}[ \t\r\n]*+(?:/>"
+        rf"|>(?:[^<]*+<(?!/?\%d[ \t\r\n/>]|{own})){{0,90}}+[^<]*+</\%d>){_B}){{0,90}}+"
+    )
+    parts = [others % (1, 1)]
+    for at, one in enumerate(map(re.escape, names), 1):
+        group = 2 * at + 1
+        parts += [rf"(?:<{one}>({_VALUE})</{one}>{_B})?+", others % (group, group)]
+    return re.compile(
+        rf"{re.escape(style.loc_end)}{_B}{''.join(parts)}{re.escape(style.url_end)}", re.ASCII
+    )
+
+
+def _names(name: str, *others: str) -> Iterator[str]:
+    """Yield the name of entries, and others with the same prefix."""
+    prefix, colon, _ = name.rpartition(":")
+    yield name
+    for other in others:
+        yield f"{prefix}{colon}{other}"
+
+
+def _named(name: str, *others: str) -> list[str]:
+    """Return the same for patterns."""
+    return list(map(re.escape, _names(name, *others)))
 
 
 def plain(urls: list[str]) -> bool:
     """Return whether URLs that begin well go on so: nothing in them needs a second look.
 
-    That leaves out blanks, control and invisible characters (none of them printable), users and
-    passwords, IPv6 addresses, and hosts that are not written in ASCII.
+    That leaves out tags, blanks, control and invisible characters (none of them printable), users
+    and passwords, IPv6 addresses, and hosts that are not written in ASCII.
     """
     others = "".join(urls).encode("utf-8", "surrogatepass").translate(None, _PLAIN)
     if not others:
@@ -109,14 +237,16 @@ def plain(urls: list[str]) -> bool:
     return min(letters) > "\x7f" and letters.isprintable() and _have_ascii_hosts(urls)
 
 
-_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"@[]"))
+_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"@[]<"))
 
 
 def _have_ascii_hosts(urls: list[str]) -> bool:
     first = urls[0]
     host = first[: first.find("/", len("https://")) + 1]
-    if host.isascii() and _ASCII_HOST.match(host) and all(map(str.startswith, urls, repeat(host))):
-        return True
+    if host.isascii() and _ASCII_HOST.match(host):
+        joined = "\n".join(urls)  # none of them has one
+        if joined.count(f"\n{host}") == len(urls) - 1:
+            return True
     return all(map(_ASCII_HOST.match, urls))
 
 

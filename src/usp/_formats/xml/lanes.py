@@ -29,7 +29,10 @@ MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""
 
 _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
-_LARGEST = 32 * 1024  # characters that are tried at once
+LARGEST_TREE = 32 * 1024
+"""A longer block is not read as one tree: its elements would not stay in the caches of a processor."""
+
+_LARGEST = 256 * 1024  # characters that are tried at once
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _BLANKS = " \t\r\n"
@@ -183,7 +186,7 @@ class LaneParser(AbstractXMLSitemapParser):
     def _vouched(self, block: str) -> list[Entry] | None:
         """Return the entries of a block, if one of the two quick lanes vouches for it."""
         entries = self._cut(block)
-        if entries is not None:
+        if entries is not None or len(block) > LARGEST_TREE:
             return entries
         root = self.trees().parse(block)
         if root is None:
