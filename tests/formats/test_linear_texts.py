@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from adversary import GROWTH, PUMPS, cook, growth
+from profiles import some
 from usp._formats import values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
@@ -66,7 +67,7 @@ SUFFIXES = ("", "\x85!", " \xa0a")
 @pytest.mark.parametrize("name", CALLS)
 def test_four_times_the_text_takes_about_four_times_as_long(name):
     for prefix in PREFIXES:
-        for pump in (*PUMPS, "\u2003", "\x1f", "\ufeff", "\r", "../", "a ", "a=", "&#", "%"):
+        for pump in some((*PUMPS, "\u2003", "\x1f", "\ufeff", "\r", "../", "a ", "a=", "&#", "%")):
             for suffix in SUFFIXES if name in QUICK else SUFFIXES[-1:]:
 
                 def text(length, recipe=(prefix, pump, suffix)):
