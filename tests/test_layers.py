@@ -15,8 +15,8 @@ ROOT = Path(usp.__file__).parent
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "_demo", "__main__"],
     ["export", "report", "graph", "check", "fleet"],
-    ["tree", "aio", "stream", "fetch_parse", "_compat"],
-    ["_crawl"],
+    ["tree", "aio", "stream", "fetch_parse", "snapshot", "_compat"],
+    ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],
     ["_formats"],
     ["selection"],
@@ -52,6 +52,8 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("options", "_base.patterns"): "the same; only patterns are compiled",
     ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
     ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",
+    ("objects.abstract_sitemap", "_snapshot.recording"): "save: warcio is an extra",
+    ("_crawl.driving", "_snapshot.recording"): "the same; most crawls are not recorded",
     (
         "aio",
         "web_client.aiohttp_client",

@@ -48,8 +48,11 @@ __all__ = [
     "SitemapPage",
     "SitemapPageChangeFrequency",
     "SitemapVideo",
+    "SnapshotError",
+    "Update",
     "Zones",
     "__version__",
+    "load",
     "pages",
     "pages_of_sitemap",
     "sitemap_from_bytes",
@@ -58,6 +61,7 @@ __all__ = [
     "sitemap_tree_for_homepage",
     "sitemap_tree_for_sitemap",
     "tree",
+    "update",
 ]
 
 __version__ = "2.0.0.dev0"
@@ -77,10 +81,11 @@ if TYPE_CHECKING:
     from usp import options as options
     from usp import report as report
     from usp import selection as selection
+    from usp import snapshot as snapshot
     from usp import stream as stream
     from usp import tree as tree
     from usp import web_client as web_client
-    from usp.exceptions import LocalShortageError, SitemapException
+    from usp.exceptions import LocalShortageError, SitemapException, SnapshotError
     from usp.limits import Limits
     from usp.objects.child import ChildSitemap
     from usp.objects.exchange import Exchange
@@ -107,6 +112,7 @@ if TYPE_CHECKING:
     from usp.objects.video import SitemapVideo
     from usp.options import CrawlOptions
     from usp.selection import Selection
+    from usp.snapshot import Update, load, update
     from usp.stream import pages, pages_of_sitemap
     from usp.tree import (
         sitemap_from_bytes,

@@ -9,22 +9,26 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from usp import snapshot
 from usp._base.urls import without_login
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
-from usp._crawl.driving import INTERRUPTED, begin, prepared, store_for, tree_of
+from usp._crawl.driving import INTERRUPTED, begin, begin_recording, prepared, store_for, tree_of
 from usp._crawl.fetch import END
 from usp._crawl.reading import PageStream, pages_of
+from usp._snapshot.update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
+    from os import PathLike
     from typing import TypeVar, Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.driving import Top
+    from usp._crawl.driving import Recording, Top
     from usp._crawl.website import OneSitemap, Website
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
@@ -33,12 +37,15 @@ if TYPE_CHECKING:
     from usp.web_client.aiohttp_client import AiohttpWebClient
 
     N = TypeVar("N", bound=AbstractSitemap)
+    T = TypeVar("T")
 
 __all__ = [
+    "load",
     "pages",
     "pages_of_sitemap",
     "sitemap_tree_for_homepage",
     "sitemap_tree_for_sitemap",
+    "update",
 ]
 
 
@@ -109,14 +116,53 @@ def pages_of_sitemap(
     return _pages(sitemap_search(url), url, web_client, options)
 
 
+@shows(WebsiteKeywords)
+async def load(
+    path: str | PathLike[str],
+    url: str | None = None,
+    *,
+    last_good: bool = False,
+    options: CrawlOptions | None = None,
+    **keywords: Unpack[WebsiteKeywords],
+) -> AbstractSitemap:
+    """Return the tree of a snapshot; nothing is fetched.
+
+    Like ``usp.load``, with the same options. The file is read in a thread, where callbacks run too.
+    """
+    given = partial(snapshot.load, last_good=last_good, options=options, **keywords)
+    return await asyncio.to_thread(given, path, url)
+
+
+@shows(WebsiteKeywords)
+async def update(
+    path: str | PathLike[str],
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
+    *,
+    trust_lastmod: bool = False,
+    output: str | PathLike[str] | None = None,
+    options: CrawlOptions | None = None,
+    **keywords: Unpack[WebsiteKeywords],
+) -> snapshot.Update:
+    """Bring a snapshot up to date; return the tree as it is now, and what the update has spared.
+
+    Like ``usp.update``, with the same options.
+    """
+    plan = await asyncio.to_thread(
+        snapshot.UpdatePlan.of, path, output, trust_lastmod, options, keywords
+    )
+    client = updating(_own_client() if web_client is None else web_client, plan.known)
+    await _tree(plan.search, plan.start, client, plan.options, plan.recorder)
+    return await asyncio.to_thread(plan.update)
+
+
 async def _tree(
     search: Callable[[Crawl], Top[N]],
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
+    record: Recording | None = None,
 ) -> N:
-    async with _crawl(start_url, web_client, options) as (crawl, driver):
-        top = search(crawl)
+    async with _crawl(search, start_url, web_client, options, record) as (crawl, top, driver):
         try:
             await driver.run()
         except asyncio.CancelledError:
@@ -133,8 +179,7 @@ async def _pages(
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _crawl(start_url, web_client, options, streams=True) as (crawl, driver):
-        top = search(crawl)
+    async with _crawl(search, start_url, web_client, options, streams=True) as (crawl, top, driver):
         stream, stepper = PageStream(crawl, time.monotonic), Stepper()
         while True:
             try:
@@ -180,21 +225,30 @@ def _own_client() -> AiohttpWebClient:
 
 @asynccontextmanager
 async def _crawl(
+    search: Callable[[Crawl], T],
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
+    record: Recording | None = None,
     *,
     streams: bool = False,
-) -> AsyncIterator[tuple[Crawl, AsyncioDriver]]:
-    """Yield a crawl and its driver; a client that was created for it is closed at the end."""
+) -> AsyncIterator[tuple[Crawl, T, AsyncioDriver]]:
+    """Yield a crawl, its top and its driver; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
     client = prepared(given, without_login(start_url), options.effective_limits, awaits=True)
     crawl = begin(client, start_url, options)
     try:
-        async with AsyncioDriver(
-            crawl, client, store_for(crawl), options.on_event, streams=streams
-        ) as driver:
-            yield crawl, driver
+        top = search(crawl)
+        recorder, done = begin_recording(crawl, top, options, record), False
+        try:
+            async with AsyncioDriver(
+                crawl, client, store_for(crawl), options.on_event, recorder, streams=streams
+            ) as driver:
+                yield crawl, top, driver
+            done = True
+        finally:
+            if recorder is not None:
+                await asyncio.to_thread(recorder.close, keep=done)
     finally:
         if client is not web_client:
             closing = client.close()

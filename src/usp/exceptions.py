@@ -4,7 +4,8 @@
 
     Exception
     ├── SitemapException              a caller's mistake, such as a homepage that is no HTTP URL
-    │   └── SitemapXMLParsingException
+    │   ├── SitemapXMLParsingException
+    │   └── SnapshotError             a file that is not a snapshot, or that cannot be written
     ├── LocalShortageError            this machine is out of descriptors, memory or disk; an ``OSError``
     ├── GunzipException               data handed to ``helpers.gunzip`` is not gzip
     └── StripURLToHomepageException   a URL handed to ``helpers.strip_url_to_homepage`` has no host
@@ -22,6 +23,7 @@ __all__ = [
     "LocalShortageError",
     "SitemapException",
     "SitemapXMLParsingException",
+    "SnapshotError",
     "StripURLToHomepageException",
 ]
 
@@ -32,6 +34,10 @@ class SitemapException(Exception):  # noqa: N818 - the name existing programs ca
 
 class SitemapXMLParsingException(SitemapException):
     """An XML document that cannot be read as a sitemap."""
+
+
+class SnapshotError(SitemapException):
+    """A file that cannot be read as a snapshot, or a snapshot that cannot be written."""
 
 
 class LocalShortageError(OSError):

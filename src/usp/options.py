@@ -11,6 +11,7 @@ from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
     from typing import TypeVar
 
     from usp._base.dates import Moment
@@ -84,6 +85,9 @@ class CrawlOptions:
     keep_partial: bool = False
     """End the crawl with what was found so far on Ctrl-C, or on asyncio when the task is cancelled."""
 
+    record: str | PathLike[str] | None = None
+    """Write what is fetched to this file, a snapshot; needs ``pip install 'usp[warc]'``."""
+
     on_event: Listener | None = None
     """Called with each event of :mod:`usp.events`, in the calling thread."""
 
@@ -154,6 +158,7 @@ class CommonKeywords(TypedDict, total=False):
     crawl_delay: bool
     wait: float
     keep_partial: bool
+    record: str | PathLike[str] | None
     on_event: Listener | None
     on_failure: Callable[[Failure], object] | None
 

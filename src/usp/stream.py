@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from usp._crawl.driving import INTERRUPTED, begin, store_for, tree_of
+from usp._crawl.driving import INTERRUPTED, begin, recording, store_for, tree_of
 from usp._crawl.reading import PageStream, pages_of
 from usp._crawl.thread_driver import ThreadDriver, client_for
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
@@ -118,14 +118,18 @@ class PageBlocks:
             crawl = begin(client, self._start_url, options)
             top = self.top = self._search(crawl)
             stream = PageStream(crawl, time.monotonic)
-            with ThreadDriver(
-                crawl,
-                client,
-                store_for(crawl),
-                options.on_event,
-                any_thread=self._any_thread,
-                streams=True,
-            ) as driver:
+            with (
+                recording(crawl, top, options) as recorder,
+                ThreadDriver(
+                    crawl,
+                    client,
+                    store_for(crawl),
+                    options.on_event,
+                    any_thread=self._any_thread,
+                    streams=True,
+                    recorder=recorder,
+                ) as driver,
+            ):
                 self._wake = driver.wake
                 while not self.is_stopped:
                     try:

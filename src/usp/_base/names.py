@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 _MODULES = (
     *("aio", "cli", "events", "exceptions", "export", "fetch_parse", "fleet", "graph", "helpers"),
-    *("limits", "objects", "options", "report", "selection", "stream", "tree", "web_client"),
+    *("limits", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
+    "web_client",
 )
 
 _OFFERED = {
-    "usp.exceptions": ("LocalShortageError", "SitemapException"),
+    "usp.exceptions": ("LocalShortageError", "SitemapException", "SnapshotError"),
     "usp.limits": ("Limits",),
     "usp.objects.child": ("ChildSitemap",),
     "usp.objects.page": (
@@ -41,6 +42,7 @@ _OFFERED = {
     "usp.objects.video": ("SitemapVideo",),
     "usp.options": ("CrawlOptions",),
     "usp.selection": ("Selection",),
+    "usp.snapshot": ("Update", "load", "update"),
     "usp.stream": ("pages", "pages_of_sitemap"),
     "usp.tree": (
         *("sitemap_from_bytes", "sitemap_from_file", "sitemap_from_str"),

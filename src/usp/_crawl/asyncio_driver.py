@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.driving import News
+    from usp._crawl.driving import News, Recorder
     from usp._crawl.orders import Failed, Fetch, Received
     from usp._store import Store
     from usp.events import Listener
@@ -37,6 +37,7 @@ class AsyncioDriver:
         client: AbstractAsyncWebClient | AbstractWebClient,
         store: Store,
         on_event: Listener | None = None,
+        recorder: Recorder | None = None,
         *,
         streams: bool = False,
     ) -> None:
@@ -44,7 +45,7 @@ class AsyncioDriver:
         self._crawl = crawl
         self._client = client
         self._store = store
-        self._driving = Driving(crawl, on_event)
+        self._driving = Driving(crawl, on_event, recorder)
         self._most = room_of(client)
         self._is_async = is_async(client)
         self._busy = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import BadUrl, read_url, without_fragment
 from usp._crawl import journal
-from usp._crawl.orders import Failed, Fetch, HostGivenUp, Received, not_wanted
+from usp._crawl.orders import Failed, Fetch, Fetched, HostGivenUp, Received, Settled, not_wanted
 from usp._crawl.places import Doc, Fetching, Queued
 from usp._crawl.schedule import Schedule
 from usp._crawl.skips import Skips
@@ -86,6 +86,7 @@ class Crawl:
         self._declared = 0  # documents but for known paths
         self._tells = tells
         self._events: list[Event] = []
+        self._settled: list[Doc] = []
         self._schedule = Schedule(options, per_host, chance)
         self._ends_at: float | None = None
         self._url_text = 0  # characters of the URLs that indexes declare
@@ -145,7 +146,14 @@ class Crawl:
         """Return the document of a place that was declared, or of a known path."""
         where, probe = place.position, place.probe
         return self._document(
-            place.url, Role.SITEMAP, where, place.level, parent_url, probe=probe, quiet=probe
+            place.url,
+            Role.SITEMAP,
+            where,
+            place.level,
+            parent_url,
+            lastmod=place.lastmod,
+            probe=probe,
+            quiet=probe,
         )
 
     def _document(
@@ -156,22 +164,25 @@ class Crawl:
         level: int,
         parent_url: str | None = None,
         *,
+        lastmod: str | None = None,
         probe: bool = False,
         quiet: bool = False,
     ) -> Doc:
         key = (role, without_fragment(url))
         doc = self._docs.get(key)
         if doc is None:
-            doc = Doc(key[1], role, position, level, probe, quiet, *_host_and_origin(url))
+            doc = Doc(key[1], role, position, level, probe, quiet, *_host_and_origin(url), lastmod)
             self._docs[key] = doc
             self._declared += not probe
             if self._tells:
                 self._events.append(SitemapFound(url, parent_url, level))
             if self.ending is not None:
                 doc.state = Failed(not_wanted(self.ending))
+                self._settled.append(doc)
             else:
                 self._schedule.add(doc)
         elif doc.probe and not probe:
+            doc.lastmod = lastmod
             self._promote(doc)
         return doc
 
@@ -206,7 +217,8 @@ class Crawl:
             journal.fetching(doc.url, doc.level)
             if self._tells:
                 self._events.append(SitemapStarted(doc.url, doc.attempt))
-            orders.append(Fetch(doc.url, doc.role, doc.attempt, self._login_for(doc.url)))
+            login = self._login_for(doc.url)
+            orders.append(Fetch(doc.url, doc.role, doc.attempt, login, doc.lastmod, doc.probe))
         return orders
 
     def _login_for(self, url: str) -> Login | None:
@@ -292,6 +304,25 @@ class Crawl:
             result = doc.partial or result
         self._settle(doc, result)
 
+    def recall(self, order: Fetch, settled: Settled) -> None:
+        """Take what an order led to in another crawl: nothing is repeated, and no host is judged."""
+        doc = self._docs[order.role, order.url]
+        self._schedule.leave(doc)
+        doc.attempt = settled.attempts
+        if doc.result is None:
+            self._settle(doc, settled.result)
+
+    def take_documents(self) -> list[Settled]:
+        """Return the documents that were settled since the last call, each with what came of it."""
+        docs, self._settled = self._settled, []
+        return [_as_settled(doc) for doc in docs if doc.result is not None]
+
+    def fetched(self, kind: str, url: str) -> Fetched:
+        """Return what the tree was read from; the crawl began at a URL of that kind."""
+        docs = (doc for doc in self._docs.values() if doc.result is not None)
+        documents = tuple(_without_children(_as_settled(doc)) for doc in docs)
+        return Fetched((kind, url), self._options, documents)
+
     def take_events(self) -> list[Event]:
         """Return what has happened since the last call."""
         events, self._events = self._events, []
@@ -300,6 +331,7 @@ class Crawl:
     def _settle(self, doc: Doc, result: Received | Failed) -> None:
         result = self._bounded(result)
         doc.state = result
+        self._settled.append(doc)
         self._schedule.settled(doc, result)
         if self._tells:
             self._tell(doc, result)
@@ -352,7 +384,9 @@ class Crawl:
             if refuse_address(child.loc) or recurs(child.loc, self._above_roots):
                 continue
             where = (*doc.position, at)
-            self._document(child.loc, Role.SITEMAP, where, doc.level + 1, parent_url)
+            self._document(
+                child.loc, Role.SITEMAP, where, doc.level + 1, parent_url, lastmod=child.lastmod
+            )
 
     def _settle_places(self) -> None:
         """Settle places of the tree as far as their documents have come."""
@@ -364,6 +398,21 @@ class Crawl:
                 self.end(reason)
         finally:
             self._walking = False
+
+
+def _as_settled(doc: Doc) -> Settled:
+    result = doc.result
+    assert result is not None
+    return Settled(doc.url, doc.role, doc.lastmod, doc.attempt, result)
+
+
+def _without_children(settled: Settled) -> Settled:
+    """Return a document without what it declares: the nodes of the tree have that."""
+    result = settled.result
+    if isinstance(result, Failed) or not result.look.children:
+        return settled
+    look = replace(result.look, children=(), problems=())
+    return replace(settled, result=replace(result, look=look))
 
 
 def _below(number: int, limit: int | None) -> bool:

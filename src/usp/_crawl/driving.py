@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -28,9 +29,10 @@ from usp.web_client.abstract_client import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Protocol
 
+    from usp._crawl.orders import Settled
     from usp.events import Listener
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap
@@ -43,6 +45,15 @@ if TYPE_CHECKING:
         """What a crawl began with: a website or a sitemap."""
 
         def tree(self) -> N_co: ...
+
+    class Recorder(Protocol):
+        """What takes the documents of a crawl as they are settled."""
+
+        def take(self, documents: Iterable[Settled]) -> None: ...
+
+        def close(self, *, keep: bool) -> None: ...
+
+    Recording: TypeAlias = Callable[[Crawl, Any], Recorder]
 
 
 News: TypeAlias = tuple[Fetch, Received | Failed | Arrival]
@@ -64,9 +75,12 @@ class Driving:
     The very first request has a head start: if nobody is there, the others need not find out.
     """
 
-    def __init__(self, crawl: Crawl, on_event: Listener | None = None) -> None:
+    def __init__(
+        self, crawl: Crawl, on_event: Listener | None = None, recorder: Recorder | None = None
+    ) -> None:
         self._crawl = crawl
         self._on_event = on_event
+        self._recorder = recorder
         self._ends_at: float | None = None
         self._others_at: float | None = None
         self._alone = True  # whether the others still wait
@@ -100,7 +114,10 @@ class Driving:
         self.tell()
 
     def tell(self) -> None:
-        """Tell whoever listens what has happened."""
+        """Tell whoever listens what has happened, and whoever records what has come."""
+        documents = self._crawl.take_documents()
+        if self._recorder is not None:
+            self._recorder.take(documents)
         if self._on_event is not None:
             for event in self._crawl.take_events():
                 self._on_event(event)
@@ -155,6 +172,33 @@ def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
 def store_for(crawl: Crawl) -> Store:
     """Return a new store for what a crawl fetches."""
     return Store(spool=crawl.limits.spool_bytes)
+
+
+def begin_recording(
+    crawl: Crawl, top: Any, options: CrawlOptions, record: Recording | None = None
+) -> Recorder | None:
+    """Return what records a crawl, if ``record`` or the options ask for it; it is to be closed."""
+    if record is not None:
+        return record(crawl, top)
+    if options.record is None:
+        return None
+    from usp._snapshot.recording import Recorder  # noqa: PLC0415 - warcio is an extra
+
+    return Recorder(options.record, crawl, top, options)
+
+
+@contextmanager
+def recording(
+    crawl: Crawl, top: Any, options: CrawlOptions, record: Recording | None = None
+) -> Iterator[Recorder | None]:
+    """Yield what records a crawl, if somebody asks for it; its file is in place at the end."""
+    recorder, done = begin_recording(crawl, top, options, record), False
+    try:
+        yield recorder
+        done = True
+    finally:
+        if recorder is not None:
+            recorder.close(keep=done)
 
 
 def tree_of(top: Top[N], options: CrawlOptions) -> N:

@@ -27,6 +27,7 @@ from usp._crawl.orders import (
     Arrival,
     Failed,
     NotFetched,
+    Recalls,
     Received,
     not_fetched,
     not_wanted,
@@ -122,6 +123,7 @@ class Reception:
             started=datetime.now(UTC) - timedelta(seconds=self._window - started),
             content_type=content_type,
             content_encoding=content_encoding,
+            hops=call_newer(response, "hops", ResponseFacts.hops),
         )
         parser = parser_for(
             final_url,
@@ -259,9 +261,18 @@ def fetching(
     """
     started = time.monotonic()
     result: Received | Failed
+    recalls = client if isinstance(client, Recalls) else None
+    recalled = recalls.recall(order) if recalls else None
+    if recalled is not None:
+        yield recalled
+        return
     try:
         response = checked_response((yield Need.ANSWER), kind)
         if isinstance(response, WebClientErrorResponse):
+            unchanged = recalls.unchanged(order, response) if recalls else None
+            if unchanged is not None:
+                yield unchanged
+                return
             result = Failed(without_secrets(order, response))
         else:
             reception = Reception(order, response, store, started, limits, streams=streams)

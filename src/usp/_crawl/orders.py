@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from usp._store import Document, Writer
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
+    from usp.options import CrawlOptions
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
 """Why a sitemap is missing that nobody asked for, in the words that programs know."""
@@ -40,6 +42,8 @@ class Fetch:
     role: Role = Role.SITEMAP
     attempt: int = 1
     login: Login | None = field(default=None, repr=False)
+    lastmod: str | None = None  # of the entry that declares it
+    is_probe: bool = False  # a known path
 
     @property
     def address(self) -> str:
@@ -69,6 +73,47 @@ class Failed:
 
 RESULTS = (Received, Failed)
 """What an order leads to in the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A document of which nothing more will come, and what came of it: what a snapshot keeps.
+
+    ``lastmod`` is that of the entry that declares it, ``attempts`` how often it was asked for.
+    """
+
+    url: str
+    role: Role
+    lastmod: str | None
+    attempts: int
+    result: Received | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a tree was read from, for a snapshot: where the crawl began, and its documents.
+
+    It is left out of pickles, whose nodes have the documents of their pages.
+    """
+
+    start: tuple[str, str]  # "website" or "sitemap", and its URL
+    options: CrawlOptions
+    documents: tuple[Settled, ...] = field(repr=False)
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+class Recalls(abc.ABC):
+    """A client that knows documents of an earlier crawl, and what of them is still true."""
+
+    @abc.abstractmethod
+    def recall(self, order: Fetch) -> Received | Failed | None:
+        """Return what came of an order earlier if it need not be asked again."""
+
+    @abc.abstractmethod
+    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+        """Return the earlier document if a response says that it is still the same."""
 
 
 class NotFetched(WebClientErrorResponse):

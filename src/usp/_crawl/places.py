@@ -58,6 +58,7 @@ class Doc:
     quiet: bool
     host: str  # asked for so much at a time
     origin: str  # answers, or does not
+    lastmod: str | None = None  # of the entry that declares it
     attempt: int = 0
     failures: Counter[Kind] = field(default_factory=Counter)
     partial: Received | None = None  # the most that came of a document that broke off

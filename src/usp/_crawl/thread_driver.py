@@ -18,6 +18,7 @@ from usp._crawl.driving import (
     concurrency_of,
     mistake,
     prepared,
+    recording,
     room_of,
     store_for,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.driving import News
+    from usp._crawl.driving import News, Recorder, Recording
     from usp._crawl.orders import Failed, Fetch, Received
     from usp._crawl.schedule import RetryPolicy
     from usp._store import Store
@@ -59,9 +60,10 @@ class ThreadDriver:
         *,
         any_thread: bool = False,
         streams: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self._crawl = crawl
-        self._driving = Driving(crawl, on_event)
+        self._driving = Driving(crawl, on_event, recorder)
         given_up = self._driving.given_up
         fetch = partial(
             fetch_document, client=client, store=store, given_up=given_up, limits=crawl.limits
@@ -210,12 +212,18 @@ def crawl_with(
     start_url: str,
     web_client: AbstractWebClient | None,
     options: CrawlOptions,
+    record: Recording | None = None,
 ) -> T:
     """Run a crawl from start to end; return what ``search`` made of it, the top of the tree."""
     with client_for(web_client, start_url, options) as client:
         crawl = begin(client, start_url, options)
         top = search(crawl)
-        with ThreadDriver(crawl, client, store_for(crawl), options.on_event) as driver:
+        with (
+            recording(crawl, top, options, record) as recorder,
+            ThreadDriver(
+                crawl, client, store_for(crawl), options.on_event, recorder=recorder
+            ) as driver,
+        ):
             try:
                 driver.run()
             except KeyboardInterrupt:

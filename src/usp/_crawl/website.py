@@ -5,7 +5,7 @@ Both say what of it stands in the tree: tree and stream, on threads and on async
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
@@ -76,6 +76,8 @@ class OneSitemap:
         guess: bool = False,
     ) -> None:
         self._limits = crawl.limits
+        self._fetched = partial(crawl.fetched, "sitemap", url)
+        self.start = ("sitemap", url)
         self._is_guess = guess
         role = Role.ROBOTS if url.endswith("/robots.txt") else Role.SITEMAP
         self._place = crawl.want(
@@ -100,7 +102,9 @@ class OneSitemap:
 
     def tree(self) -> AbstractSitemap:
         """Return the tree, once the crawl is complete."""
-        return node_for(self._place, self._limits)
+        tree = node_for(self._place, self._limits)
+        tree.keep(self._fetched())
+        return tree
 
     def holds(self, top: Place) -> bool:
         """Return whether a place stands at the top of the tree."""
@@ -126,7 +130,9 @@ class Website:
         known_paths: Iterable[str],
     ) -> None:
         self.url = homepage_url
+        self.start = ("website", homepage_url)
         self._limits = crawl.limits
+        self._fetched = partial(crawl.fetched, *self.start)
         self._robots = (
             crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS) if use_robots else None
         )
@@ -142,12 +148,14 @@ class Website:
     def tree(self) -> IndexWebsiteSitemap:
         """Return the tree, once the crawl is complete."""
         held = [place for place in self._tops() if self.holds(place)]
-        return IndexWebsiteSitemap(
+        tree = IndexWebsiteSitemap(
             self.url,
             [node_for(place, self._limits) for place in held],
             not_found=[failure for failure in self._not_found() if failure is not None],
             tried=list(self._tried(held)),
         )
+        tree.keep(self._fetched())
+        return tree
 
     def _tried(self, held: Iterable[Place]) -> Iterator[Exchange]:
         """Yield the exchanges of what was asked for and stands nowhere in the tree."""

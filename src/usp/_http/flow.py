@@ -13,7 +13,7 @@ import enum
 import time
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
@@ -22,13 +22,15 @@ from usp._http.encodings import BodyDecoder
 from usp._http.failures import (
     LARGE_HEAD,
     reason_of,
+    safe_headers,
     too_large,
     turns_robots_away,
     without_secrets,
 )
+from usp._http.identity import is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow
 from usp.limits import Limits
-from usp.objects.exchange import Exchange
+from usp.objects.exchange import Exchange, Hop
 from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 
     from usp._base.urls import HttpUrl
     from usp._http.identity import Identity
+
+Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
+"""Headers that ask for a document only if it has changed, by what is asked for and what answers."""
 
 HEAD_BYTES = 32 * 1024
 """Bytes of the status line and the headers of an answer."""
@@ -101,11 +106,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The way to a document: what was asked for, what answered, and what redirected on the way."""
+    """The way to a document: what was asked for, what answered, and the requests on the way."""
 
     asked: str
     url: str
-    hops: tuple[str, ...]
+    hops: tuple[Hop, ...]
     deadline: Deadline | None
 
 
@@ -155,6 +160,7 @@ class Flow:
         self._too_late = {  # for every request the same
             name: limits.reached(name) for name in ("document_seconds", "seconds")
         }
+        self.conditions: Conditions = {}
 
     def for_crawl(self, start_url: str, limits: Limits) -> Flow:
         """Return the flow of a crawl that begins now, at ``start_url``."""
@@ -189,9 +195,11 @@ class Flow:
         texts = [start.text()]  # of what was asked for, one after another
         self.gate.begin(texts[0])
         deadline, cookies, target = self.deadline(), HopCookies(), start
+        hops: list[Hop] = []
         while True:
+            request = self._request(target, texts, session, cookies, deadline)
             try:
-                head = yield self._request(target, texts, session, cookies, deadline)
+                head = yield request
             except (BadUrl, Refused):
                 raise
             except Exception as error:  # noqa: BLE001 - the client throws what it takes for a failure
@@ -200,16 +208,18 @@ class Flow:
                 return self.failed(error, texts[-1], session, deadline, is_about_host=about)
             if head.peer is not None:
                 self.gate.connected(target.host, head.peer)
-            failure = self.refused(head, texts)
+            location = head.location if head.status in REDIRECTS else None
+            hops.append(_hop(request, head, leads_on=bool(location)))
+            failure = self.refused(head, texts, hops)
             if failure is not None:
                 return failure
             if head.cookies:
                 cookies.take(target, head.cookies)
-            if head.status not in REDIRECTS or not head.location:
-                return Arrived(texts[0], texts[-1], tuple(texts[:-1]), deadline)
+            if not location:
+                return Arrived(texts[0], texts[-1], tuple(hops), deadline)
             if self.limits.redirects is not None and len(texts) > self.limits.redirects:
                 raise BadRedirect(self.limits.reached("redirects"))
-            target = follow(target, head.location, self.limits)
+            target = follow(target, location, self.limits)
             texts.append(target.text())
 
     def deadline(self) -> Deadline | None:
@@ -248,18 +258,27 @@ class Flow:
         if target.login is not None and not (is_home and session.has_login):
             headers["Authorization"] = target.login.header()
         cookie = cookies.header(target)
+        headers.update(self.conditions.get((texts[0], texts[-1]), ()))
         if cookie is not None:
             own = headers.get("Cookie")
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
 
-    def refused(self, head: Head, texts: Sequence[str]) -> WebClientErrorResponse | None:
+    def refused(
+        self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
+    ) -> WebClientErrorResponse | None:
         """Return the failure that a status means, if it means one; ``texts`` are the URLs asked."""
         is_large = not head.is_bounded and _size(head.headers) > HEAD_BYTES
         leads_on = head.status in REDIRECTS and head.location
         if not is_large and (leads_on or 200 <= head.status < 300):  # noqa: PLR2004
             return None
-        exchange = Exchange(texts[0], texts[-1], head.status, redirects=tuple(texts[:-1]))
+        exchange = Exchange(
+            texts[0],
+            texts[-1],
+            head.status,
+            redirects=tuple(texts[:-1]),
+            hops=tuple(passed),
+        )
         if is_large:
             return self._error(LARGE_HEAD, retryable=False, exchange=exchange)
         return self._error(
@@ -299,6 +318,13 @@ class Flow:
 def _size(headers: Mapping[str, str]) -> int:
     """Return how many bytes headers take; those of a mock may be anything."""
     return sum(len(str(name)) + len(str(value)) + 4 for name, value in headers.items())
+
+
+def _hop(request: Request, head: Head, *, leads_on: bool) -> Hop:
+    """Return what is kept of a request and its response, without secrets."""
+    sent = tuple((name, value) for name, value in request.headers.items() if is_harmless(name))
+    headers = safe_headers(head.headers.items()) if leads_on else ()
+    return Hop(request.text, head.status, head.reason[:_LONGEST_REASON], sent, headers)
 
 
 def phrase(status: int, reason: str) -> str:

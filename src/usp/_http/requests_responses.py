@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._http.flow import Deadline
+    from usp.objects.exchange import Hop
 
 _CHUNK = 128 * 1024
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
@@ -41,6 +43,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     """A 2xx answer; its body is received while it is read."""
 
     _shown: Callable[[str], str] = staticmethod(without_login)
+    _hops: tuple[Hop, ...] = ()
 
     def __init__(
         self,
@@ -50,7 +53,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         deadline: Deadline | None = None,
         timeout: object = None,
         shown: Callable[[str], str] = without_login,
+        hops: tuple[Hop, ...] = (),
     ) -> None:
+        self._hops = hops
         self._shown = shown
         self._timeout = timeout
         self._response = as_response(requests_response)
@@ -77,6 +82,10 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     def redirects(self) -> tuple[str, ...]:
         """Return the addresses that led here."""
         return tuple(self._shown(response.url) for response in self._response.history)
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the requests that led here, the last one included."""
+        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
 
     def url(self) -> str:
         """Return the address after redirects."""

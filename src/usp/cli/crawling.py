@@ -7,7 +7,7 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import rich_click as click
@@ -21,6 +21,7 @@ from usp.cli.errors import FAILED, PARTIAL, tell
 from usp.cli.local import tree_of, tree_of_stdin
 from usp.cli.output import logging_to
 from usp.cli.progress import Progress, progress
+from usp.limits import Limits
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
@@ -69,6 +70,15 @@ class Address:
     def is_local(self) -> bool:
         """Whether nothing needs to be fetched."""
         return self.is_stdin or self.path is not None
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether this is a file in which a crawl was recorded, rather than a sitemap."""
+        if self.path is None or not self.path.is_file():
+            return False
+        from usp._snapshot.warc import is_warc
+
+        return is_warc(self.path)
 
     @property
     def has_path(self) -> bool:
@@ -163,6 +173,7 @@ class Crawling:
     quiet: bool = False
     verbose: int = 0
     log_file: Path | None = None
+    site: str | None = None
 
     def client(self) -> RequestsWebClient:
         """Return a client with these options."""
@@ -190,14 +201,25 @@ class Crawling:
         limits = self.options.effective_limits
         if start.is_stdin:
             return tree_of_stdin(limits)
-        if start.path is not None:
-            return tree_of(start.path, limits)
         options = dataclasses.replace(self.options, on_event=on_event)
+        if start.path is not None:
+            return self._local_tree(start, options)
         tops = (
             crawl_with(search, start.start, self.client(), options)
             for search in self._searches(start)
         )
         return next(top.tree() for top in tops if not top.is_wrong_guess)
+
+    def _local_tree(self, start: Address, options: CrawlOptions) -> AbstractSitemap:
+        assert start.path is not None
+        if start.is_snapshot:
+            from usp.snapshot import load
+
+            return load(start.path, self.site, **given_options(options))
+        tree = tree_of(start.path, options.effective_limits)
+        if options.record is not None:
+            tree.save(options.record)
+        return tree
 
     def blocks(self, start: Address, on_event: Listener | None = None) -> Iterator[PageBlocks]:
         """Yield streams of blocks of pages to try in turn, until one is not a wrong guess."""
@@ -211,6 +233,17 @@ class Crawling:
             yield sitemap_search(start.start, guess=start.may_be_sitemap)
         if not start.is_sitemap:
             yield website_search(start.start, self.options)
+
+
+def given_options(options: CrawlOptions) -> dict[str, Any]:
+    """Return the options that are not the usual ones: a snapshot has those of its crawl."""
+    usual = CrawlOptions(limits=Limits())
+    return {
+        field.name: value
+        for field in dataclasses.fields(CrawlOptions)
+        if (value := getattr(options, field.name)) != getattr(usual, field.name)
+        and value is not None
+    }
 
 
 @contextmanager
@@ -239,7 +272,7 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
 
     Reports what is missing, or only how much is if the result has ``shown`` it already.
     """
-    found = was_read(tree, is_local=start.is_local)
+    found = was_read(tree, is_local=start.is_local and not start.is_snapshot)
     failures = tree.failures()
     is_page = start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap)
     if is_page and (found or not failures):

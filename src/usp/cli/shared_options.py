@@ -225,6 +225,11 @@ _CRAWL_OPTIONS = [
         metavar="NET",
         help="Allow connections to this private network, address or host ('any': all of them).",
     ),
+    click.option(
+        "--site",
+        metavar="URL",
+        help="Website or sitemap to read from a WARC file that has several.",
+    ),
     click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
     click.option("--keep-partial", is_flag=True, help="After Ctrl-C, print what was found so far."),
     click.option(
@@ -251,7 +256,7 @@ _CRAWL_OPTIONS = [
 ]
 _AS_GIVEN = (
     *("strict", "user_agent", "timeout", "concurrency"),
-    *("quiet", "verbose", "log_file"),
+    *("quiet", "verbose", "log_file", "site"),
 )
 
 

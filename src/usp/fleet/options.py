@@ -67,6 +67,8 @@ class FleetOptions(CrawlOptions):
 
     def __post_init__(self) -> None:
         CrawlOptions.__post_init__(self)  # no super() in a class that is made anew for its slots
+        if self.record is not None:
+            raise ValueError("record is for the crawl of one site; a fleet has many")
         for name in ("in_flight", "per_host", "together"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:

@@ -12,7 +12,9 @@ from usp.objects.problem import how_many
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
+    from os import PathLike
 
+    from usp._crawl.orders import Fetched
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Failure, Problem
@@ -181,6 +183,27 @@ class AbstractSitemap(abc.ABC):
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:  # noqa: ARG002 - for page nodes
         """Return the node itself as a dictionary, the list of its sitemaps still empty."""
         return {"url": self.url}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what the tree was read from to a snapshot, a WARC file that ``usp.load`` reads.
+
+        For the root of a tree that was crawled or loaded, not for one that was pickled. The file is
+        replaced only when the new one is complete. Needs ``pip install 'usp[warc]'``. Raises
+        ``SnapshotError`` if the documents of the tree are not at hand.
+        """
+        from usp._snapshot.recording import save  # noqa: PLC0415 - warcio is an extra
+
+        save(self.fetched, path)
+
+    @property
+    def fetched(self) -> Fetched | None:
+        """What the tree was read from, of its root; None for other nodes, and after pickling."""
+        known: Fetched | None = getattr(self, "_fetched", None)
+        return known
+
+    def keep(self, fetched: Fetched | None) -> None:
+        """Keep what the tree was read from, for :meth:`save`; the crawl does this for the root."""
+        self._fetched = fetched
 
     def to_arrow(
         self, columns: Sequence[str] | None = None, selection: Selection | None = None

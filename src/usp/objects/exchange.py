@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +10,22 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "Hop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One request on the way to a document, and the head of its response.
+
+    ``sent`` are the headers of the request that hold no secrets. ``headers`` are those of a redirect;
+    the last response has its own in the exchange.
+    """
+
+    url: str
+    status: int
+    reason: str = ""
+    sent: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +37,8 @@ class Exchange:
     logins. ``attempts`` is the number of requests, 0 for a document that was not fetched; ``started``
     is when the last one was sent, and ``seconds`` the time until its last byte. ``received`` is the
     number of bytes of the body as received, still compressed; ``broken`` is the reason why the body is
-    incomplete, or None. ``charset`` is the encoding with which the document was decoded.
+    incomplete, or None. ``charset`` is the encoding with which the document was decoded. ``hops`` are
+    the single requests, redirects first, where the client tells them; snapshots keep them.
     """
 
     url: str
@@ -38,6 +54,7 @@ class Exchange:
     charset: str | None = None
     broken: Reason | None = None
     started: datetime | None = None
+    hops: tuple[Hop, ...] = field(default=(), repr=False, compare=False)
 
     def header(self, name: str) -> str | None:
         """Return the value of a response header, ignoring case, or None."""

@@ -426,6 +426,30 @@ class FailureCode(Code):
         _RAISE.format("seconds"),
     )
 
+    # Snapshots ------------------------------------------------------------------------------------
+
+    NOT_RECORDED = (
+        "not-in-snapshot",
+        "it is not in the snapshot",
+        "The tree was loaded from a file that has no response for this URL.",
+        "usp.load('site.warc.gz')",
+        "Update the snapshot, or record the website again.",
+    )
+    RECORD_DAMAGED = (
+        "damaged-record",
+        "its record in the snapshot is damaged",
+        "The record ends too early, or its compressed data is damaged. What could be read is kept.",
+        "a WARC file that was not copied to its end",
+        "Copy the file again, or record the website again.",
+    )
+    SNAPSHOT_INCOMPLETE = (
+        "incomplete-snapshot",
+        "the snapshot is incomplete",
+        "The file was cut off, or parts of it cannot be read. What could be read is in the tree.",
+        "a snapshot whose recording was killed",
+        "Copy the file again, or record the website again.",
+    )
+
     OTHER_FAILURE = (
         "other-failure",
         "another reason",

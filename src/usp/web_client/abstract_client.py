@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from usp._http.identity import RequestWaiter as RequestWaiter  # noqa: PLC0414 - has a clock
     from usp.limits import Limits
-    from usp.objects.exchange import Exchange
+    from usp.objects.exchange import Exchange, Hop
 else:
     __getattr__ = elsewhere(__name__)
 
@@ -73,6 +73,10 @@ class ResponseFacts(AbstractWebClientResponse):
 
     def headers(self) -> tuple[tuple[str, str], ...]:
         """Return all headers, where the client knows them."""
+        return ()
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the requests that led here, the last one included, where the client knows them."""
         return ()
 
 

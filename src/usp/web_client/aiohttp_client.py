@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Mapping
 
-    from usp._http.flow import Deadline
+    from usp._http.flow import Conditions, Deadline
     from usp.limits import Limits
+    from usp.objects.exchange import Hop
 
 __all__ = [
     "AiohttpWebClient",
@@ -54,7 +55,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         self,
         response: aiohttp.ClientResponse,
         limit: int | None,
-        history: tuple[str, ...] = (),
+        history: tuple[Hop, ...] = (),
         *,
         deadline: Deadline | None = None,
         patience: float | None = None,
@@ -81,6 +82,10 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Return the addresses that led here."""
+        return tuple(hop.url for hop in self._history[:-1])
+
+    def hops(self) -> tuple[Hop, ...]:
+        """Return the requests that led here, the last one included."""
         return self._history
 
     def url(self) -> str:
@@ -194,6 +199,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
         """Set proxies by scheme, as ``requests`` takes them."""
         self._proxies = dict(proxies)
+
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Set the headers that ask for a document only if it has changed."""
+        self._flow.conditions = conditions
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""

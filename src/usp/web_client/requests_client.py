@@ -50,6 +50,7 @@ from usp.web_client.zones import Refused, Zones
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from usp._http.flow import Conditions
     from usp.limits import Limits
 else:
     __getattr__ = elsewhere(__name__)
@@ -178,6 +179,10 @@ class RequestsWebClient(AbstractWebClient):
         """Set proxies by scheme, as ``requests`` takes them."""
         self._proxies = proxies
 
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Set the headers that ask for a document only if it has changed."""
+        self._flow.conditions = conditions
+
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Limit how many bytes of a body are received."""
         self._limit = max_response_data_length
@@ -233,6 +238,7 @@ class RequestsWebClient(AbstractWebClient):
                 deadline=outcome.deadline,
                 timeout=self._timeout,
                 shown=lambda url: without_params(without_login(url), asked, session),
+                hops=outcome.hops,
             )
         assert isinstance(outcome, WebClientErrorResponse)
         if response is not None:

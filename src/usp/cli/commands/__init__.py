@@ -21,6 +21,8 @@ SHORT_HELP: Mapping[str, str] = {
     "tree": "Show the sitemaps of a website as a tree: what they contain, and what is wrong with them.",
     "graph": "Draw the sitemaps of a website as a graph, for Graphviz or Mermaid.",
     "report": "Write a report on the sitemaps of a website: one HTML file that works offline.",
+    "snapshot": "Record the sitemaps of a website in a snapshot, a WARC file to read again offline.",
+    "update": "Bring a snapshot up to date: fetch only what has changed.",
     "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
     "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
     "dates.",

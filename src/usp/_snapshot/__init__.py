@@ -1,0 +1,1 @@
+"""Snapshots: the documents of a crawl in a WARC file; recorded, replayed, updated."""

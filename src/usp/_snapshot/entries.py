@@ -1,0 +1,266 @@
+"""What a snapshot keeps of a document beside its bytes, as JSON: the exchange, or the failure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from usp._base.advice import Advice, Topic
+from usp._base.reason import Reason
+from usp._crawl.orders import Failed, HostGivenUp, Look, NotAsked, NotFetched
+from usp._formats.document import Role
+from usp.objects.exchange import Exchange, Hop
+from usp.objects.failure_codes import FailureCode
+from usp.objects.sitemap import KINDS, AbstractPagesSitemap
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, status_of
+
+if TYPE_CHECKING:
+    from usp._crawl.orders import Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document in a snapshot: where its response is, or why there is none.
+
+    ``at`` is the offset of the response record, and ``start`` and ``end`` are those of all its records,
+    redirects and requests included. ``ended`` is whether we ended the transfer. ``glance`` is what the
+    first look at a page sitemap showed. ``seen`` is when it was last found unchanged. ``before`` is the
+    last good response of a document that failed later. ``here`` is where the entry itself was written.
+    """
+
+    url: str
+    role: Role
+    lastmod: str | None = None
+    attempts: int = 0
+    exchange: Exchange | None = None
+    error: dict[str, Any] | None = None
+    ended: bool = False
+    glance: dict[str, Any] | None = None
+    at: int | None = None
+    start: int = 0
+    end: int = 0
+    digest: str | None = None
+    seen: str | None = None
+    before: Entry | None = None
+    here: int = 0
+
+    @property
+    def key(self) -> tuple[Role, str]:
+        """What the document is found by."""
+        return self.role, self.url
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the response was received, completely."""
+        return self.at is not None and self.exchange is not None and self.exchange.broken is None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the body."""
+        return 0 if self.exchange is None else self.exchange.received
+
+    def to_json(self) -> str:
+        """Return the entry as a line of JSON."""
+        return json.dumps(_entry_values(self), ensure_ascii=True, separators=(",", ":"))
+
+
+def entry_of(settled: Settled) -> Entry:
+    """Return the entry of a document that was just settled, without the places of its records."""
+    result = settled.result
+    entry = Entry(settled.url, settled.role, settled.lastmod, settled.attempts)
+    if isinstance(result, Failed):
+        return replace(entry, exchange=result.exchange, error=_error_values(result.error))
+    exchange, look = result.document.exchange, result.look
+    ended = exchange.broken is not None and look.broken is None
+    return replace(entry, exchange=exchange, ended=ended, glance=_glance(look))
+
+
+def read_entry(text: str | bytes) -> Entry:
+    """Return the entry that a line of JSON describes; raises ``ValueError`` for anything else."""
+    try:
+        return _read_values(json.loads(text))
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not an entry of a snapshot: {error!r}") from error
+
+
+def failure_from(values: dict[str, Any], exchange: Exchange | None) -> Failed:
+    """Return the failure of a document as it was told when it was recorded."""
+    kind = _ERRORS.get(values.get("kind", ""), WebClientErrorResponse)
+    reason = _read_reason(values["reason"])
+    known: dict[str, Any] = {
+        "status": values.get("status"),
+        "retry_after": values.get("retry_after"),
+        "unreachable": bool(values.get("unreachable")),
+        "silent": bool(values.get("silent")),
+        "blocked": bool(values.get("blocked")),
+    }
+    retryable = bool(values.get("retryable"))
+    error = kind(str(values.get("message", "")), retryable, **known)
+    if failure_reason(error) != reason:
+        error = kind(reason, retryable, **known)
+    return Failed(error, exchange)
+
+
+def look_from(entry: Entry) -> Look | None:
+    """Return what the first look at a page sitemap showed, if that was kept."""
+    glance = entry.glance
+    kind = _KINDS.get(glance.get("kind", "")) if glance else None
+    if glance is None or kind is None or not issubclass(kind, AbstractPagesSitemap):
+        return None
+    namespace = glance.get("namespace")
+    return Look(
+        kind,
+        pages=0,
+        namespace=None if namespace is None else (str(namespace[0]), str(namespace[1])),
+        start=bytes.fromhex(glance.get("start", "")),
+    )
+
+
+_KINDS = {kind.__name__: kind for kind in KINDS}
+
+
+def _glance(look: Look) -> dict[str, Any] | None:
+    """Return what need not be found out again: that a document is a page sitemap and nothing else."""
+    plain = look.kind is not None and issubclass(look.kind, AbstractPagesSitemap)
+    if not plain or look.children or look.left_out or look.unfinished or look.transfer:
+        return None
+    assert look.kind is not None
+    return {"kind": look.kind.__name__, "namespace": look.namespace, "start": look.start.hex()}
+
+
+_ERRORS: dict[str, type[WebClientErrorResponse]] = {
+    "not-asked": NotAsked,
+    "host-given-up": HostGivenUp,
+    "not-fetched": NotFetched,
+}
+
+
+def _error_values(error: WebClientErrorResponse) -> dict[str, Any]:
+    kind = next((name for name, one in _ERRORS.items() if type(error) is one), None)
+    values = {
+        "kind": kind,
+        "message": error.message(),
+        "reason": _reason_values(failure_reason(error)),
+        "status": status_of(error),
+        "retry_after": error.retry_after,
+        "retryable": error.retryable(),
+        "unreachable": error.unreachable,
+        "silent": error.silent,
+        "blocked": error.blocked,
+    }
+    return {name: value for name, value in values.items() if value not in (None, False)}
+
+
+def _reason_values(reason: Reason) -> dict[str, Any]:
+    values: dict[str, Any] = {"code": reason.code.value, "text": reason.text}
+    if reason.full is not None:
+        values["full"] = reason.full
+    if reason.advice is not None:
+        values["advice"] = [reason.advice.topic.name, reason.advice.name]
+    return values
+
+
+_CODES = {code.value: code for code in FailureCode}
+
+
+def _read_reason(values: dict[str, Any]) -> Reason:
+    advice = values.get("advice")
+    try:
+        code = _CODES[values["code"]]
+    except KeyError:  # of a later version
+        code = FailureCode.OTHER_FAILURE
+    known = None if advice is None else Advice(Topic[advice[0]], str(advice[1]))
+    return Reason(code, str(values["text"]), known, values.get("full"))
+
+
+_PLAIN = (
+    *("url", "final_url", "status", "attempts", "seconds", "received"),
+    *("content_type", "content_encoding", "charset"),
+)
+
+
+def _exchange_values(exchange: Exchange) -> dict[str, Any]:
+    values = {name: getattr(exchange, name) for name in _PLAIN}
+    values["headers"] = exchange.headers
+    values["redirects"] = exchange.redirects
+    if exchange.broken is not None:
+        values["broken"] = _reason_values(exchange.broken)
+    if exchange.started is not None:
+        values["started"] = exchange.started.isoformat()
+    values["hops"] = [
+        [hop.url, hop.status, hop.reason, hop.sent, hop.headers]
+        for hop in exchange.hops
+        if isinstance(hop, Hop)
+    ]
+    return {name: value for name, value in values.items() if value not in (None, (), [])}
+
+
+def _read_exchange(values: dict[str, Any]) -> Exchange:
+    known: dict[str, Any] = {name: values.get(name) for name in _PLAIN}
+    known["attempts"] = int(values.get("attempts", 0))
+    known["seconds"] = float(values.get("seconds", 0.0))
+    known["received"] = int(values.get("received", 0))
+    started, broken = values.get("started"), values.get("broken")
+    return Exchange(
+        **known,
+        headers=_pairs(values.get("headers", ())),
+        redirects=tuple(map(str, values.get("redirects", ()))),
+        broken=None if broken is None else _read_reason(broken),
+        started=None if started is None else datetime.fromisoformat(started),
+        hops=tuple(
+            Hop(url, status, reason, _pairs(sent), _pairs(headers))
+            for url, status, reason, sent, headers in values.get("hops", ())
+        ),
+    )
+
+
+def _pairs(values: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((str(name), str(value)) for name, value in values)
+
+
+def _entry_values(entry: Entry) -> dict[str, Any]:
+    exchange, before = entry.exchange, entry.before
+    values = {
+        "url": entry.url,
+        "role": entry.role.value,
+        "lastmod": entry.lastmod,
+        "attempts": entry.attempts,
+        "exchange": None if exchange is None else _exchange_values(exchange),
+        "error": entry.error,
+        "ended": entry.ended or None,
+        "glance": entry.glance,
+        "at": entry.at,
+        "start": entry.start,
+        "end": entry.end,
+        "digest": entry.digest,
+        "seen": entry.seen,
+        "here": entry.here,
+        "before": None if before is None else _entry_values(before),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _read_values(values: dict[str, Any]) -> Entry:
+    exchange, before, at = values.get("exchange"), values.get("before"), values.get("at")
+    entry = Entry(
+        url=str(values["url"]),
+        role=Role(values["role"]),
+        lastmod=values.get("lastmod"),
+        attempts=int(values.get("attempts", 0)),
+        exchange=None if exchange is None else _read_exchange(exchange),
+        error=values.get("error"),
+        ended=bool(values.get("ended")),
+        glance=values.get("glance"),
+        at=None if at is None else int(at),
+        start=int(values.get("start", 0)),
+        end=int(values.get("end", 0)),
+        digest=values.get("digest"),
+        seen=values.get("seen"),
+        here=int(values.get("here", 0)),
+        before=None if before is None else _read_values({**before, "before": None}),
+    )
+    if entry.error is None and (entry.at is None or entry.exchange is None):
+        raise ValueError("an entry of a snapshot has neither a response nor a failure")
+    return entry

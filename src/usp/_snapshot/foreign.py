@@ -1,0 +1,185 @@
+"""The records of a WARC file that another program wrote, found by their URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from usp._base.urls import url_parts, without_login
+from usp._http.failures import safe_headers
+from usp._http.redirects import REDIRECTS
+from usp._snapshot.bodies import opened
+from usp._snapshot.http_message import ResponseHead
+from usp._snapshot.warc import DamagedRecord
+from usp.objects.exchange import Exchange
+
+if TYPE_CHECKING:
+    from usp._snapshot.warc import Record, WarcFile
+    from usp.limits import Limits
+
+_OFFSET = 64  # bits
+_SITES = 50  # with a robots.txt or sitemaps, which are remembered
+_SITEMAPS = 1000
+_ROOTS = (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF")
+_SNIFF = 1024  # bytes
+_HOPS = 20
+_OK = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A response that was found: where its record is, and how it was reached."""
+
+    record: Record
+    head: ResponseHead
+    exchange: Exchange
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the response has a document."""
+        return self.head.status in _OK
+
+
+class ForeignRecords:
+    """Where the responses of a file are, the latest one of each URL; 16 bytes and a number for each.
+
+    ``sites`` are the websites with a robots.txt or a sitemap in the file, in the order of the file,
+    ``sitemaps`` the URLs of what looks like a sitemap.
+    """
+
+    def __init__(self, file: WarcFile) -> None:
+        self._file = file
+        self._places: dict[int, int] = {}
+        self._unsure: dict[int, int] = {}  # revisits of what is not in the file itself
+        self.sites: dict[str, None] = {}
+        self.sitemaps: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def take(self, record: Record, limits: Limits) -> None:
+        """Take note of a record, if it is of an HTTP response."""
+        url = record.url
+        if record.kind not in ("response", "revisit", "resource") or limits.too_long(url):
+            return
+        scheme = url[:8].lower()
+        if not scheme.startswith(("http://", "https://")):
+            return
+        key, place = _key(url), (_moment(record) << _OFFSET) | record.offset
+        if record.kind == "revisit":
+            self._unsure[key] = max(self._unsure.get(key, 0), place)
+            return
+        if place >= self._places.get(key, 0):
+            self._places[key] = place
+        self._look(url, record)
+
+    def _look(self, url: str, record: Record) -> None:
+        """Take note of websites and sitemaps, so that a homepage can be guessed."""
+        path = url_parts(url).path
+        if path == "/robots.txt":
+            found = True
+        else:
+            begun = record.beginning(_SNIFF)
+            found = any(root in begun for root in _ROOTS)
+            if found and len(self.sitemaps) < _SITEMAPS:
+                self.sitemaps[url] = None
+        if found and len(self.sites) < _SITES:
+            self.sites[_site(url)] = None
+
+    def find(self, url: str, limits: Limits) -> Capture | None:
+        """Return what a URL answered, redirects followed inside the file; None if it is not there."""
+        redirects: list[str] = []
+        most = _HOPS if limits.redirects is None else limits.redirects
+        target = url
+        while True:
+            opened_ = self._open(target)
+            if opened_ is None:
+                return None
+            record, head = opened_
+            location = head.header("location") if head.status in REDIRECTS else None
+            if location is None or len(redirects) >= most:
+                return Capture(record, head, _exchange(url, target, redirects, record, head))
+            redirects.append(target)
+            target = without_login(urljoin(target, location))
+
+    def _open(self, url: str) -> tuple[Record, ResponseHead] | None:
+        for candidate in _variants(url):
+            key = _key(candidate)
+            place = self._places.get(key)
+            if place is None and key in self._unsure:
+                place = self._referred(self._unsure[key] & ((1 << _OFFSET) - 1))
+            if place is None:
+                continue
+            try:
+                record = self._file.record(place & ((1 << _OFFSET) - 1))
+                head, _ = opened(record)
+            except DamagedRecord:
+                continue
+            return record, head or _bare(record)
+        return None
+
+    def _referred(self, offset: int) -> int | None:
+        """Return where the response is that a revisit refers to."""
+        try:
+            target = self._file.record(offset).headers.get("warc-refers-to-target-uri", "")
+        except DamagedRecord:
+            return None
+        return self._places.get(_key(target.strip("<> ")))
+
+
+def _bare(record: Record) -> ResponseHead:
+    """Return a head for a record that is a document without one."""
+    kind = record.headers.get("content-type", "")
+    return ResponseHead(200, "OK", (("Content-Type", kind),) if kind else (), 0)
+
+
+def _exchange(
+    url: str, final_url: str, redirects: list[str], record: Record, head: ResponseHead
+) -> Exchange:
+    return Exchange(
+        url=url,
+        final_url=without_login(final_url),
+        status=head.status,
+        headers=safe_headers(head.headers),
+        redirects=tuple(redirects),
+        attempts=1,
+        content_type=head.header("content-type"),
+        content_encoding=head.header("content-encoding"),
+        started=_date(record),
+    )
+
+
+def _date(record: Record) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(record.headers.get("warc-date", ""))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _moment(record: Record) -> int:
+    date = _date(record)
+    return 0 if date is None else max(0, int(date.timestamp() * 1_000_000))
+
+
+def _key(url: str) -> int:
+    """Return a number for a URL: the same for those that mean the same."""
+    bare = url.partition("#")[0]
+    scheme, _, rest = bare.partition("://")
+    host, slash, path = rest.partition("/")
+    host = host.lower().rpartition("@")[2]
+    host = host.removesuffix(":443" if scheme.lower() == "https" else ":80")
+    return hash((scheme.lower(), host, slash + path if slash else "/"))
+
+
+def _variants(url: str) -> tuple[str, str]:
+    scheme, _, rest = url.partition("://")
+    other = "http" if scheme.lower() == "https" else "https"
+    return url, f"{other}://{rest}"
+
+
+def _site(url: str) -> str:
+    parts = url_parts(without_login(url))
+    return f"{parts.scheme.lower()}://{parts.netloc.lower()}/"

@@ -1,0 +1,192 @@
+"""An open snapshot: what it is of, and where its documents are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from usp._snapshot.bodies import RecordStore
+from usp._snapshot.entries import Entry, read_entry
+from usp._snapshot.foreign import ForeignRecords
+from usp._snapshot.warc import GZIP, DamagedRecord, Span, WarcFile
+from usp._snapshot.writing import END, ENTRY_TYPE, INDEX
+from usp.exceptions import SnapshotError
+from usp.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from usp._formats.document import Role
+    from usp._snapshot.warc import Record
+
+_TAIL = 8 * 1024  # bytes in which the last record begins
+_ENTRY = 4 * 1024 * 1024  # bytes of one entry
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The documents of a WARC file, by what they were asked for as and their URLs.
+
+    ``start`` is where the crawl began, ``options`` what decided what is in the tree; both are empty for
+    a file that another program wrote, whose records are ``foreign``. ``is_complete`` is whether the end
+    of the file is there, ``losses`` are what could not be read. ``facts`` are those of the last record.
+    """
+
+    file: WarcFile
+    store: RecordStore
+    start: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    entries: dict[tuple[Role, str], Entry] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    foreign: ForeignRecords | None = None
+    is_complete: bool = True
+    losses: list[str] = field(default_factory=list)
+
+
+def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> Snapshot:
+    """Open a snapshot, or a WARC file of another program.
+
+    Raises :class:`SnapshotError` for a file that is neither, and ``OSError`` for none at all.
+    """
+    file = WarcFile(path)
+    if not file.size:
+        file.close()
+        raise SnapshotError(f"{file.path} is empty")
+    try:
+        snapshot = Snapshot(file, RecordStore(file))
+        if not _read_index(snapshot):
+            _read_records(snapshot, limits)
+    except BaseException:
+        file.close()
+        raise
+    return snapshot
+
+
+def _read_index(snapshot: Snapshot) -> bool:
+    """Read the index at the end of a file, if there is one that is true of it."""
+    file = snapshot.file
+    try:
+        facts = _facts(file)
+        if facts is None:
+            return False
+        at = int(facts["index"])
+        index = file.record(at)
+        if index.url != INDEX:
+            return False
+        entries = [read_entry(line) for line in _lines(index.block())]
+        if len(entries) != facts["documents"] or not all(_is_inside(one, at) for one in entries):
+            return False
+        _read_info(snapshot, file.record(0))
+    except (DamagedRecord, ValueError, KeyError, TypeError):
+        return False
+    snapshot.entries = {entry.key: entry for entry in entries}
+    snapshot.facts = facts
+    return bool(snapshot.start)
+
+
+def _facts(file: WarcFile) -> dict[str, Any] | None:
+    """Return what the last record says, if it is ours and ends the file."""
+    begin = max(0, file.size - _TAIL)
+    tail = file.read(begin, _TAIL)
+    at = tail.rfind(GZIP)
+    while at >= 0:
+        try:
+            record = file.record(begin + at)
+            if record.url == END:
+                data = b"".join(record.block())
+                if record.skip() == file.size:
+                    facts = json.loads(data)
+                    return facts if isinstance(facts, dict) else None
+                return None
+        except DamagedRecord:
+            pass
+        at = tail.rfind(GZIP, 0, at)
+    return None
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    held = b""
+    for piece in pieces:
+        *lines, held = (held + piece).split(b"\n")
+        yield from lines
+    if held:
+        yield held
+
+
+def _is_inside(entry: Entry, end: int) -> bool:
+    if entry.before is not None and not _is_inside(entry.before, end):
+        return False
+    return 0 <= entry.start <= (entry.at or entry.start) <= entry.end <= end
+
+
+def _read_records(snapshot: Snapshot, limits: Limits) -> None:
+    """Read a file record by record: one without its end, or one of another program."""
+    foreign = ForeignRecords(snapshot.file)
+    ended = False
+    for span in _spans(snapshot.file):
+        for record in snapshot.file.records(span, limits, snapshot.losses):
+            if record.kind == "warcinfo" and not snapshot.start:
+                _read_info(snapshot, record)
+            elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
+                _take_entry(snapshot, record)
+            elif record.kind == "metadata" and record.url == END:
+                ended = True
+            elif not snapshot.start:
+                foreign.take(record, limits)
+    if snapshot.start:
+        snapshot.is_complete = ended and not snapshot.losses
+    else:
+        snapshot.foreign = foreign
+        snapshot.is_complete = not snapshot.losses
+        if not foreign:
+            raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
+
+
+def _spans(file: WarcFile) -> list[Span]:
+    spans = file.spans()
+    if not spans:
+        raise SnapshotError(f"{file.path} is a zip archive without WARC files")
+    return spans
+
+
+def _read_info(snapshot: Snapshot, record: Record) -> None:
+    """Take over what the first record says about the crawl."""
+    if record.kind != "warcinfo":
+        return
+    text = record.beginning(_ENTRY).decode("utf-8", "replace")
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    try:
+        start, options = json.loads(fields["usp-start"]), json.loads(fields["usp-options"])
+    except (KeyError, ValueError):
+        return
+    if isinstance(start, dict) and isinstance(options, dict):
+        snapshot.start, snapshot.options = start, options
+
+
+def _take_entry(snapshot: Snapshot, record: Record) -> None:
+    try:
+        entry = read_entry(record.beginning(_ENTRY))
+    except ValueError as error:
+        snapshot.losses.append(f"at byte {record.offset:,}: {error}")
+        return
+    entry = _moved(entry, record.offset - entry.here)  # another file may stand in front of it
+    if _is_inside(entry, record.offset):
+        snapshot.entries[entry.key] = entry
+    else:
+        snapshot.losses.append(
+            f"at byte {record.offset:,}: the records of {entry.url} are elsewhere"
+        )
+
+
+def _moved(entry: Entry, by: int) -> Entry:
+    if not by:
+        return entry
+    return replace(
+        entry,
+        start=entry.start + by,
+        end=entry.end + by,
+        at=None if entry.at is None else entry.at + by,
+        before=None if entry.before is None else _moved(entry.before, by),
+    )

@@ -1,0 +1,315 @@
+"""Updates a snapshot: documents are requested only if they have changed, and kept if they have not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from usp._base.urls import BadUrl, read_url
+from usp._crawl.driving import concurrency_of, for_crawl, is_async
+from usp._crawl.orders import Failed, Recalls, Received
+from usp._snapshot.entries import entry_of
+from usp._snapshot.recording import Recorder, document_of
+from usp._snapshot.replay import Answers
+from usp._snapshot.writing import digest_of
+from usp.objects.exchange import Exchange
+from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
+
+if TYPE_CHECKING:
+    import os
+
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.orders import Fetch, Settled
+    from usp._crawl.website import OneSitemap, Website
+    from usp._formats.document import Role
+    from usp._snapshot.entries import Entry
+    from usp._snapshot.snapshot import Snapshot
+    from usp._snapshot.writing import SnapshotWriter
+    from usp.limits import Limits
+    from usp.options import CrawlOptions
+    from usp.web_client.abstract_client import AbstractWebClientResponse, WebClientErrorResponse
+
+_NOT_MODIFIED = 304
+_CLIENT_ERRORS = range(400, 500)
+_GONE = frozenset({404, 410})
+_VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+
+
+class Known:
+    """What an update knows of the last crawl, and what it learns; its client and recorder share it."""
+
+    def __init__(self, snapshot: Snapshot, limits: Limits, *, trust_lastmod: bool) -> None:
+        self.snapshot = snapshot
+        self._answers = Answers(snapshot, limits)
+        self._trusts = trust_lastmod
+        self._lock = threading.Lock()
+        self.requests = 0
+        self.seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
+        self.trusted: set[tuple[Role, str]] = set()  # what was not asked for
+
+    def good(self, key: tuple[Role, str]) -> Entry | None:
+        """Return the last complete response of a document, even if it failed later."""
+        entry = self.snapshot.entries.get(key)
+        if entry is None or entry.is_whole:
+            return entry
+        return entry.before if entry.before is not None and entry.before.is_whole else None
+
+    def conditions(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Return the headers that ask for the documents only if they have changed."""
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for key in self.snapshot.entries:
+            entry = self.good(key)
+            if entry is None or entry.exchange is None:
+                continue
+            exchange = entry.exchange
+            headers = {
+                sent: value
+                for name, sent in _VALIDATORS.items()
+                if (value := exchange.header(name)) and value.isascii() and value.isprintable()
+            }
+            try:
+                where = read_url(exchange.url).text(), read_url(exchange.final_url).text()
+            except BadUrl:
+                continue
+            if headers:
+                found[where] = headers
+        return found
+
+    def asked(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.requests += 1
+
+    def recall(self, order: Fetch) -> Received | Failed | None:
+        """Return what need not be asked for because its index says that it has not changed."""
+        key = order.role, order.url
+        entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
+        if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
+            return None
+        self.trusted.add(key)
+        return self._answers.recalled(entry).result
+
+    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+        """Return the recorded document if the server says that it is still the same."""
+        key = order.role, order.url
+        entry = self.good(key) if response.status == _NOT_MODIFIED else None
+        if entry is None or entry.exchange is None:
+            return None
+        result = self._answers.recalled(replace(entry, error=None)).result
+        if not isinstance(result, Received):
+            return None
+        told = response.exchange
+        now = told if isinstance(told, Exchange) else Exchange(order.url, entry.exchange.final_url)
+        self.seen[key] = replace(now, status=_NOT_MODIFIED)
+        return result
+
+
+def _is_same(entry: Entry, order: Fetch) -> bool:
+    """Return whether an index declares a document with the date that it had."""
+    return entry.is_whole and bool(order.lastmod) and entry.lastmod == order.lastmod
+
+
+def _is_still_absent(entry: Entry, order: Fetch) -> bool:
+    """Return whether a known path was not there, which nobody has declared since."""
+    status = (entry.error or {}).get("status")
+    return order.is_probe and status in _CLIENT_ERRORS
+
+
+class UpdatingClient(AbstractWebClient, Recalls):
+    """A client that asks for documents only if they have changed since the last crawl."""
+
+    def __init__(self, client: AbstractWebClient, known: Known) -> None:
+        self._client = client
+        self._known = known
+        self.max_concurrent_requests = concurrency_of(client)
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
+        """Return the client of one crawl, which knows the validators."""
+        return UpdatingClient(
+            _conditional(self._client, self._known, start_url, limits), self._known
+        )
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether an exception is a mistake of ours."""
+        return bool(getattr(self._client, "is_ours", False))
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are received."""
+        self._client.set_max_response_data_length(max_response_data_length)
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        """Fetch a URL, if it has changed."""
+        self._known.asked()
+        return self._client.get(url)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if isinstance(self._client, AbstractWebClient):
+            self._client.close()
+
+    def recall(self, order: Fetch) -> Received | Failed | None:
+        """Return what need not be asked for."""
+        return self._known.recall(order)
+
+    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+        """Return the document if it is still the same."""
+        return self._known.unchanged(order, response)
+
+
+class AsyncUpdatingClient(AbstractAsyncWebClient, Recalls):
+    """The same for asyncio."""
+
+    def __init__(self, client: AbstractAsyncWebClient, known: Known) -> None:
+        self._client = client
+        self._known = known
+        self.max_concurrent_requests = concurrency_of(client)
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
+        """Return the client of one crawl, which knows the validators."""
+        inner = _conditional(self._client, self._known, start_url, limits)
+        return AsyncUpdatingClient(inner, self._known)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether an exception is a mistake of ours."""
+        return bool(getattr(self._client, "is_ours", False))
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are received."""
+        self._client.set_max_response_data_length(max_response_data_length)
+
+    async def get(self, url: str) -> AbstractWebClientResponse:
+        """Fetch a URL, if it has changed."""
+        self._known.asked()
+        return await self._client.get(url)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def recall(self, order: Fetch) -> Received | Failed | None:
+        """Return what need not be asked for."""
+        return self._known.recall(order)
+
+    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+        """Return the document if it is still the same."""
+        return self._known.unchanged(order, response)
+
+
+def updating(
+    client: AbstractWebClient | AbstractAsyncWebClient, known: Known
+) -> UpdatingClient | AsyncUpdatingClient:
+    """Return a client that asks with what is known; of any kind, as the drivers take them."""
+    if is_async(client):
+        return AsyncUpdatingClient(cast("AbstractAsyncWebClient", client), known)
+    return UpdatingClient(cast("AbstractWebClient", client), known)
+
+
+def _conditional(client: Any, known: Known, start_url: str, limits: Limits) -> Any:
+    """Return a client for one crawl that sends the validators, if it can."""
+    prepared = for_crawl(client, start_url, limits)
+    if callable(getattr(type(prepared), "set_conditions", None)):
+        prepared.set_conditions(known.conditions())
+    return prepared
+
+
+class UpdateRecorder(Recorder):
+    """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
+
+    ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        crawl: Crawl,
+        top: Website | OneSitemap,
+        options: CrawlOptions,
+        known: Known,
+    ) -> None:
+        self._known = known
+        self._left = set(known.snapshot.entries)
+        self.counts = dict.fromkeys(
+            ("added", "changed", "identical", "not_modified", "not_asked", "failed"), 0
+        )
+        self.received = self.saved = 0
+        self.seconds = 0.0
+        self._is_partial = False  # whether something failed that may be there again next time
+        super().__init__(path, crawl, top, options)
+
+    def add(self, writer: SnapshotWriter, settled: Settled) -> None:
+        """Write a document, or copy its records if it has not changed."""
+        known, key = self._known, (settled.role, settled.url)
+        before = known.good(key)
+        self._left.discard(key)
+        entry, document = entry_of(settled), document_of(settled)
+        if document is None:
+            self._add_failure(writer, entry, before)
+            return
+        was = before.exchange if before is not None else None
+        if before is None or was is None:
+            self._count("added", received=document.size)
+            writer.add(entry, document)
+        elif document.store is known.snapshot.store:
+            seen = known.seen.get(key)
+            entry = replace(entry, exchange=was, glance=before.glance or entry.glance)
+            if seen is not None:
+                entry = replace(entry, seen=_written(seen))
+            written = writer.carry(known.snapshot.file, before, entry, revisit=seen)
+            self._count("not_asked" if key in known.trusted else "not_modified", saved=written.size)
+        elif document.size == was.received and digest_of(document.chunks()) == before.digest:
+            exchange = document.exchange
+            entry = replace(entry, seen=_written(exchange))
+            writer.carry(known.snapshot.file, before, entry, revisit=exchange)
+            self._count("identical", received=document.size)
+        else:
+            self._count("changed", received=document.size)
+            writer.add(entry, document)
+
+    def _add_failure(self, writer: SnapshotWriter, entry: Entry, before: Entry | None) -> None:
+        """Write why a document is missing now; its last good response is kept for the next time."""
+        if before is not None:
+            self._count("failed")
+            if (entry.error or {}).get("status") not in _GONE:
+                self._is_partial = True
+                kept = writer.keep_before(self._known.snapshot.file, before)
+                entry = replace(entry, before=kept)
+        writer.add(entry)
+
+    def _count(self, what: str, *, received: int = 0, saved: int = 0) -> None:
+        self.counts[what] += 1
+        self.received += received
+        self.saved += saved
+
+    @property
+    def removed(self) -> int:
+        """How many documents are not in the snapshot any more."""
+        if self._is_partial:
+            return 0
+        return sum(self._known.snapshot.entries[key].is_whole for key in self._left)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the last record says; the seconds are those of the last full crawl."""
+        self.seconds = time.monotonic() - self.started
+        before = self._known.snapshot.facts.get("seconds")
+        return {**super().facts(), **({} if before is None else {"seconds": before})}
+
+    def before_end(self, writer: SnapshotWriter) -> None:
+        """Keep what could not be reached because something above it failed; close the old file.
+
+        It is not in the tree, but the next update need not fetch it again.
+        """
+        file = self._known.snapshot.file
+        if self._is_partial:
+            for key in sorted(self._left, key=lambda key: key[1]):
+                before = self._known.good(key)
+                if before is not None:
+                    writer.carry(file, before, before)
+        file.close()  # some systems do not replace one that is open
+
+
+def _written(exchange: Exchange) -> str | None:
+    return None if exchange.started is None else exchange.started.isoformat()

@@ -1,0 +1,339 @@
+"""Reads the records of a WARC file, compressed record by record or not: one by one, or at an offset.
+
+Nothing is held but the head of a record and a piece of its block, whatever the file says about lengths.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from usp.exceptions import SnapshotError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.limits import Limits
+
+GZIP = b"\x1f\x8b\x08"
+ZIP = b"PK\x03\x04"
+_FIRST = b"WARC/"
+_PIECE = 128 * 1024
+_HEAD = 64 * 1024  # bytes of the head of a record
+_LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
+_SEPARATOR = 4  # bytes between two records
+_CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
+_SHORT = 512  # bytes that show whether one does
+_LOCAL_HEADER = 30  # bytes in front of the name of a file in a zip archive
+
+
+class DamagedRecord(Exception):  # noqa: N818 - says what it is
+    """A record that cannot be read, or not to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a file: a whole WARC, or the records of one document."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Record:
+    """A record at an offset; ``block`` is read once, ``end`` is known after :meth:`skip`."""
+
+    offset: int
+    headers: dict[str, str]
+    end: int = 0
+    _bytes: _Bytes = field(kw_only=True, repr=False)
+    _held: bytes = field(kw_only=True, repr=False)
+    _left: int = field(kw_only=True, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """The type of the record, such as ``response``."""
+        return self.headers.get("warc-type", "").lower()
+
+    @property
+    def url(self) -> str:
+        """The target of the record; some tools write it in angle brackets."""
+        return self.headers.get("warc-target-uri", "").strip("<> ")
+
+    @property
+    def length(self) -> int:
+        """The bytes of the block that have not been read."""
+        return self._left
+
+    def block(self) -> Iterator[bytes]:
+        """Yield the block in pieces; raises :class:`DamagedRecord` if it ends too early."""
+        while self._left:
+            piece = self._held or self._bytes.more()
+            if not piece:
+                raise DamagedRecord("the record is shorter than its Content-Length")
+            piece, self._held = piece[: self._left], piece[self._left :]
+            self._left -= len(piece)
+            yield piece
+
+    def beginning(self, most: int) -> bytes:
+        """Return the first bytes of the block, ``most`` of them if there are so many."""
+        data = b""
+        while len(data) < most and self._left:
+            piece = self._held or self._bytes.more()
+            if not piece:
+                break
+            self._held = b""
+            taken = piece[: min(most - len(data), self._left)]
+            self._held = piece[len(taken) :]
+            self._left -= len(taken)
+            data += taken
+        return data
+
+    def skip(self, ratio: float | None = None) -> int:
+        """Go to the end of the record; return where the next one begins.
+
+        Raises :class:`DamagedRecord` for a record that is longer or shorter than it says, or that is
+        compressed by more than ``ratio``.
+        """
+        stream = self._bytes
+        if not stream.is_compressed:
+            self.end = stream.position - len(self._held) + self._left
+            self._left, self._held = 0, b""
+            if self.end > stream.size:
+                raise DamagedRecord("the file ends in the middle of this record")
+            self.end += stream.line_ends(self.end)
+            return self.end
+        for _ in self.block():
+            if ratio is not None and stream.produced > max(_LARGE, ratio * stream.consumed):
+                raise DamagedRecord("the record is compressed too well to be one")
+        rest = self._held
+        while len(rest) <= len(_FIRST) + 4 and (piece := stream.more()):
+            rest += piece
+        if rest.lstrip(b"\r\n"):
+            whole = rest.lstrip(b"\r\n").startswith(_FIRST)
+            raise (
+                SnapshotError(
+                    "this WARC is compressed as a whole, not record by record; "
+                    "convert it with: warcio recompress FILE NEW_FILE"
+                )
+                if whole
+                else DamagedRecord("the record is longer than its Content-Length")
+            )
+        self.end = stream.position
+        return self.end
+
+
+class _Bytes:
+    """The bytes of a file from an offset on, decompressed to the end of the gzip member there."""
+
+    def __init__(self, file: WarcFile, offset: int) -> None:
+        self._file = file
+        self._raw = file.read(offset, _PIECE)
+        self._start, self._at = offset, offset + len(self._raw)
+        self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
+        self.size = file.size
+        self.produced = 0
+
+    @property
+    def is_compressed(self) -> bool:
+        return self._inflate is not None
+
+    @property
+    def consumed(self) -> int:
+        return max(1, self._at - self._start)
+
+    @property
+    def position(self) -> int:
+        """Where the member ends, or where reading goes on."""
+        left = self._raw if self._inflate is None else self._inflate.unused_data
+        return self._at - len(left)
+
+    def line_ends(self, offset: int) -> int:
+        """Return how many bytes at an offset are the line ends between two records."""
+        after = self._file.read(offset, _SEPARATOR)
+        return len(after) - len(after.lstrip(b"\r\n"))
+
+    def more(self) -> bytes:
+        """Return the next piece; empty at the end."""
+        inflate = self._inflate
+        if inflate is None:
+            piece, self._raw = self._raw, b""
+            if not piece:
+                piece = self._file.read(self._at, _PIECE)
+                self._at += len(piece)
+            return piece
+        while not inflate.eof:
+            if not self._raw:
+                self._raw = self._file.read(self._at, _PIECE)
+                self._at += len(self._raw)
+                if not self._raw:
+                    raise DamagedRecord("the file ends in the middle of this record")
+            try:
+                piece = inflate.decompress(self._raw, _PIECE)
+            except zlib.error as error:
+                raise DamagedRecord(f"the compressed data is damaged: {error}") from error
+            self._raw = inflate.unconsumed_tail
+            if piece:
+                self.produced += len(piece)
+                return piece
+        return b""
+
+
+class WarcFile:
+    """A file with WARC records, open for several threads; a WACZ is a zip archive of such files."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = self.path.open("rb", buffering=0)  # as long as somebody reads a tree
+        weakref.finalize(self, self._file.close)
+        self._lock = threading.Lock()
+        self._tries = 0
+        self.size = os.fstat(self._file.fileno()).st_size
+
+    def close(self) -> None:
+        """Close the file; nothing can be read any more."""
+        self._file.close()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return bytes at an offset."""
+        if hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), size, offset)
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.read(size)
+
+    def spans(self) -> list[Span]:
+        """Return where the WARC files are: the whole file, or the members of a WACZ."""
+        if self.read(0, len(ZIP)) != ZIP:
+            return [Span(0, self.size)]
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                listed = archive.infolist()
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise SnapshotError(f"{self.path} is not a readable zip archive: {error}") from error
+        spans = []
+        for member in listed:
+            name = member.filename.lower()
+            if not name.endswith((".warc", ".warc.gz")):
+                continue
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise SnapshotError(f"{member.filename} in {self.path} is compressed once more")
+            header = self.read(member.header_offset, _LOCAL_HEADER)
+            lengths = int.from_bytes(header[26:28], "little") + int.from_bytes(
+                header[28:30], "little"
+            )
+            start = member.header_offset + _LOCAL_HEADER + lengths
+            spans.append(Span(start, min(start + member.file_size, self.size)))
+        return spans
+
+    def record(self, offset: int) -> Record:
+        """Return the record at an offset; raises :class:`DamagedRecord` if there is none."""
+        stream = _Bytes(self, offset)
+        head = b""
+        while (end := _end_of_head(head)) is None and len(head) <= _HEAD:
+            piece = stream.more()
+            if not piece:
+                raise DamagedRecord("the file ends in the middle of this record")
+            head += piece
+            start = head.lstrip(b"\r\n")[: len(_FIRST)]
+            if not _FIRST.startswith(start):
+                raise DamagedRecord("this is not a WARC record")
+        if end is None:
+            raise DamagedRecord("the head of the record is too long")
+        headers = _headers(head[:end])
+        try:
+            length = int(headers.get("content-length", ""))
+        except ValueError:
+            raise DamagedRecord("the record has no Content-Length") from None
+        if length < 0:
+            raise DamagedRecord("the record has a negative Content-Length")
+        return Record(offset, headers, _bytes=stream, _held=head[end:], _left=length)
+
+    def records(self, span: Span, limits: Limits, losses: list[str]) -> Iterator[Record]:
+        """Yield the records of a span; what cannot be read is stepped over and added to ``losses``.
+
+        Raises :class:`SnapshotError` if not even the first one can be read.
+        """
+        offset, found, self._tries = span.start, False, _CANDIDATES
+        while offset < span.end:
+            try:
+                record = self.record(offset)
+                yield record
+                found = True
+                offset = record.skip(limits.ratio)
+            except DamagedRecord as error:
+                if not found and offset == span.start:
+                    raise SnapshotError(f"{self.path} is not a WARC file: {error}") from error
+                losses.append(f"at byte {offset:,}: {error}")
+                offset = self._next_record(offset + 1, span.end)
+
+    def _begins_at(self, offset: int) -> bool:
+        """Return whether a record seems to begin at an offset."""
+        data = self.read(offset, _SHORT)
+        if data[:3] == GZIP:
+            try:
+                data = zlib.decompressobj(31).decompress(data, _SHORT)
+            except zlib.error:
+                return False
+        return data.startswith(_FIRST)
+
+    def _next_record(self, offset: int, end: int) -> int:
+        """Return where the next record begins after one that is damaged."""
+        overlap = max(len(GZIP), len(_FIRST)) - 1
+        while offset < end:
+            data = self.read(offset, min(_PIECE, end - offset))
+            at = 0
+            while True:
+                found = [place for mark in (GZIP, _FIRST) if (place := data.find(mark, at)) >= 0]
+                if not found:
+                    break
+                at = min(found)
+                if self._begins_at(offset + at):
+                    return offset + at
+                at += 1
+                self._tries -= 1
+                if not self._tries:
+                    return end
+            if len(data) <= overlap:
+                break
+            offset += len(data) - overlap
+        return end
+
+
+def is_warc(path: Path) -> bool:
+    """Return whether a file seems to be a WARC file, compressed or not, or a WACZ."""
+    if path.name.lower().endswith((".warc", ".warc.gz", ".wacz")):
+        return True
+    with path.open("rb") as file:
+        data = file.read(_SHORT)
+    if data.startswith(GZIP):
+        try:
+            data = zlib.decompressobj(31).decompress(data, _SHORT)
+        except zlib.error:
+            return False
+    return data.startswith(_FIRST)
+
+
+def _end_of_head(data: bytes) -> int | None:
+    """Return where the block begins, if the head is complete."""
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    ends = [
+        at + len(mark) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark, start)) >= 0
+    ]
+    return min(ends, default=None)
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    """Return the headers of a record by their names in lower case."""
+    headers: dict[str, str] = {}
+    for line in head.decode("utf-8", "replace").strip().splitlines()[1:]:
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip().lower()] = value.strip()
+    return headers

@@ -1,0 +1,314 @@
+"""Writes a snapshot: a WARC file, by ``warcio``, of what a crawl has fetched, and of what failed.
+
+For each document there are the records of its requests and responses, redirects included, and then a
+``metadata`` record with its :class:`Entry`: only then does it count. At the end are all entries once
+more, the index, and a record that says where that is: a file without it is incomplete.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+
+from usp._base.safe_text import printable
+from usp._base.urls import BadUrl, read_url
+from usp._http.encodings import is_decoded
+from usp._http.flow import phrase
+from usp.exceptions import SnapshotError
+from usp.objects.exchange import Hop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp._snapshot.entries import Entry
+    from usp._snapshot.warc import WarcFile
+    from usp._store import Document
+    from usp.objects.exchange import Exchange
+
+ENTRY = "urn:usp:entry:"
+INDEX = "urn:usp:index"
+END = "urn:usp:end"
+"""The targets of the entries of documents, and of the two records at the end."""
+
+ENTRY_TYPE = "application/vnd.usp.entry+json"
+_INDEX_TYPE = "application/vnd.usp.index+jsonl"
+_END_TYPE = "application/vnd.usp.end+json"
+_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_COPY = 1024 * 1024
+_FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
+_TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
+_CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
+
+
+def need_warcio() -> Any:
+    """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
+    try:
+        from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise SnapshotError("writing a snapshot needs warcio: pip install 'usp[warc]'") from error
+    return warcwriter, statusandheaders
+
+
+class _Member:
+    """A gzip member of a file, which holds one record."""
+
+    def __init__(self, stream: IO[bytes], level: int) -> None:
+        self._stream = stream
+        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31, 9)
+
+    def write(self, data: bytes) -> None:
+        self._stream.write(self._deflate.compress(data))
+
+    def flush(self) -> None:
+        self._stream.write(self._deflate.flush())
+
+
+class _Pieces:
+    """A stream over the chunks of a document, in pieces of any size."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    def read(self, _: int = -1) -> bytes:
+        return next(self._chunks, b"")
+
+
+class SnapshotWriter:
+    """Writes the records of a snapshot to a stream, one document after another."""
+
+    def __init__(self, stream: IO[bytes], info: dict[str, str]) -> None:
+        self._stream = stream
+        self._warcio, self._heads = need_warcio()
+        self._entries: dict[tuple[object, str], Entry] = {}
+        writer = self._writer(_SMALL)
+        self._write(writer, writer.create_warcinfo_record(None, info))
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What was written so far, each document as it is now."""
+        return tuple(self._entries.values())
+
+    def add(self, entry: Entry, document: Document | None = None) -> Entry:
+        """Write a document that was just fetched, or why it was not; return where it is."""
+        start, at, digest = self._stream.tell(), None, None
+        exchange = entry.exchange
+        if exchange is not None and exchange.status is not None:
+            *redirects, last = _hops(exchange)
+            for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
+                self._exchange(exchange, hop, _with_location(hop, target.url))
+            at, digest = self._exchange(exchange, last, exchange.headers, document, entry)
+        end = self._stream.tell()
+        place = at if document is not None else None
+        return self._keep(replace(entry, start=start, end=end, at=place, digest=digest))
+
+    def carry(
+        self, file: WarcFile, old: Entry, new: Entry, revisit: Exchange | None = None
+    ) -> Entry:
+        """Copy the records of a document from another snapshot; ``new`` is what is known of it now.
+
+        ``revisit`` is what was said when it was asked for again and was still the same.
+        """
+        start = self._copy(file, old)
+        by = start - old.start
+        assert old.at is not None
+        entry = replace(new, start=start, end=old.end + by, at=old.at + by, digest=old.digest)
+        if revisit is not None and old.digest is not None:
+            self._revisit(old, revisit)
+        return self._keep(entry)
+
+    def _revisit(self, old: Entry, seen: Exchange) -> None:
+        """Write that a document is still the same: the server said so, or sent it once more."""
+        writer, exchange = self._writer(_SMALL), old.exchange
+        assert exchange is not None
+        hops = _hops(seen)
+        target = _target(exchange.final_url)
+        record = writer.create_revisit_record(
+            target,
+            old.digest,
+            target,
+            _date(exchange.started),
+            http_headers=self._response_head(hops[-1], _fitting(seen.headers, 0, b"")),
+            warc_headers_dict={"WARC-Date": _date(seen.started)},
+        )
+        if seen.status == HTTPStatus.NOT_MODIFIED:
+            record.rec_headers.replace_header("WARC-Profile", _NOT_MODIFIED)
+        self._write(writer, record)
+
+    def keep_before(self, file: WarcFile, old: Entry) -> Entry:
+        """Copy the last good response of a document that fails now; return where it is."""
+        start = self._copy(file, old)
+        by = start - old.start
+        assert old.at is not None
+        return replace(old, start=start, end=old.end + by, at=old.at + by, before=None)
+
+    def close(self, facts: dict[str, Any]) -> None:
+        """Write the index, and then the record that says that the snapshot is complete."""
+        index = self._stream.tell()
+        lines = "".join(f"{entry.to_json()}\n" for entry in self._entries.values())
+        self._metadata(INDEX, _INDEX_TYPE, lines.encode())
+        end = {**facts, "index": index, "documents": len(self._entries)}
+        self._metadata(END, _END_TYPE, json.dumps(end).encode())
+
+    def _copy(self, file: WarcFile, old: Entry) -> int:
+        start = self._stream.tell()
+        for at in range(old.start, old.end, _COPY):
+            data = file.read(at, min(_COPY, old.end - at))
+            if not data:
+                raise SnapshotError(f"{file.path} ends before the records of {old.url}")
+            self._stream.write(data)
+        return start
+
+    def _keep(self, entry: Entry) -> Entry:
+        entry = replace(entry, here=self._stream.tell())
+        self._entries[entry.key] = entry
+        # Of a URL that has a response, other programs are to find that alone.
+        target = _target(entry.url) if entry.at is None else f"{ENTRY}{_target(entry.url)}"
+        self._metadata(target, ENTRY_TYPE, entry.to_json().encode())
+        return entry
+
+    def _metadata(self, target: str, content_type: str, data: bytes) -> None:
+        writer = self._writer(_SMALL)
+        record = writer.create_warc_record(
+            target, "metadata", BytesIO(data), len(data), warc_content_type=content_type
+        )
+        self._write(writer, record)
+
+    def _exchange(
+        self,
+        exchange: Exchange,
+        hop: Hop,
+        headers: Iterable[tuple[str, str]],
+        document: Document | None = None,
+        entry: Entry | None = None,
+    ) -> tuple[int, str]:
+        """Write a response, then its request; return where the response is, and its digest."""
+        at = self._stream.tell()
+        start = b"" if document is None else next(iter(document.chunks()), b"")[:2]
+        size = 0 if document is None else document.size
+        head = self._response_head(hop, _fitting(headers, size, start))
+        payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
+        for chunk in () if document is None else document.chunks():
+            payload.update(chunk)
+            block.update(chunk)
+        digest = _written(payload)
+        facts = {
+            "WARC-Date": _date(exchange.started),
+            "WARC-Payload-Digest": digest,
+            "WARC-Block-Digest": _written(block),
+        }
+        if exchange.broken is not None and document is not None:
+            facts["WARC-Truncated"] = _TRUNCATED.get(exchange.broken.code.value, "disconnect")
+        elif entry is not None and document is None:
+            facts["WARC-Truncated"] = "unspecified"  # the body of an error is not kept
+        writer = self._writer(_STORED if start[:2] == b"\x1f\x8b" else _FAST)
+        response = writer.create_warc_record(
+            _target(hop.url),
+            "response",
+            BytesIO() if document is None else _Pieces(document.chunks()),
+            size,
+            warc_headers_dict=facts,
+            http_headers=head,
+        )
+        self._write(writer, response)
+        if hop.sent:
+            self._request(hop, response.rec_headers.get_header("WARC-Record-ID"), exchange)
+        return at, digest
+
+    def _request(self, hop: Hop, response_id: str, exchange: Exchange) -> None:
+        try:
+            url = read_url(hop.url)
+        except BadUrl:
+            return
+        writer = self._writer(_SMALL)
+        host = hop.url.partition("://")[2].partition("/")[0]
+        head = self._heads.StatusAndHeaders(
+            f"GET {url.rest} HTTP/1.1", [("Host", host), *hop.sent], is_http_request=True
+        )
+        record = writer.create_warc_record(
+            _target(hop.url),
+            "request",
+            warc_headers_dict={
+                "WARC-Date": _date(exchange.started),
+                "WARC-Concurrent-To": response_id,
+            },
+            http_headers=head,
+        )
+        self._write(writer, record)
+
+    def _response_head(self, hop: Hop, headers: list[tuple[str, str]]) -> Any:
+        words = f"{hop.status} {printable(phrase(hop.status, hop.reason))}".strip()
+        head = self._heads.StatusAndHeaders(words, headers, protocol="HTTP/1.1")
+        head.compute_headers_buffer()
+        return head
+
+    def _writer(self, level: int) -> Any:
+        return self._warcio.WARCWriter(_Member(self._stream, level), gzip=False, warc_version="1.1")
+
+    @staticmethod
+    def _write(writer: Any, record: Any) -> None:
+        writer.write_record(record)
+
+
+def _written(digest: Any) -> str:
+    return f"sha1:{base64.b32encode(digest.digest()).decode()}"
+
+
+def digest_of(chunks: Iterable[bytes]) -> str:
+    """Return the digest of a body, as records have it."""
+    digest = hashlib.sha1()  # noqa: S324 - as WARC has it
+    for chunk in chunks:
+        digest.update(chunk)
+    return _written(digest)
+
+
+def _date(moment: datetime | None) -> str:
+    when = moment or datetime.now(UTC)
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _target(url: str) -> str:
+    return printable(url).replace(" ", "%20")
+
+
+def _hops(exchange: Exchange) -> list[Hop]:
+    """Return the requests of an exchange; as they must have been, if the client does not tell them."""
+    known = [hop for hop in exchange.hops if isinstance(hop, Hop)]
+    if known:
+        return known
+    status = exchange.status or 0
+    return [*(Hop(url, 302) for url in exchange.redirects), Hop(exchange.final_url, status)]
+
+
+def _with_location(hop: Hop, target: str) -> tuple[tuple[str, str], ...]:
+    has_one = any(name.lower() == "location" for name, _ in hop.headers)
+    return hop.headers if has_one else (*hop.headers, ("Location", target))
+
+
+def _fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list[tuple[str, str]]:
+    """Return the headers of a response that are true of the recorded body.
+
+    Those that were true of the transfer only get a prefix, as other crawlers do it.
+    """
+    length = ("Content-Length", str(size))
+    kept = [*_kept((one for one in headers if not _is_same(one, length)), start)]
+    return [*kept, length]
+
+
+def _is_same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one[0].lower() == other[0].lower() and one[1].strip() == other[1]
+
+
+def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
+        lower = name.lower()
+        decoded = lower == "content-encoding" and (
+            is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
+        )
+        yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value

@@ -1,0 +1,54 @@
+"""``usp snapshot``: records the sitemaps of a website in a WARC file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from usp._base.safe_text import printable
+from usp.cli.output import Command
+from usp.cli.shared_options import Target, crawl_options, url_argument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from usp.cli.crawling import Address, Crawling
+
+
+@click.command("snapshot", cls=Command)
+@url_argument
+@click.option(
+    "-o",
+    "--output",
+    type=Target(),
+    metavar="FILE",
+    required=True,
+    help="File to write, for example site.warc.gz; an existing one is replaced.",
+)
+@crawl_options
+def command(crawling: Crawling, start: Address, output: Path | None) -> None:
+    """Record the sitemaps of a website in a snapshot, a WARC file to read again offline.
+
+    URL is a website, a sitemap, or another snapshot. Every command takes the file wherever it takes a
+    URL, and shows the same sitemaps, pages and failures. Requests, responses and redirects are recorded
+    without passwords and cookies. The file is replaced only when the new one is complete. Needs
+    pip install 'usp[warc]'.
+
+    \b
+    Examples:
+      usp snapshot example.org -o site.warc.gz
+      usp tree site.warc.gz                       what was recorded
+      usp update site.warc.gz                     fetch what has changed since
+    """  # noqa: D301 - click knows the backspace
+    from dataclasses import replace
+
+    from usp.cli.crawling import end_with
+
+    if output is None:
+        raise click.UsageError("a snapshot cannot be written to standard output; name a file")
+    recording = replace(crawling, options=replace(crawling.options, record=output))
+    with recording.running() as progress:
+        tree = recording.tree(start, on_event=progress)
+    click.echo(printable(str(output)))
+    end_with(tree, start, strict=crawling.strict)
