@@ -159,7 +159,7 @@ def _marked(tree: AbstractSitemap, snapshot: Snapshot) -> AbstractSitemap:
     """Return a tree that says that its snapshot is incomplete, if it is."""
     if snapshot.is_complete or not isinstance(tree, IndexWebsiteSitemap):
         return tree
-    code = FailureCode.SNAPSHOT_INCOMPLETE
+    code = FailureCode.INCOMPLETE_SNAPSHOT
     lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
     failure = Failure(tree.url, f"{code.message}{lost}", code=code)
     marked = IndexWebsiteSitemap(

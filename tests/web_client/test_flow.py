@@ -44,13 +44,14 @@ def test_an_answer_ends_the_exchange():
     request, end = play(flow(), FOUND)
     assert (request.text, request.is_home, request.is_first) == (A, True, True)
     assert isinstance(end, Arrived)
-    assert (end.asked, end.url, end.hops) == (A, A, ())
+    assert (end.asked, end.url) == (A, A)
+    assert [(hop.url, hop.status) for hop in end.hops] == [(A, 200)]
 
 
 def test_redirects_are_followed_and_remembered():
     *_, last, end = play(flow(), to("/b"), to("http://b.example/c"), FOUND)
     assert (last.text, last.is_home, last.is_first) == ("http://b.example/c", False, False)
-    assert end.hops == (A, "http://a.example/b")
+    assert [hop.url for hop in end.hops] == [A, "http://a.example/b", end.url]
     assert end.url == "http://b.example/c"
 
 

@@ -323,7 +323,9 @@ def _size(headers: Mapping[str, str]) -> int:
 def _hop(request: Request, head: Head, *, leads_on: bool) -> Hop:
     """Return what is kept of a request and its response, without secrets."""
     sent = tuple((name, value) for name, value in request.headers.items() if is_harmless(name))
-    headers = safe_headers(head.headers.items()) if leads_on else ()
+    # Where it leads is the URL of the next one, without what the session adds to it.
+    told = safe_headers(head.headers.items()) if leads_on else ()
+    headers = tuple((name, value) for name, value in told if name.lower() != "location")
     return Hop(request.text, head.status, head.reason[:_LONGEST_REASON], sent, headers)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import usp
 from usp._base.files import NewFile
+from usp._base.safe_text import get_logger
 from usp._crawl.orders import Fetched, Received
 from usp._snapshot.entries import entry_of
 from usp._snapshot.writing import SnapshotWriter, need_warcio
@@ -21,6 +22,7 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Settled
@@ -32,6 +34,8 @@ _OF_A_WEBSITE = (
     *("use_robots", "use_known_paths", "extra_known_paths", "use_html_links"),
     "normalize_homepage_url",
 )
+log = get_logger(__name__)
+
 _YOUNG = 60.0  # seconds
 _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
 
@@ -49,6 +53,16 @@ class SnapshotFile:
         except BaseException:
             self._file.remove()
             raise
+
+    @property
+    def path(self) -> Path:
+        """Where the file will be."""
+        return self._file.path
+
+    @property
+    def replaces(self) -> bool:
+        """Whether there is a file already."""
+        return self._file.path.exists()
 
     def finish(self, facts: dict[str, Any]) -> None:
         """Write the end, and move the file into place."""
@@ -79,12 +93,14 @@ class Recorder:
         self._top = top
         self._queue: queue.SimpleQueue[Settled | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
+        self._has_documents = False
         self._thread = threading.Thread(target=self._write, name="usp-record", daemon=True)
         self._thread.start()
 
     def take(self, documents: Iterable[Settled]) -> None:
         """Take what was settled; may be called from any thread."""
         for settled in documents:
+            self._has_documents |= isinstance(settled.result, Received)
             self._queue.put(settled)
 
     def _write(self) -> None:
@@ -111,6 +127,9 @@ class Recorder:
         self._queue.put(None)
         self._thread.join()
         keep = keep and self._crawl.complete and not self._top.is_wrong_guess
+        if keep and self._error is None and not self._has_documents and self._file.replaces:
+            log.warning("Nothing was received: %s was left as it was", self._file.path)
+            keep = False
         if not keep or self._error is not None:
             self._file.discard()
             if keep and self._error is not None:

@@ -135,21 +135,23 @@ class Answers:
             limits=limits,
         )
         first, size = FirstLook(parser, limits), 0
+        stopped: Reason | None = None
         deadline = _deadline(limits)
         try:
             for chunk in self._body(offset):
                 most = limits.document_bytes
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901
-                    ended = ended or limits.reached("document_bytes")
+                    stopped = limits.reached("document_bytes")
                 elif deadline is not None and time.monotonic() > deadline:
-                    ended = ended or limits.reached("document_seconds")
+                    stopped = limits.reached("document_seconds")
                 size += len(chunk)
-                if not first.feed(chunk) or (ended is not None and not _was(exchange, ended)):
+                if not first.feed(chunk) or stopped is not None:
                     break
         except (DamagedRecord, BrokenBody) as error:
-            code = FailureCode.RECORD_DAMAGED
+            code = FailureCode.DAMAGED_RECORD
             broken = broken or Reason(code, f"{code.message}: {error}")
+        ended = stopped or ended
         look = first.close(broken, ended)
         if not size and (broken or ended):
             why = broken or ended
@@ -170,16 +172,11 @@ class Answers:
 
     def _absent(self, order: Fetch) -> WebClientErrorResponse:
         """Return the error of a document that is not in the snapshot."""
-        code = FailureCode.NOT_RECORDED
+        code = FailureCode.NOT_IN_SNAPSHOT
         if order.is_probe:  # nobody says that there is one
             return HostGivenUp(Reason(code, code.message), retryable=False)
         incomplete = "" if self._snapshot.is_complete else ", which is incomplete"
         return WebClientErrorResponse(Reason(code, f"{code.message}{incomplete}"), retryable=False)
-
-
-def _was(exchange: Exchange, ended: Reason) -> bool:
-    """Return whether a transfer was ended for the same reason when it was recorded."""
-    return exchange.broken == ended
 
 
 def _deadline(limits: Limits) -> float | None:

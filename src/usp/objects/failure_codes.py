@@ -428,21 +428,21 @@ class FailureCode(Code):
 
     # Snapshots ------------------------------------------------------------------------------------
 
-    NOT_RECORDED = (
+    NOT_IN_SNAPSHOT = (
         "not-in-snapshot",
         "it is not in the snapshot",
         "The tree was loaded from a file that has no response for this URL.",
         "usp.load('site.warc.gz')",
         "Update the snapshot, or record the website again.",
     )
-    RECORD_DAMAGED = (
+    DAMAGED_RECORD = (
         "damaged-record",
         "its record in the snapshot is damaged",
         "The record ends too early, or its compressed data is damaged. What could be read is kept.",
         "a WARC file that was not copied to its end",
         "Copy the file again, or record the website again.",
     )
-    SNAPSHOT_INCOMPLETE = (
+    INCOMPLETE_SNAPSHOT = (
         "incomplete-snapshot",
         "the snapshot is incomplete",
         "The file was cut off, or parts of it cannot be read. What could be read is in the tree.",

@@ -1,0 +1,84 @@
+"""What the tests of snapshots share: websites that change, and what it means that two trees are equal."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from usp.objects.sitemap import AbstractSitemap
+from website import Answer, Request, Site, index, robots, urlset
+
+DAMAGED = urlset(
+    "/d/1", "<url><loc>{base}/d/2</loc><priority>high</priority></url>", "<url>x</url>"
+)
+
+
+def mixed() -> dict[str, Any]:
+    """Return a website with everything that a tree can show."""
+    return {
+        "/robots.txt": robots("/index.xml", "/moved.xml", "/gone.xml", "/page.html"),
+        "/index.xml": index(
+            "<sitemap><loc>{base}/a.xml</loc><lastmod>2024-01-01</lastmod></sitemap>",
+            *("/b.xml", "/damaged.xml", "/cut.xml", "/error.xml", "/lost.xml", "/index.xml"),
+        ),
+        "/a.xml": urlset("/a/1", "/a/2"),
+        "/b.xml": Answer(
+            gzip.compress(urlset("http://h/b/1").encode(), mtime=0),
+            headers={"Content-Encoding": "gzip", "Set-Cookie": "session=hidden"},
+        ),
+        "/damaged.xml": DAMAGED,
+        "/cut.xml": Answer(urlset("/c/1", "/c/2", "/c/3"), cut=150),
+        "/error.xml": Answer("down", 503),
+        "/lost.xml": Answer(hang_up=True),
+        "/moved.xml": Answer(redirect="{alt}/hop.xml", status=301),
+        "alt:/hop.xml": Answer(redirect="{base}/there.xml", status=302),
+        "/there.xml": Answer(urlset("/t/1"), chunked=True),
+        "/page.html": Answer("<html>no sitemap</html>", headers={"Content-Type": "text/html"}),
+        "/sitemap.txt": "{base}/text/1\n{base}/text/2\n",
+    }
+
+
+class TaggedSite(Site):
+    """A website whose answers have an ETag; ``bodies`` are the paths of those that were sent."""
+
+    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(answers)
+        self.bodies: list[str] = []
+        self.tags = True
+
+    def answer(self, request: Request) -> Answer:
+        """Give what the path answers, or 304."""
+        answer = super().answer(request)
+        if answer.status != 200 or answer.redirect or not self.tags:
+            return answer
+        tag = f'"{hashlib.md5(self.fill(answer.body), usedforsecurity=False).hexdigest()}"'
+        headers = {**answer.headers, "ETag": tag}
+        if request.headers.get("If-None-Match") == tag:
+            return Answer(b"", 304, headers=headers)
+        self.bodies.append(request.path)
+        return replace(answer, headers=headers)
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.bodies.clear()
+        self.requests.clear()
+
+
+def assert_same(one: AbstractSitemap, other: AbstractSitemap) -> None:
+    """Assert that two trees are equal in everything that they say."""
+    assert one == other
+    for a, b in zip([one, *one.all_sitemaps()], [other, *other.all_sitemaps()], strict=True):
+        assert type(a) is type(b)
+        assert (a.url, a.size, a.status) == (b.url, b.size, b.status)
+        assert a.last_modified == b.last_modified
+        assert a.exchange == b.exchange
+        assert a.problems == b.problems
+        assert a.failure == b.failure
+        assert getattr(a.failure, "brief", None) == getattr(b.failure, "brief", None)
+        assert [page.to_dict() for page in a.pages] == [page.to_dict() for page in b.pages]
+    assert one.failures() == other.failures()
+    assert getattr(one, "tried", ()) == getattr(other, "tried", ())
+    assert getattr(one, "not_found", ()) == getattr(other, "not_found", ())

@@ -1,0 +1,194 @@
+"""A snapshot is a WARC file that other programs can read, and that holds no secrets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from snapshots import mixed
+
+import usp
+from usp._snapshot.writing import ENTRY_TYPE
+from usp.snapshot import load
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer, robots, urlset
+
+warcio = pytest.importorskip("warcio.archiveiterator")
+checker = pytest.importorskip("warcio.checker")
+
+
+def records(path):
+    with path.open("rb") as file:
+        for record in warcio.ArchiveIterator(file):
+            yield record, record.content_stream().read()
+
+
+@pytest.fixture
+def recorded(serve, tmp_path):
+    site = serve(mixed())
+    path = tmp_path / "site.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    return site, path
+
+
+def test_the_digests_of_all_records_are_right(recorded, capsys):
+    _, path = recorded
+    arguments = type("Arguments", (), {"inputs": [str(path)], "verbose": True})
+    assert checker.Checker(arguments).process_all() == 0
+    told = capsys.readouterr().out
+    assert "digest pass" in told
+    assert "no digest" not in told
+
+
+def test_redirects_are_records_of_their_own_with_their_requests(recorded):
+    site, path = recorded
+    found = [
+        (record.rec_type, record.rec_headers["WARC-Target-URI"], record.http_headers.statusline)
+        for record, _ in records(path)
+        if record.rec_type in ("request", "response")
+    ]
+    hops = [site.url(path) for path in ("/moved.xml", "alt:/hop.xml", "/there.xml")]
+    statuses = ["301 Moved Permanently", "302 Found", "200 OK"]
+    for url, status in zip(hops, statuses, strict=True):
+        assert ("response", url, status) in found
+        assert any(kind == "request" and target == url for kind, target, _ in found)
+
+
+def test_a_body_is_recorded_as_it_was_received(recorded):
+    site, path = recorded
+    by_url = {}
+    with path.open("rb") as file:
+        for record in warcio.ArchiveIterator(file):
+            if record.rec_type == "response":
+                url = record.rec_headers["WARC-Target-URI"]
+                by_url[url] = record.http_headers, record.raw_stream.read()
+    headers, body = by_url[site.url("/b.xml")]
+    assert headers["Content-Encoding"] == "gzip"
+    assert body == site.answers["/b.xml"].body
+    assert headers["Content-Length"] == str(len(body))
+    headers, body = by_url[site.url("/there.xml")]
+    assert headers["X-Crawler-Transfer-Encoding"] == "chunked"
+    assert headers["Transfer-Encoding"] is None
+    assert body == site.fill(urlset("/t/1"))
+
+
+def test_failures_are_records_with_code_and_reason(recorded):
+    site, path = recorded
+    failed = {
+        record.rec_headers["WARC-Target-URI"]: json.loads(data)["error"]
+        for record, data in records(path)
+        if record.rec_headers["Content-Type"] == ENTRY_TYPE and b'"error":' in data
+    }
+    error = failed[site.url("/error.xml")]
+    assert error["reason"] == {"code": "server-error", "text": "503 Service Unavailable"}
+    assert failed[site.url("/lost.xml")]["reason"]["code"] == "connection-closed"
+
+
+def test_the_first_record_names_the_program_and_the_options(serve, tmp_path):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
+    first, data = next(records(path))
+    assert first.rec_type == "warcinfo"
+    text = data.decode()
+    assert f"software: usp/{usp.__version__}" in text
+    assert '"use_known_paths": false' in text
+
+
+def test_secrets_are_never_written(serve, tmp_path):
+    site = serve(
+        {
+            "/robots.txt": Answer(robots("/a.xml"), headers={"Set-Cookie": "id=hush-cookie"}),
+            "/a.xml": Answer(
+                redirect="http://someone:hush-location@{base}/b.xml".replace("http://{", "{")
+            ),
+            "/b.xml": Answer(urlset("/1"), headers={"Authorization": "hush-echo"}),
+        }
+    )
+    site.answers["/a.xml"] = Answer(
+        redirect=site.base.replace("//", "//someone:hush-location@") + "/b.xml",
+        headers={"Set-Cookie": "id=hush-hop"},
+    )
+    client = RequestsWebClient(
+        auth=("user", "hush-auth"),
+        headers={"X-Api-Key": "hush-key", "Cookie": "c=hush-sent", "Accept-Language": "de"},
+    )
+    start = site.base.replace("//", "//name:hush-start@")
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(start, client, record=path)
+    assert tree.page_count() == 1
+    tree.save(tmp_path / "b.warc.gz")
+    for file in tmp_path.iterdir():
+        text = gzip.decompress(file.read_bytes())
+        assert b"hush" not in text
+        assert b"someone" not in text
+        assert b"Accept-Language: de" in text
+
+
+def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(tmp_path):
+    class Response(usp.web_client.abstract_client.LocalWebClientSuccessResponse):
+        def header(self, case_insensitive_name):
+            return {"content-encoding": "gzip"}.get(case_insensitive_name.lower())
+
+        def headers(self):
+            return (("Content-Encoding", "gzip"),)
+
+        def redirects(self):
+            return ("http://h/first.xml",)
+
+        def raw_data(self):
+            return urlset("http://h/1").encode()
+
+    class Client(usp.AbstractWebClient):
+        def set_max_response_data_length(self, max_response_data_length):
+            pass
+
+        def get(self, url):
+            return Response("http://h/last.xml", "")
+
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(), record=path)
+    assert load(path) == tree
+    responses = [record for record, _ in records(path) if record.rec_type == "response"]
+    first, last = (record.http_headers for record in responses)
+    assert first["Location"] == "http://h/last.xml"
+    assert last["X-Crawler-Content-Encoding"] == "gzip"
+
+
+def test_without_warcio_the_message_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "warcio", None)
+    with pytest.raises(usp.SnapshotError, match=r"pip install 'usp\[warc\]'"):
+        usp.sitemap_tree_for_homepage("http://127.0.0.1:9/", record=tmp_path / "a.warc.gz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_reading_a_snapshot_needs_no_warcio(recorded):
+    _, path = recorded
+    code = (
+        "import sys; sys.modules['warcio'] = None; import usp;"
+        f"print(usp.load({str(path)!r}).page_count())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert int(done.stdout) == usp.load(path).page_count()
+
+
+@pytest.mark.parametrize("tool", ["fastwarc", "cdxj_indexer"])
+def test_other_programs_read_it_without_complaint(recorded, tool):
+    module = pytest.importorskip("fastwarc.warc" if tool == "fastwarc" else "cdxj_indexer.main")
+    site, path = recorded
+    if tool == "fastwarc":
+        with path.open("rb") as file:
+            checked = [
+                record.verify_block_digest()
+                for record in module.ArchiveIterator(file, parse_http=False)
+            ]
+        assert checked
+        assert all(checked)
+        return
+    out = io.StringIO()
+    module.CDXJIndexer(output=out, inputs=[str(path)], data_out_name=None).process_all()
+    assert site.url("/there.xml") in out.getvalue()

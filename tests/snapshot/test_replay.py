@@ -1,0 +1,173 @@
+"""A tree that was recorded and loaded is the one that was crawled, in everything that it says."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import pickle
+import tracemalloc
+
+import pytest
+from snapshots import assert_same, mixed
+
+import usp
+from usp import aio
+from usp.events import SitemapFailed, SitemapFinished
+from website import Answer, index, robots, urlset
+
+
+def ways(site, path):
+    """Yield the ways to record a website: what each returns is the tree."""
+    yield lambda: usp.sitemap_tree_for_homepage(site.base, record=path)
+    yield lambda: asyncio.run(aio.sitemap_tree_for_homepage(site.base, record=path))
+    yield lambda: saved(usp.sitemap_tree_for_homepage(site.base), path)
+    yield lambda: usp.sitemap_tree_for_sitemap(site.url("/index.xml"), record=path)
+
+
+def saved(tree, path):
+    tree.save(path)
+    return tree
+
+
+@pytest.mark.parametrize("way", range(4))
+def test_a_recorded_tree_is_the_crawled_one(serve, tmp_path, way):
+    site = serve(mixed())
+    path = tmp_path / "site.warc.gz"
+    tree = list(ways(site, path))[way]()
+    asked = len(site.requests)
+    loaded = usp.load(path)
+    assert_same(tree, loaded)
+    assert {failure.code for failure in loaded.failures()} >= {"server-error", "body-cut-off"}
+    assert loaded.page_count() == tree.page_count() > 4
+    assert len(site.requests) == asked
+    assert_same(tree, asyncio.run(aio.load(path)))
+
+
+def test_a_stream_is_recorded_as_well(serve, tmp_path):
+    site = serve(mixed())
+    pages = [page.url for page in usp.pages(site.base, record=tmp_path / "a.warc.gz")]
+    assert [page.url for page in usp.load(tmp_path / "a.warc.gz").all_pages()] == pages
+
+    async def listed():
+        given = aio.pages(site.base, record=tmp_path / "b.warc.gz")
+        return [page.url async for page in given]
+
+    assert asyncio.run(listed()) == pages
+    assert_same(usp.load(tmp_path / "b.warc.gz"), usp.load(tmp_path / "b.warc.gz"))
+
+
+def test_a_stream_that_is_not_read_to_its_end_leaves_no_file(serve, tmp_path):
+    site = serve(mixed())
+    stream = usp.pages(site.base, record=tmp_path / "a.warc.gz")
+    next(stream)
+    stream.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loaded_tree_can_be_saved_and_pickled(serve, tmp_path):
+    site = serve(mixed())
+    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+    loaded = usp.load(tmp_path / "a.warc.gz")
+    loaded.save(tmp_path / "b.warc.gz")
+    assert_same(tree, usp.load(tmp_path / "b.warc.gz"))
+    copy = pickle.loads(pickle.dumps(loaded))
+    (tmp_path / "a.warc.gz").unlink()
+    assert copy == tree
+    with pytest.raises(usp.SnapshotError, match="not at hand"):
+        copy.save(tmp_path / "c.warc.gz")
+    with pytest.raises(usp.SnapshotError, match="not at hand"):
+        tree.sub_sitemaps[0].save(tmp_path / "c.warc.gz")
+
+
+def test_a_host_that_nobody_answers_at_is_told_again(tmp_path):
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage("http://127.0.0.1:9/", record=path)
+    assert_same(tree, usp.load(path))
+    assert usp.load(path).failures()[0].code == "connection-refused"
+
+
+def test_the_options_of_a_crawl_are_those_of_its_replay(serve, tmp_path):
+    site = serve({**mixed(), "/extra/map.xml": urlset("/e/1")})
+    options = usp.CrawlOptions(
+        use_known_paths=False,
+        extra_known_paths=["extra/map.xml"],
+        use_html_links=True,
+        limits=usp.Limits(pages=3, depth=2),
+    )
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(site.base, options=options, record=path)
+    assert_same(tree, usp.load(path))
+    assert usp.load(path).page_count() == 3
+    assert usp.load(path, limits=usp.Limits(pages=1)).page_count() == 1
+
+
+@pytest.mark.parametrize(
+    "limit", [{"document_bytes": 100}, {"sitemaps": 3}, {"unpacked_bytes": 60}]
+)
+def test_what_a_limit_has_cut_off_is_cut_off_in_the_replay(serve, tmp_path, limit):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(site.base, limits=usp.Limits(**limit), record=path)
+    assert_same(tree, usp.load(path))
+
+
+def test_limits_apply_to_records_as_to_responses(serve, tmp_path):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(99)))})
+    path = tmp_path / "a.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    loaded = usp.load(path, limits=usp.Limits(document_bytes=500))
+    assert 0 < loaded.page_count() < 99
+    assert [failure.code for failure in loaded.failures()] == ["limit-document-bytes"]
+
+
+def test_what_callbacks_have_left_out_is_left_out_in_the_replay(serve, tmp_path):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(
+        site.base, recurse_callback=lambda url, *_: "a.xml" not in url, record=path
+    )
+    assert_same(tree, usp.load(path))
+
+
+def test_events_are_told(serve, tmp_path):
+    site = serve(mixed())
+    usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+    told, failed = [], []
+    usp.load(tmp_path / "a.warc.gz", on_event=told.append, on_failure=failed.append)
+    assert {SitemapFinished, SitemapFailed} <= set(map(type, told))
+    assert failed
+
+
+def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, tmp_path):
+    urls = [f"/a/rather/long/address/of/a/page/with/a/number/{n:06}" for n in range(60_000)]
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*urls)})
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        loaded = usp.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+        peaks = []
+        for one in (tree, loaded):
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            assert sum(1 for _ in one.all_pages()) == len(urls)
+            peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 1_000_000
+
+
+def test_a_document_that_two_indexes_declare_is_recorded_once(serve, tmp_path):
+    site = serve(
+        {
+            "/robots.txt": robots("/one.xml", "/two.xml"),
+            "/one.xml": index("/a.xml"),
+            "/two.xml": index("/a.xml"),
+            "/a.xml": Answer(urlset("/a/1")),
+        }
+    )
+    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+    assert_same(tree, usp.load(tmp_path / "a.warc.gz"))
+    assert tree.page_count() == 2

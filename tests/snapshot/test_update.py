@@ -1,0 +1,230 @@
+"""An update requests what may have changed, and keeps the rest; the tree is that of a new crawl."""
+
+from __future__ import annotations
+
+import asyncio
+from io import BytesIO
+
+import pytest
+from snapshots import TaggedSite, mixed
+
+import usp
+from usp import aio
+from website import Answer, index, robots, urlset
+
+COUNT = 40
+CHANGED = (3, 20, 39)
+
+
+def child(number: int, date: str | None) -> str:
+    lastmod = f"<lastmod>{date}</lastmod>" if date else ""
+    return f"<sitemap><loc>{{base}}/s{number}.xml</loc>{lastmod}</sitemap>"
+
+
+def answers(changed=(), *, dates=True):
+    """Return a website of which some sitemaps have changed."""
+    when = {n: "2024-02-02" if n in changed else "2024-01-01" for n in range(COUNT)}
+    return {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index(*(child(n, when[n] if dates else None) for n in range(COUNT))),
+        **{f"/s{n}.xml": urlset(f"/{n}/{when[n]}") for n in range(COUNT)},
+    }
+
+
+@pytest.fixture
+def site():
+    with TaggedSite(answers()) as site:
+        yield site
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def update(request):
+    if request.param == "threads":
+        return usp.update
+    return lambda *given, **options: asyncio.run(aio.update(*given, **options))
+
+
+@pytest.fixture
+def path(site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    site.forget()
+    return path
+
+
+def test_an_update_receives_only_what_has_changed(site, path, update):
+    site.answers = answers(CHANGED, dates=False)
+    site.answers["/index.xml"] = answers()["/index.xml"]
+    done = update(path)
+    assert sorted(site.bodies) == sorted(f"/s{n}.xml" for n in CHANGED)
+    assert (done.changed, done.not_modified, done.added) == (3, COUNT + 2 - 3, 0)
+    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path) == done.tree
+
+
+def test_with_trust_lastmod_only_what_has_another_date_is_requested(site, path, update):
+    site.answers = answers(CHANGED)
+    done = update(path, trust_lastmod=True)
+    asked = sorted(request.path for request in site.requests)
+    assert asked == sorted(["/robots.txt", "/index.xml", *(f"/s{n}.xml" for n in CHANGED)])
+    assert done.requests == len(asked)
+    assert (done.changed, done.not_asked) == (4, COUNT - 3)
+    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    site.forget()
+    assert update(path, trust_lastmod=True).requests == 2
+
+
+def test_entries_without_lastmod_are_always_requested(tmp_path, update):
+    with TaggedSite(answers(dates=False)) as site:
+        path = tmp_path / "a.warc.gz"
+        usp.sitemap_tree_for_homepage(site.base, record=path)
+        site.forget()
+        done = update(path, trust_lastmod=True)
+        assert done.requests == COUNT + 2
+        assert not site.bodies
+
+
+def test_a_server_that_sends_the_same_bytes_again_has_changed_nothing(site, path, update):
+    site.tags = False
+    done = update(path)
+    assert (done.identical, done.changed) == (COUNT + 2, 0)
+    assert usp.update(path).identical == COUNT + 2
+    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+
+
+def test_updates_do_not_let_the_file_grow(site, path):
+    usp.update(path)
+    size = path.stat().st_size
+    for _ in range(3):
+        usp.update(path)
+    assert abs(path.stat().st_size - size) < 0.01 * size
+
+
+def test_the_summary_says_what_was_saved(site, path):
+    size = sum(len(site.fill(body)) for body in site.answers.values())
+    done = usp.update(path)
+    assert (done.saved_bytes, done.received) == (size, 0)
+    assert done.unchanged == COUNT + 2
+    assert f"{COUNT + 2} unchanged" in str(done)
+    assert done.saved_seconds >= 0
+
+
+def test_new_and_removed_sitemaps_are_counted(site, path):
+    site.answers["/new.xml"] = urlset("/new")
+    site.answers["/index.xml"] = index(*(child(n, None) for n in range(1, COUNT)), "/new.xml")
+    done = usp.update(path)
+    assert (done.added, done.removed, done.changed) == (1, 1, 1)
+    assert usp.load(path) == usp.sitemap_tree_for_homepage(site.base)
+
+
+def test_a_failure_is_told_and_the_last_good_response_is_kept(site, path, update):
+    good = usp.load(path)
+    site.answers["/s7.xml"] = Answer("down", 503)
+    site.answers["/index.xml"] = Answer("down", 500)
+    done = update(path)
+    assert done.failed == 1
+    assert [failure.code for failure in done.tree.failures()] == ["server-error"]
+    assert usp.load(path, last_good=True) == good
+    site.answers = answers()
+    site.forget()
+    assert update(path).unchanged == COUNT + 2
+    assert not site.bodies
+    assert usp.load(path) == good
+
+
+def test_what_is_gone_is_gone(site, path):
+    site.answers["/s7.xml"] = Answer("", 404)
+    usp.update(path)
+    kept = usp.load(path, last_good=True)
+    assert [failure.code for failure in kept.failures()] == ["not-found"]
+
+
+def test_the_old_snapshot_can_be_kept(site, path, tmp_path, update):
+    before = path.read_bytes()
+    site.answers = answers(CHANGED)
+    done = update(path, output=tmp_path / "new.warc.gz")
+    assert path.read_bytes() == before
+    assert usp.load(tmp_path / "new.warc.gz") == done.tree != usp.load(path)
+
+
+def test_a_tree_of_the_old_file_can_still_be_read(site, path):
+    old = usp.load(path)
+    site.answers = answers(CHANGED)
+    usp.update(path)
+    assert {page.url for page in old.all_pages()} == {
+        f"{site.base}/{n}/2024-01-01" for n in range(COUNT)
+    }
+
+
+def test_a_redirect_that_leads_elsewhere_is_not_answered_from_the_record(tmp_path):
+    with TaggedSite(
+        {
+            "/robots.txt": robots("/a.xml", "/c.xml"),
+            "/a.xml": Answer(redirect="{base}/b.xml"),
+            "/b.xml": urlset("/b"),
+            "/c.xml": urlset("/c"),
+        }
+    ) as site:
+        path = tmp_path / "a.warc.gz"
+        usp.sitemap_tree_for_homepage(site.base, record=path)
+        site.answers["/a.xml"] = Answer(redirect="{base}/c.xml")
+        assert usp.update(path).tree == usp.sitemap_tree_for_homepage(site.base)
+
+
+def test_revisits_are_records_that_other_programs_understand(site, path):
+    warcio = pytest.importorskip("warcio.archiveiterator")
+    usp.update(path)
+    site.tags = False
+    usp.update(path, output=path.with_name("same.warc.gz"))
+    for file, profile in (
+        ("site.warc.gz", "server-not-modified"),
+        ("same.warc.gz", "identical-payload"),
+    ):
+        with path.with_name(file).open("rb") as stream:
+            revisits = [
+                record.rec_headers
+                for record in warcio.ArchiveIterator(stream)
+                if record.rec_type == "revisit"
+            ]
+        assert len(revisits) == COUNT + 2
+        assert all(profile in headers["WARC-Profile"] for headers in revisits)
+        assert all(headers["WARC-Refers-To-Date"] for headers in revisits)
+
+
+def test_everything_about_a_mixed_website_is_the_same_after_an_update(tmp_path, update):
+    with TaggedSite(mixed()) as site:
+        path = tmp_path / "a.warc.gz"
+        usp.sitemap_tree_for_homepage(site.base, record=path)
+        for _ in range(2):
+            done = update(path)
+            fresh = usp.sitemap_tree_for_homepage(site.base)
+            assert done.tree == fresh
+            told = {(failure.url, failure.code) for failure in done.tree.failures()}
+            assert told == {(failure.url, failure.code) for failure in fresh.failures()}
+            assert [node.problems for node in done.tree.all_sitemaps()] == [
+                node.problems for node in fresh.all_sitemaps()
+            ]
+
+
+def test_only_a_snapshot_of_ours_can_be_updated(tmp_path):
+    warcwriter = pytest.importorskip("warcio.warcwriter")
+    path = tmp_path / "other.warc.gz"
+    with path.open("wb") as file:
+        writer = warcwriter.WARCWriter(file)
+        data = b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\n"
+        writer.write_record(
+            writer.create_warc_record("http://h/robots.txt", "response", BytesIO(data), len(data))
+        )
+    with pytest.raises(usp.SnapshotError, match="another program"):
+        usp.update(path)
+
+
+def test_nothing_received_replaces_no_snapshot(site, path, tmp_path):
+    before = path.read_bytes()
+    base = site.base
+    site.close()
+    usp.sitemap_tree_for_homepage(base, record=path)
+    assert path.read_bytes() == before
+    done = usp.update(path)
+    assert done.failed
+    assert usp.load(path, last_good=True).page_count() == COUNT
