@@ -129,6 +129,15 @@ def test_what_callbacks_have_left_out_is_left_out_in_the_replay(serve, tmp_path)
     assert_same(tree, usp.load(path))
 
 
+def test_what_was_skipped_is_skipped_in_the_replay(serve, tmp_path):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(
+        site.base, sitemaps_since="2024-06-01", exclude_sitemaps=["*/b.xml"], record=path
+    )
+    assert_same(tree, usp.load(path))
+
+
 def test_events_are_told(serve, tmp_path):
     site = serve(mixed())
     usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from usp._base.advice import Advice, Topic
-from usp._base.reason import Reason
+from usp._base.reason import Advice, Reason, Topic
 from usp._crawl.orders import Failed, HostGivenUp, Look, NotAsked, NotFetched
 from usp._formats.document import Role
 from usp.objects.exchange import Exchange, Hop

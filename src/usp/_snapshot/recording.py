@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from usp._store import Document
     from usp.objects.exchange import Exchange
 
-_OF_A_WEBSITE = (
+_WRITTEN = (
     *("use_robots", "use_known_paths", "extra_known_paths", "use_html_links"),
-    "normalize_homepage_url",
+    *("normalize_homepage_url", "include_sitemaps", "exclude_sitemaps"),
 )
 log = get_logger(__name__)
 
@@ -203,9 +203,12 @@ def _option_values(options: CrawlOptions) -> dict[str, Any]:
     usual = CrawlOptions()
     values = {
         name: value
-        for name in _OF_A_WEBSITE
+        for name in _WRITTEN
         if (value := getattr(options, name)) != getattr(usual, name)
     }
+    since = options.sitemaps_since
+    if since is not None:
+        values["sitemaps_since"] = since if isinstance(since, str) else since.isoformat()
     if options.limits is not None:
         values["limits"] = {
             field.name: getattr(options.limits, field.name)

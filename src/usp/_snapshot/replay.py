@@ -43,7 +43,7 @@ def replay(
     last_good: bool = False,
 ) -> T:
     """Crawl a snapshot; return what ``search`` made of it, the top of the tree."""
-    crawl = Crawl(options, per_host=_AT_ONCE)
+    crawl = Crawl(options, per_host=_AT_ONCE, tells=options.on_event is not None)
     top = search(crawl)
     answers = Answers(snapshot, options.effective_limits, last_good=last_good)
     while not crawl.complete:
