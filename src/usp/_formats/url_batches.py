@@ -194,6 +194,23 @@ class BlockBatch(PageBatch):
         columns = self._all_columns()
         return None if columns is None else columns.texts
 
+    def entry_texts(self) -> list[str] | None:
+        """Return each entry as it is written; None if that cannot be told without reading them."""
+        *texts, _ = self._block.split(self._style.url_end)
+        return texts if len(texts) == len(self.urls) else None
+
+    def pages_alone(self, numbers: Sequence[int]) -> list[SitemapPage]:
+        """Return pages that keep their own entries only, and not the block."""
+        texts = self.entry_texts()
+        if texts is None:
+            pages = list(self.pages())
+            return [SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers]
+        return [self._alone(self.urls[at], texts[at]) for at in numbers]
+
+    def _alone(self, url: str, text: str) -> SitemapPage:
+        block = text + self._style.url_end
+        return DeferredPage(url, BlockBatch([url], block, self._style, self._reader), 0)
+
     def rows(self) -> Sequence[PageFields]:
         """Return everything but the URL of each page; pages are not made for it."""
         columns = self._all_columns()

@@ -6,12 +6,12 @@ from functools import cache
 from itertools import compress
 from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
-from usp.objects.page import rows_of
+from usp.objects.page import SitemapPage, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import PageBlock, PageFields, SitemapPage
+    from usp.objects.page import PageBlock, PageFields
     from usp.objects.problem import Problem
 
 
@@ -63,6 +63,16 @@ class PageList:
         return rows_of(self._pages)
 
 
+def pages_alone(block: PageBlock, numbers: Sequence[int]) -> list[SitemapPage]:
+    """Return pages of a block that can be kept without keeping the block."""
+    alone = getattr(block, "pages_alone", None)
+    if alone is not None:
+        found: list[SitemapPage] = alone(numbers)
+        return found
+    pages = list(block.pages())
+    return [SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers]
+
+
 class PickedPages:
     """Some pages of a block."""
 
@@ -83,6 +93,16 @@ class PickedPages:
         if texts is None:
             return None
         return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+    def entry_texts(self) -> list[str] | None:
+        """Return each entry as it is written, if the block knows."""
+        texts = getattr(self._block, "entry_texts", lambda: None)()
+        return None if texts is None else list(compress(texts, self._keep))
+
+    def pages_alone(self, numbers: Sequence[int]) -> list[SitemapPage]:
+        """Return pages that do not keep the block."""
+        kept = [at for at, keep in enumerate(self._keep) if keep]
+        return pages_alone(self._block, [kept[at] for at in numbers])
 
     def rows(self) -> list[PageFields]:
         """Return everything but the URL of each page."""

@@ -1,0 +1,92 @@
+"""What changed between two trees: pages and sitemaps that are new, changed, moved, gone or unknown.
+
+::
+
+    before = usp.sitemap_tree_for_homepage("https://example.org/")
+    ...
+    for change in usp.diff(before, usp.sitemap_tree_for_homepage("https://example.org/")):
+        print(change.kind, change.url)
+
+A sitemap that failed removes nothing: its pages are *unknown*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.changes.pages import page_changes
+from usp.changes.sides import sides, sitemap_changes
+from usp.changes.values import (
+    Change,
+    ChangeCounts,
+    ChangeKind,
+    FieldChange,
+    PageChange,
+    SitemapChange,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.objects.sitemap import AbstractSitemap
+
+__all__ = [
+    "Change",
+    "ChangeCounts",
+    "ChangeKind",
+    "Diff",
+    "FieldChange",
+    "PageChange",
+    "SitemapChange",
+    "diff",
+]
+
+
+class Diff:
+    """The changes between two trees, found while somebody iterates over them.
+
+    Sitemaps come first: those of the tree after, in its order, then those that are not in it. Pages
+    follow the same way. Iterating again compares again.
+    """
+
+    def __init__(self, before: AbstractSitemap, after: AbstractSitemap) -> None:
+        self.before = before
+        self.after = after
+        self._counts: ChangeCounts | None = None
+
+    def __iter__(self) -> Iterator[Change]:
+        """Yield all changes."""
+        counts = ChangeCounts()
+        before, after = sides(self.before, self.after)
+        is_known = after.accounts_for(before, wary=True)
+        was_known = before.accounts_for(after, wary=False)
+        for change in sitemap_changes(before, after, was_known, is_known):
+            counts.add(change)
+            yield change
+        for page in page_changes(before, after, was_known, is_known):
+            counts.add(page)
+            yield page
+        self._counts = counts
+
+    def counts(self) -> ChangeCounts:
+        """Return how many changes there are of each kind; compares, unless that was done before."""
+        if self._counts is None:
+            for _ in self:
+                pass
+        assert self._counts is not None
+        return self._counts
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether both trees are complete, so that nothing is unknown."""
+        return self.before.is_complete and self.after.is_complete
+
+
+def diff(before: AbstractSitemap, after: AbstractSitemap) -> Diff:
+    """Return what changed between two trees: an iterable of changes, which compares on iteration.
+
+    Pages are compared by their URLs. One is removed only if every sitemap that listed it was read
+    completely, or is gone from an index that was; otherwise it is unknown. So is one that is new where
+    the tree before is incomplete. Takes little memory, however many pages there are.
+    """
+    return Diff(before, after)

@@ -1,0 +1,155 @@
+"""The sitemaps of two trees: which belong together, and what the one can say about the other's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.changes.values import ChangeKind, SitemapChange
+from usp.helpers import is_http_url, strip_url_to_homepage
+from usp.objects.failure_codes import FailureCode
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexWebsiteSitemap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from usp.objects.problem import Failure
+
+_UNDECLARED = "what declares it is missing or incomplete"
+_SKIPPED = "it was skipped"
+
+
+class Side:
+    """One of the trees: its sitemaps by their keys, in the order of the tree.
+
+    The key of a sitemap is its URL without ``base``, and that of the root is ``root_key``.
+    """
+
+    def __init__(self, tree: AbstractSitemap, root_key: str | None = None, base: str = "") -> None:
+        self.tree = tree
+        self._root_key = root_key
+        self._base = base
+        self.lists: dict[str, AbstractPagesSitemap] = {}
+        self.urls: dict[str, str] = {}  # of sitemaps, and of what failed and is not in the tree
+        self.broken: dict[str, Failure] = {}
+        self.skipped: set[str] = set()
+        self._absent: set[str] = set()
+        website = isinstance(tree, IndexWebsiteSitemap)
+        for node in (*(() if website else (tree,)), *tree.all_sitemaps()):
+            self._add(node)
+        if isinstance(tree, IndexWebsiteSitemap):
+            for failure in tree.not_found:
+                if self.key(failure.url) not in self.urls:
+                    self._absent.add(self.key(failure.url))
+                self._fail(self.key(failure.url), failure)
+
+    def _add(self, node: AbstractSitemap) -> None:
+        key = self.key(node.url)
+        self.urls.setdefault(key, node.url)
+        if node.failure is not None:
+            self._fail(key, node.failure)
+        if isinstance(node, AbstractPagesSitemap):
+            self.lists.setdefault(key, node)
+        elif isinstance(node, AbstractIndexSitemap):
+            self.skipped.update(self.key(child.url) for child in node.skipped)
+
+    def _fail(self, key: str, failure: Failure) -> None:
+        self.urls.setdefault(key, failure.url)
+        self.broken.setdefault(key, failure)
+
+    def key(self, url: str) -> str:
+        """Return what a sitemap is matched by."""
+        if self._root_key is not None and url == self.tree.url:
+            return self._root_key
+        return url.removeprefix(self._base)
+
+    def declares(self, key: str) -> bool:
+        """Return whether a sitemap is in the tree, whether or not it could be read."""
+        return key in self.urls and key not in self._absent
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing failed that no sitemap of the tree would tell."""
+        own = self.tree.failure is not None
+        return not own and not (isinstance(self.tree, IndexWebsiteSitemap) and self.tree.not_found)
+
+    def accounts_for(self, other: Side, *, wary: bool) -> Mapping[str, bool]:
+        """Return for each sitemap of the other tree whether this one can tell what became of it.
+
+        It can if it has the sitemap as a whole, or if what declared it in the other tree is here as a
+        whole, or is itself accounted for. If ``wary``, and something failed here that the other tree
+        does not have, sitemaps that are not here are not accounted for: they may be that one, renamed.
+        """
+        fresh = wary and any(key not in other.urls for key in self.broken)
+        accounts: dict[str, bool] = {}
+        waiting: list[tuple[AbstractSitemap, bool]] = [(other.tree, self.is_sound)]
+        while waiting:
+            node, can_tell = waiting.pop()
+            key = other.key(node.url)
+            if key in self.urls:
+                can_tell = key not in self.broken
+            elif node is not other.tree:
+                can_tell = can_tell and not fresh and key not in self.skipped
+            accounts[key] = accounts.get(key, True) and can_tell
+            waiting.extend((child, can_tell) for child in reversed(node.sub_sitemaps))
+        return accounts
+
+
+def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
+    """Return both trees, with keys by which the same sitemaps match.
+
+    Two sitemaps that are compared with each other match, whatever their URLs are. Files in a folder
+    match by their paths below it, and those of a website by theirs.
+    """
+    trees = before, after
+    if not any(isinstance(tree, IndexWebsiteSitemap) for tree in trees):
+        return Side(before), Side(after, before.url)
+    if not any(map(_is_folder, trees)):
+        return Side(before), Side(after)
+    first, second = (
+        Side(tree, None, strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url)
+        for tree in trees
+    )
+    return first, second
+
+
+def _is_folder(tree: AbstractSitemap) -> bool:
+    return isinstance(tree, IndexWebsiteSitemap) and tree.url.startswith("file:")
+
+
+def sitemap_changes(
+    before: Side, after: Side, was_known: Mapping[str, bool], is_known: Mapping[str, bool]
+) -> Iterator[SitemapChange]:
+    """Yield the sitemaps that changed: those of the tree after, then those that are not in it.
+
+    ``was_known`` and ``is_known`` are what each tree accounts for of the other.
+    """
+    for key, url in after.urls.items():
+        broken = after.broken.get(key)
+        if broken is not None:
+            if key not in before.broken:
+                yield SitemapChange(ChangeKind.FAILED, url, broken.brief, broken.code)
+        elif key in before.broken:
+            yield SitemapChange(ChangeKind.RECOVERED, url)
+        elif key not in before.urls:
+            if was_known.get(key, True):
+                yield SitemapChange(ChangeKind.ADDED, url)
+            else:
+                yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, before))
+    for key, url in before.urls.items():
+        if key not in after.urls and before.declares(key):
+            if is_known.get(key, True):
+                yield SitemapChange(ChangeKind.REMOVED, url)
+            else:
+                yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, after))
+
+
+def _why(key: str, side: Side) -> tuple[str, FailureCode | None]:
+    """Return why a tree cannot tell what became of a sitemap that it does not have."""
+    if key in side.skipped:
+        return _SKIPPED, None
+    return _UNDECLARED, FailureCode.NOT_FETCHED

@@ -1,0 +1,184 @@
+"""A comparison finds exactly what dictionaries of everything would, however it gets there."""
+
+from __future__ import annotations
+
+import pytest
+from diff_oracle import expected
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from profiles import examples
+from usp.changes import ChangeKind, PageChange, SitemapChange, diff, fingerprints, pages
+from usp.objects.child import SkippedSitemap, SkipReason
+from usp.objects.page import SitemapPage
+from usp.objects.problem import Failure
+from usp.objects.sitemap import (
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesXMLSitemap,
+)
+from usp.tree import sitemap_from_bytes
+
+few = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
+H = "http://h"
+HEAD = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+IMAGE = "<image:image><image:loc>http://h/i.png</image:loc></image:image>"
+
+entries = st.tuples(
+    st.integers(0, 12),
+    st.sampled_from(["", "2024-01-01", "2024-01-01T00:00:00Z", "2024-01-01T00:00:00+00:00"]),
+    st.sampled_from(["plain", "spaced", "comment", "image"]),
+)
+sitemaps = st.fixed_dictionaries(
+    {},
+    optional={
+        name: st.one_of(
+            st.lists(entries, max_size=8), st.sampled_from(["failed", "cut", "skipped"])
+        )
+        for name in ("a", "b", "c")
+    },
+)
+websites = st.tuples(sitemaps, sitemaps, st.sampled_from(["", "", "index", "robots"]))
+
+
+def entry(number: int, lastmod: str, way: str) -> str:
+    mod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    inner = f"<loc>{H}/{number}</loc>{mod}"
+    return {
+        "plain": f"<url>{inner}</url>",
+        "spaced": f"\n<url>\n {inner}\n</url>",
+        "comment": f"<!-- x --><url>{inner}</url>",
+        "image": f"<url>{inner}{IMAGE}</url>",
+    }[way]
+
+
+def document(listed) -> bytes:
+    head = HEAD.replace(">", ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">')
+    return (head + "".join(entry(*one) for one in listed) + "</urlset>").encode()
+
+
+def index(name: str, given, *, failed: bool):
+    url = f"{H}/{name}-index.xml"
+    if failed:
+        return InvalidSitemap(url, "503")
+    below, skipped = [], []
+    for child, content in given.items():
+        child_url = f"{H}/{child}.xml"
+        if content == "skipped":
+            skipped.append(SkippedSitemap(child_url, None, SkipReason.DATE))
+        elif content == "failed":
+            below.append(InvalidSitemap(child_url, "503"))
+        elif content == "cut":
+            page = SitemapPage(f"{H}/1")
+            below.append(
+                PagesXMLSitemap(child_url, [page], failure=Failure(child_url, "broke off"))
+            )
+        else:
+            read = sitemap_from_bytes(document(content), child_url)
+            below.append(PagesXMLSitemap(child_url, read._pages))
+    return IndexXMLSitemap(url, below, skipped=skipped)
+
+
+def website(given) -> IndexWebsiteSitemap:
+    one, two, missing = given
+    two = {name: one.get(name, content) for name, content in two.items()}  # one document each
+    tops = [index("x", one, failed=missing == "index"), index("y", two, failed=False)]
+    lost = [Failure(f"{H}/robots.txt", "500")] if missing == "robots" else []
+    return IndexWebsiteSitemap(f"{H}/", tops, not_found=lost)
+
+
+def said(change: PageChange) -> tuple[object, ...]:
+    names = tuple(field.name for field in change.fields)
+    return change.kind, change.url, names, change.left, change.joined
+
+
+def found(before, after) -> list[tuple[object, ...]]:
+    return [said(change) for change in diff(before, after) if isinstance(change, PageChange)]
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypatch):
+    """Also if hardly anything may be kept, so that pages are looked for in parts and read again."""
+    if small:
+        monkeypatch.setattr(fingerprints, "_TOGETHER", 2)
+        monkeypatch.setattr(fingerprints, "_MOST_HELD", 3)
+        monkeypatch.setattr(pages, "_MOST_KEPT", 4)
+        monkeypatch.setattr(pages, "_TOGETHER", 2)
+
+    @few
+    @given(websites, websites)
+    def check(one, two):
+        before, after = website(one), website(two)
+        changes = found(before, after)
+        assert len(changes) == len({change[1] for change in changes}), "each page once"
+        assert set(changes) == expected(before, after)
+        assert found(before, before) == []
+
+    check()
+
+
+@few
+@given(websites, websites)
+def test_what_is_added_one_way_is_removed_the_other_way_or_unknown(one, two):
+    before, after = website(one), website(two)
+    added = {change[1] for change in found(before, after) if change[0] is ChangeKind.ADDED}
+    back = {change[1]: change[0] for change in found(after, before)}
+    assert {back[url] for url in added} <= {ChangeKind.REMOVED, ChangeKind.UNKNOWN}
+
+
+def tree(*sitemaps: tuple[str, list[tuple[int, str]]]) -> IndexWebsiteSitemap:
+    nodes = [
+        sitemap_from_bytes(document([(n, mod, "plain") for n, mod in listed]), f"{H}/{name}.xml")
+        for name, listed in sitemaps
+    ]
+    return IndexWebsiteSitemap(f"{H}/", nodes)
+
+
+def test_changes_come_in_the_order_of_the_trees():
+    before = tree(("a", [(1, ""), (2, ""), (3, "")]), ("b", [(4, "")]), ("gone", [(5, "")]))
+    after = tree(
+        ("new", [(9, "")]), ("a", [(8, ""), (3, "2024-01-01"), (2, "")]), ("b", [(7, ""), (1, "")])
+    )
+    changes = list(diff(before, after))
+    assert [(change.kind, change.url.removeprefix(H)) for change in changes] == [
+        ("added", "/new.xml"), ("removed", "/gone.xml"),
+        ("added", "/9"), ("added", "/8"), ("changed", "/3"), ("added", "/7"), ("moved", "/1"),
+        ("removed", "/4"), ("removed", "/5"),
+    ]  # fmt: skip
+    assert [isinstance(change, SitemapChange) for change in changes] == [True] * 2 + [False] * 7
+
+
+def test_a_changed_page_tells_which_fields_from_what_to_what():
+    before = tree(("a", [(1, "2024-01-01T00:00:00Z")]))
+    after = tree(("a", [(1, "")]))
+    (change,) = diff(before, after)
+    (field,) = change.fields
+    assert (field.name, field.after) == ("lastmod", None)
+    assert field.before == change.before.last_modified
+    assert change.after.last_modified is None
+    assert (change.left, change.joined) == ((), ())
+
+
+def test_two_files_are_compared_with_each_other_whatever_their_names_are():
+    before = sitemap_from_bytes(document([(1, "", "plain")]), f"{H}/old.xml")
+    after = sitemap_from_bytes(document([(1, "", "plain"), (2, "", "image")]), f"{H}/new.xml")
+    (change,) = diff(before, after)
+    assert said(change) == (ChangeKind.ADDED, f"{H}/2", (), (), (f"{H}/new.xml",))
+    assert change.after.images is not None
+
+
+def test_counts_are_known_after_an_iteration_or_without():
+    before, after = tree(("a", [(1, ""), (2, "")])), tree(("a", [(2, ""), (3, "")]))
+    counts = diff(before, after).counts()
+    assert counts.changed
+    assert (counts.pages["added"], counts.pages["removed"], counts.pages["moved"]) == (1, 1, 0)
+    assert not diff(before, before).counts().changed
+
+
+def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_no_block():
+    before, after = tree(("a", [])), tree(("a", [(n, "2024-01-01") for n in range(1, 500)]))
+    changes = list(diff(before, after))
+    held = {id(change.after._block) for change in changes}
+    assert len(held) == len(changes)
+    assert max(len(change.after._block._block) for change in changes) < 100
