@@ -52,6 +52,7 @@ __all__ = [
     "Update",
     "Zones",
     "__version__",
+    "diff",
     "load",
     "pages",
     "pages_of_sitemap",
@@ -68,6 +69,7 @@ __version__ = "2.0.0.dev0"
 
 if TYPE_CHECKING:
     from usp import aio as aio
+    from usp import changes as changes
     from usp import cli as cli
     from usp import events as events
     from usp import exceptions as exceptions
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     from usp import stream as stream
     from usp import tree as tree
     from usp import web_client as web_client
+    from usp.changes import diff
     from usp.exceptions import LocalShortageError, SitemapException, SnapshotError
     from usp.limits import Limits
     from usp.objects.child import ChildSitemap

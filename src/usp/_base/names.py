@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _MODULES = (
-    *("aio", "cli", "events", "exceptions", "export", "fetch_parse", "fleet", "graph", "helpers"),
+    *("aio", "changes", "cli", "events", "exceptions", "export", "fetch_parse", "fleet", "graph"),
+    "helpers",
     *("limits", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
     "web_client",
 )
 
 _OFFERED = {
+    "usp.changes": ("diff",),
     "usp.exceptions": ("LocalShortageError", "SitemapException", "SnapshotError"),
     "usp.limits": ("Limits",),
     "usp.objects.child": ("ChildSitemap",),

@@ -58,11 +58,11 @@ class Diff:
         """Yield all changes."""
         counts = ChangeCounts()
         before, after = sides(self.before, self.after)
-        is_known = after.accounts_for(before, wary=True)
-        was_known = before.accounts_for(after, wary=False)
+        was_known, is_known = before.accounts_for(after), after.accounts_for(before)
         for change in sitemap_changes(before, after, was_known, is_known):
             counts.add(change)
             yield change
+        is_known = after.accounts_for(before, wary=True)
         for page in page_changes(before, after, was_known, is_known):
             counts.add(page)
             yield page
@@ -75,11 +75,6 @@ class Diff:
                 pass
         assert self._counts is not None
         return self._counts
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether both trees are complete, so that nothing is unknown."""
-        return self.before.is_complete and self.after.is_complete
 
 
 def diff(before: AbstractSitemap, after: AbstractSitemap) -> Diff:

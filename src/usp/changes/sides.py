@@ -77,12 +77,12 @@ class Side:
         own = self.tree.failure is not None
         return not own and not (isinstance(self.tree, IndexWebsiteSitemap) and self.tree.not_found)
 
-    def accounts_for(self, other: Side, *, wary: bool) -> Mapping[str, bool]:
+    def accounts_for(self, other: Side, *, wary: bool = False) -> Mapping[str, bool]:
         """Return for each sitemap of the other tree whether this one can tell what became of it.
 
         It can if it has the sitemap as a whole, or if what declared it in the other tree is here as a
         whole, or is itself accounted for. If ``wary``, and something failed here that the other tree
-        does not have, sitemaps that are not here are not accounted for: they may be that one, renamed.
+        does not have, sitemaps that are not here are not accounted for: their pages may be there.
         """
         fresh = wary and any(key not in other.urls for key in self.broken)
         accounts: dict[str, bool] = {}
@@ -130,7 +130,7 @@ def sitemap_changes(
     """
     for key, url in after.urls.items():
         broken = after.broken.get(key)
-        if broken is not None:
+        if broken is not None and not (is_unread(broken) and key not in before.urls):
             if key not in before.broken:
                 yield SitemapChange(ChangeKind.FAILED, url, broken.brief, broken.code)
         elif key in before.broken:
@@ -146,6 +146,11 @@ def sitemap_changes(
                 yield SitemapChange(ChangeKind.REMOVED, url)
             else:
                 yield SitemapChange(ChangeKind.UNKNOWN, url, *_why(key, after))
+
+
+def is_unread(failure: Failure) -> bool:
+    """Return whether nobody tried: an index in a file names sitemaps that are not files."""
+    return failure.code is FailureCode.NOT_FETCHED
 
 
 def _why(key: str, side: Side) -> tuple[str, FailureCode | None]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from usp.objects.failure_codes import FailureCode
     from usp.objects.page import PageFields, SitemapPage
@@ -89,14 +89,18 @@ class ChangeCounts:
     @property
     def changed(self) -> bool:
         """Whether anything changed for certain; that something is missing is not a change."""
-        certain = set(ChangeKind) - {
-            ChangeKind.UNKNOWN,
-            ChangeKind.FAILED,
-            ChangeKind.RECOVERED,
-        }
-        return any(counts[kind] for counts in (self.pages, self.sitemaps) for kind in certain)
+        return self._any(set(ChangeKind) - _UNCERTAIN)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether something is missing in one of the trees that is not missing in the other."""
+        return self._any(_UNCERTAIN)
+
+    def _any(self, kinds: Iterable[ChangeKind]) -> bool:
+        return any(counts[kind] for counts in (self.pages, self.sitemaps) for kind in kinds)
 
 
+_UNCERTAIN = frozenset({ChangeKind.UNKNOWN, ChangeKind.FAILED, ChangeKind.RECOVERED})
 _NAMES = {
     "last_modified": "lastmod",
     "change_frequency": "changefreq",

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 import usp
 from usp.cli import INTERRUPTED, interrupts, output
 from usp.cli.commands import COMMANDS, SHORT_HELP
-from usp.cli.errors import FAILED, json_option, tell, wants_json
+from usp.cli.errors import FAILED, json_option, system_words, tell, wants_json
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class _Group(click.RichGroup):
             ctx.exit(0)
         except OSError as error:
             output.discard()
-            tell.error(_words(error), FAILED)
+            tell.error(system_words(error), FAILED)
             ctx.exit(FAILED)
         except SitemapException as error:
             tell.error(str(error), FAILED)
@@ -87,13 +87,6 @@ class _Group(click.RichGroup):
             _tell_interrupt()
             ctx.exit(INTERRUPTED)
         return result
-
-
-def _words(error: OSError) -> str:
-    """Return the message of the system and the name of the file, without the error number."""
-    if error.strerror is None:
-        return str(error)
-    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 @click.group(

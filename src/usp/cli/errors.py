@@ -90,7 +90,8 @@ class Teller:
 
     def failures(self, failures: Sequence[Failure], status: int, *, shown: bool = False) -> None:
         """Report what is missing in a result, or only how much if the result has ``shown`` it."""
-        word = "failed" if status == FAILED else "incomplete"
+        nothing = status in (FAILED, WRONG_CALL)
+        word = "failed" if nothing else "incomplete"
         if self.as_json:
             listed = [
                 {
@@ -107,9 +108,9 @@ class Teller:
         if self.logs:
             for failure in failures:
                 log.warning("%s: %s", failure.url, failure.brief)
-            if status != FAILED:
+            if not nothing:
                 return
-        if status == FAILED:
+        if nothing:
             lines = list(_lines(failures, alone=True))
             begin = "usp: nothing could be read"
         else:
@@ -119,7 +120,7 @@ class Teller:
         if shown:
             self._line(f"{begin}: {missing} missing or incomplete")
         elif len(lines) == 1:
-            self._line(f"usp: {lines[0]}" if status == FAILED else f"{begin}: {lines[0]}")
+            self._line(f"usp: {lines[0]}" if nothing else f"{begin}: {lines[0]}")
         else:
             self._line(f"{begin}: {missing} missing or incomplete")
             for line in lines:
@@ -177,6 +178,13 @@ def _names_host(reason: str, url: str) -> bool:
 def _naming(host: str) -> re.Pattern[str]:
     """Return a pattern that finds a host name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+
+
+def system_words(error: OSError) -> str:
+    """Return the message of the system and the name of the file, without the error number."""
+    if error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 # What helps ----------------------------------------------------------------------------------------

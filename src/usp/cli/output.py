@@ -113,6 +113,16 @@ def show(*parts: RenderableType) -> None:
     sys.stdout.flush()
 
 
+def has_colors() -> bool:
+    """Return whether the standard output shows colors, and nobody asked for none."""
+    if not is_for_people():
+        return False
+    from rich.console import Console
+
+    console = Console()
+    return console.color_system is not None and not console.no_color
+
+
 # Readers that go away -----------------------------------------------------------------------------
 
 

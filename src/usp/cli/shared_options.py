@@ -50,13 +50,14 @@ LIMIT_NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 # Where to read, and where to write ----------------------------------------------------------------
 
 
-def _address(text: str) -> Address:
+def address_type(text: str) -> Address:
+    """Return the address that a user wrote."""
     from usp.cli.crawling import address
 
     return address(text)
 
 
-url_argument = click.argument("start", metavar="URL", type=_address)
+url_argument = click.argument("start", metavar="URL", type=address_type)
 """A website, a sitemap, a file, a folder or the standard input."""
 
 

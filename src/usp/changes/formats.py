@@ -1,0 +1,196 @@
+"""Changes as lines of text, JSON and CSV."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from usp._base.dates import as_written, precision_of, utc_text
+from usp._base.safe_text import printable
+from usp.changes.values import ChangeKind, PageChange
+from usp.export.schema import COLUMNS, OF_FIELDS
+from usp.export.text_formats import guarded, plain, quoted, to_json
+from usp.objects.extension_values import plain as plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from usp.changes.values import Change, ChangeCounts, FieldChange
+    from usp.objects.page import SitemapPage
+
+FORMATS = ("text", "json", "jsonl", "csv")
+"""The formats that changes can be written in."""
+
+SIGNS = {
+    ChangeKind.ADDED: "+",
+    ChangeKind.REMOVED: "-",
+    ChangeKind.CHANGED: "~",
+    ChangeKind.MOVED: ">",
+    ChangeKind.UNKNOWN: "?",
+    ChangeKind.FAILED: "!",
+    ChangeKind.RECOVERED: "=",
+}
+"""What a line of text begins with."""
+
+CSV_COLUMNS = ("what", "change", "url", "field", "before", "after", "left", "joined", "reason")
+_LONGEST = 60  # characters of a value in a line of text
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def text_of(change: Change) -> str:
+    """Return a change in one line, for people and ``grep``."""
+    sign = SIGNS[change.kind]
+    if not isinstance(change, PageChange):
+        why = f": {change.reason}" if change.reason else ""
+        word = f" {change.kind.value}" if change.kind in _NAMED else ""
+        return printable(f"{sign} sitemap {change.url}{word}{why}")
+    said = [_field_text(field) for field in change.fields]
+    if change.kind in (ChangeKind.CHANGED, ChangeKind.MOVED) and (change.left or change.joined):
+        said.append(_move_text(change))
+    return printable(f"{sign} {change.url}" + (f"  {'; '.join(said)}" if said else ""))
+
+
+_NAMED = frozenset({ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN})
+
+
+def _field_text(field: FieldChange) -> str:
+    return f"{field.name} {_short(field, field.before)} -> {_short(field, field.after)}"
+
+
+def _short(field: FieldChange, value: Any) -> str:
+    """Return a value in a few words; a long list is counted."""
+    if isinstance(value, list):
+        return str(len(value))
+    if field.name == "lastmod" and value is not None:
+        return as_written(value)
+    shown = _json_value(field.name, value)
+    text = "none" if shown is None else shown if isinstance(shown, str) else to_json(shown)
+    text = re.sub(r"\s+", " ", text)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _move_text(change: PageChange) -> str:
+    if not change.joined:
+        return f"no longer in {', '.join(change.left)}"
+    if not change.left:
+        return f"also in {', '.join(change.joined)}"
+    return f"{', '.join(change.left)} -> {', '.join(change.joined)}"
+
+
+# JSON and CSV -------------------------------------------------------------------------------------
+
+
+def json_of(change: Change) -> dict[str, Any]:
+    """Return a change as an object for JSON; a page has the columns of ``usp.export`` that it uses."""
+    if not isinstance(change, PageChange):
+        result: dict[str, Any] = {
+            "what": "sitemap",
+            "change": change.kind.value,
+            "url": change.url,
+        }
+        if change.reason is not None:
+            result["reason"] = change.reason
+            result["code"] = None if change.code is None else change.code.value
+        return result
+    result = {"what": "page", "change": change.kind.value, "url": change.url}
+    if change.fields:
+        result["fields"] = {
+            field.name: {
+                "before": _json_value(field.name, field.before),
+                "after": _json_value(field.name, field.after),
+            }
+            for field in change.fields
+        }
+    result |= {"left": list(change.left), "joined": list(change.joined)}
+    page = change.after or change.before
+    if page is not None:
+        result["page"] = page_json(page)
+    return result
+
+
+def page_json(page: SitemapPage) -> dict[str, Any]:
+    """Return what a sitemap says about a page: its columns but for the empty ones."""
+    fields = page.fields()
+    columns: dict[str, Any] = {
+        name: precision_of(fields.last_modified)
+        if name == "lastmod_precision"
+        else _json_value(name, getattr(fields, attribute))
+        for name, attribute in OF_FIELDS.items()
+    }
+    return {name: value for name, value in columns.items() if value not in (None, False)}
+
+
+def _json_value(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name == "lastmod":
+        return utc_text(value)
+    if name == "changefreq":
+        return value.value
+    return plain(value, COLUMNS[name]) if name in COLUMNS else plain_value(value)
+
+
+def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a change: one for each field that changed, or one."""
+    if not isinstance(change, PageChange):
+        yield ("sitemap", change.kind.value, change.url, *[""] * 5, change.reason or "")
+        return
+    moved = " ".join(change.left), " ".join(change.joined), ""
+    for field in change.fields:
+        values = (_json_value(field.name, value) for value in (field.before, field.after))
+        cells = (
+            "" if one is None else one if isinstance(one, str) else to_json(one) for one in values
+        )
+        yield ("page", change.kind.value, change.url, field.name, *cells, *moved)
+    if not change.fields:
+        yield ("page", change.kind.value, change.url, "", "", "", *moved)
+
+
+def lines_of(
+    changes: Iterable[Change],
+    form: str,
+    counts: Callable[[], ChangeCounts],
+    shown: Callable[[Change], str] = text_of,
+) -> Iterator[str]:
+    """Yield the lines of changes in one of the formats, without line ends.
+
+    ``counts`` is asked when the changes have come to their end; ``shown`` writes a line of text.
+    """
+    if form == "text":
+        yield from map(shown, changes)
+    elif form == "jsonl":
+        yield from (to_json(json_of(change)) for change in changes)
+    elif form == "json":
+        begin = '{"changes":['
+        for change in changes:
+            yield begin + to_json(json_of(change))
+            begin = ","
+        end = "]," if begin == "," else f"{begin}],"
+        yield f'{end}"counts":{to_json(counts_json(counts()))}}}'
+    else:
+        yield ",".join(CSV_COLUMNS)
+        for change in changes:
+            for row in _csv_rows(change):
+                yield ",".join(quoted(guarded(cell)) for cell in row)
+
+
+def counts_json(counts: ChangeCounts) -> dict[str, dict[str, int]]:
+    """Return how many changes there are, for JSON."""
+    return {
+        "pages": {kind.value: counts.pages[kind] for kind in ChangeKind if counts.pages[kind]},
+        "sitemaps": {
+            kind.value: counts.sitemaps[kind] for kind in ChangeKind if counts.sitemaps[kind]
+        },
+    }
+
+
+def summary_of(counts: ChangeCounts) -> str:
+    """Return how many changes there are, in a few words."""
+    parts = [
+        f"{what}: {', '.join(f'{count:,} {kind}' for kind, count in found.items())}"
+        for what, found in counts_json(counts).items()
+        if found
+    ]
+    return "; ".join(parts) or "nothing changed"

@@ -1,0 +1,143 @@
+"""``usp diff``: what changed, for people and programs; the exit status tells whether anything did."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from website import Answer, Site, index, urlset
+
+H = "http://example.org"
+
+
+def page(number: int, lastmod: str = "", more: str = "") -> str:
+    mod = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
+    return f"<url><loc>{H}/{number}</loc>{mod}{more}</url>"
+
+
+BEFORE = urlset(page(1), page(2, "2024-01-01"), page(3))
+AFTER = urlset(page(4), page(2, "2024-02-01", "<priority>0.9</priority>"), page(3))
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "before.xml", tmp_path / "after.xml"
+    for path, text in zip(paths, (BEFORE, AFTER), strict=True):
+        path.write_text(text)
+    return [str(path) for path in paths]
+
+
+def test_changes_are_lines_of_text(run, files):
+    ended = run("diff", *files)
+    assert ended.status == 1
+    assert ended.lines == [
+        f"+ {H}/4",
+        f"~ {H}/2  priority 0.5 -> 0.9; lastmod 2024-01-01 -> 2024-02-01",
+        f"- {H}/1",
+    ]
+    assert ended.err == "usp: pages: 1 added, 1 removed, 1 changed\n"
+
+
+def test_the_same_twice_is_status_0(run, files):
+    ended = run("diff", files[0], files[0])
+    assert (ended.status, ended.out, ended.err) == (0, "", "usp: nothing changed\n")
+
+
+def test_programs_read_json_lines(run, files):
+    ended = run("diff", *files, "-f", "jsonl", "--quiet")
+    added, changed, removed = map(json.loads, ended.lines)
+    assert (added["what"], added["change"], added["url"]) == ("page", "added", f"{H}/4")
+    assert changed["fields"]["lastmod"] == {
+        "before": "2024-01-01T00:00:00Z", "after": "2024-02-01T00:00:00Z",
+    }  # fmt: skip
+    assert changed["page"]["priority"] == 0.9
+    assert removed["left"] == [f"file://{files[0]}"]
+    assert ended.err == ""
+
+
+def test_programs_read_one_object_of_json(run, files):
+    for given, count in ((files, 3), ([files[0]] * 2, 0)):
+        found = json.loads(run("diff", *given, "-f", "json").out)
+        assert len(found["changes"]) == count
+    assert json.loads(run("diff", *files, "-f", "json").out)["counts"]["pages"]["added"] == 1
+
+
+def test_spreadsheets_read_csv(run, files):
+    rows = list(csv.DictReader(io.StringIO(run("diff", *files, "-f", "csv").out)))
+    assert [(row["change"], row["field"], row["after"]) for row in rows] == [
+        ("added", "", ""), ("changed", "priority", "0.9"),
+        ("changed", "lastmod", "2024-02-01T00:00:00Z"), ("removed", "", ""),
+    ]  # fmt: skip
+
+
+def test_colors_are_for_terminals(run, files, monkeypatch):
+    plain = run("diff", *files).out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    colored = run("diff", *files).out
+    assert "\x1b[32m+ " in colored
+    assert "\x1b[31m- " in colored
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run("diff", *files).out == plain
+
+
+@pytest.mark.parametrize("given", [["nothing.xml"], ["http://127.0.0.1:1/"], ["page.html"]])
+def test_what_cannot_be_read_is_trouble(run, files, tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.html").write_text("<html><body>hello</body></html>")
+    for pair in ([files[0], *given], [*given, files[0]]):
+        ended = run("diff", *pair)
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err
+
+
+def test_standard_input_cannot_be_both(run):
+    ended = run("diff", "-", "-")
+    assert ended.status == 2
+    assert "only one of A and B can be standard input" in ended.err
+
+
+@pytest.fixture
+def website():
+    site = Site(
+        {
+            "/index.xml": index("/a.xml", "/b.xml"),
+            "/a.xml": urlset("/1"),
+            "/b.xml": urlset("/2", "/3"),
+        }
+    )
+    with site:
+        yield site
+
+
+def test_a_failed_sitemap_is_status_3_and_its_pages_are_counted(run, website, tmp_path):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    for path in ("/index.xml", "/a.xml", "/b.xml"):
+        (folder / path[1:]).write_bytes(website.fill(website.answers[path]))
+    start = website.url("/index.xml")
+    assert run("diff", str(folder / "index.xml"), start).status != 2
+    website.answers["/b.xml"] = Answer(status=404)
+    ended = run("diff", str(folder), start)
+    assert ended.status == 3
+    assert [line[0] for line in ended.lines if "/b.xml" in line] == ["!"]
+    assert not [line for line in ended.lines if line[0] in "+-"]
+    assert "2 unknown" in ended.err
+    listed = run("diff", str(folder), start, "--unknown").lines
+    assert {f"? {website.url('/2')}", f"? {website.url('/3')}"} <= set(listed)
+    website.answers["/a.xml"] = urlset("/1", "/9")
+    assert run("diff", str(folder), start).status == 1
+    assert run("diff", str(folder), start, "--strict").status == 3
+
+
+def test_an_index_in_a_file_names_sitemaps_that_nobody_reads(run, tmp_path):
+    for name, children in (("one.xml", ["/a.xml"]), ("two.xml", ["/a.xml", "/b.xml"])):
+        text = index(*(H + child for child in children))
+        (tmp_path / name).write_text(text)
+    ended = run("diff", str(tmp_path / "one.xml"), str(tmp_path / "two.xml"))
+    assert (ended.status, ended.lines) == (1, [f"+ sitemap {H}/b.xml"])
+    assert run("diff", *[str(tmp_path / "one.xml")] * 2).status == 0

@@ -1,0 +1,134 @@
+"""A failed sitemap removes nothing: its pages are unknown, whatever it was that failed."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from memory_web import Client, Doc, Web
+
+import usp
+from usp.changes import ChangeKind, PageChange, SitemapChange
+from usp.limits import Limits
+from website import index, robots, urlset
+
+H = "http://h"
+SITE = {
+    "/robots.txt": robots("/index.xml"),
+    "/index.xml": index("/a.xml", "/below.xml"),
+    "/below.xml": index("/b.xml"),
+    "/a.xml": urlset("/1", "/2"),
+    "/b.xml": urlset("/2", "/3"),
+    "/sitemap.xml": urlset("/4"),
+}
+PAGES = {"/1", "/2", "/3", "/4"}
+
+
+def crawled(changes=(), **options):
+    docs = {**SITE, **dict(changes)}
+    docs = {path: doc for path, doc in docs.items() if doc is not None}
+    return usp.sitemap_tree_for_homepage(f"{H}/", Client(Web(docs)), **options)
+
+
+def by_kind(before, after) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for change in usp.diff(before, after):
+        if isinstance(change, PageChange):
+            found.setdefault(change.kind.value, set()).add(change.url.removeprefix(H))
+    return found
+
+
+def sitemaps(before, after) -> set[tuple[str, str]]:
+    return {
+        (change.kind.value, change.url.removeprefix(H))
+        for change in usp.diff(before, after)
+        if isinstance(change, SitemapChange)
+    }
+
+
+def truncated(text: str) -> bytes:
+    return gzip.compress(text.replace("{base}", H).encode())[:-12]
+
+
+FAILURES = {
+    "a sitemap": ({"/b.xml": Doc(status=503)}, {"/3"}),
+    "a sitemap that is not one any more": ({"/b.xml": "<html>sorry</html>"}, {"/3"}),
+    "an index": ({"/below.xml": Doc(status=500)}, {"/3"}),
+    "the first index": ({"/index.xml": Doc(status=500)}, {"/1", "/2", "/3"}),
+    "robots.txt": ({"/robots.txt": Doc(status=503)}, {"/1", "/2", "/3"}),
+    "a known path": ({"/sitemap.xml": Doc(status=500)}, {"/4"}),
+    "a body that broke off": ({"/b.xml": Doc(urlset("/2"), broken=True)}, {"/3"}),
+    "a body that was cut off": ({"/b.xml": urlset("/2", "/3")[:-60]}, {"/3"}),
+    "a damaged gzip": ({"/b.xml": truncated(urlset("/2", "/3"))}, {"/3"}),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_failed_removes_nothing_and_its_recovery_adds_nothing(failure):
+    changes, lost = FAILURES[failure]
+    before, after = crawled(), crawled(changes)
+    found = by_kind(before, after)
+    assert found.keys() <= {"unknown", "moved"}
+    assert found.get("unknown", set()) <= lost
+    gone = PAGES - {page.url.removeprefix(H) for page in after.all_pages()}
+    assert gone == found.get("unknown", set())
+    assert not by_kind(after, before).keys() & {"added", "removed"}
+    assert by_kind(after, before).get("unknown", set()) == gone
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"limits": Limits(sitemaps=3)}, {"limits": Limits(pages=1)}, {"limits": Limits(depth=1)},
+        {"recurse_callback": lambda url, *_: "below" not in url},
+        {"exclude_sitemaps": ["*/below*"]}, {"exclude_sitemaps": ["*/b.xml"]},
+    ],
+)  # fmt: skip
+def test_limits_callbacks_and_skips_remove_nothing(options):
+    before, after = crawled(), crawled(**options)
+    gone = PAGES - {page.url.removeprefix(H) for page in after.all_pages()}
+    assert gone
+    found = by_kind(before, after)
+    assert found["unknown"] == gone
+    assert not found.keys() & {"removed", "added"}
+
+
+def test_a_page_is_removed_if_all_its_sitemaps_were_read():
+    assert by_kind(crawled(), crawled({"/b.xml": urlset("/2")})) == {"removed": {"/3"}}
+
+
+def test_a_page_is_removed_with_a_sitemap_that_a_complete_index_does_not_list():
+    after = crawled({"/below.xml": index()})
+    assert by_kind(crawled(), after) == {"removed": {"/3"}, "moved": {"/2"}}
+    assert sitemaps(crawled(), after) == {("removed", "/b.xml")}
+    gone = crawled({"/index.xml": index("/a.xml")})
+    assert sitemaps(crawled(), gone) == {("removed", "/b.xml"), ("removed", "/below.xml")}
+
+
+def test_a_page_of_two_sitemaps_is_unknown_if_one_of_them_failed():
+    before = crawled()
+    after = crawled({"/a.xml": urlset("/1"), "/b.xml": Doc(status=503)})
+    assert by_kind(before, after) == {"unknown": {"/2", "/3"}}
+
+
+def test_a_page_that_may_be_in_a_new_sitemap_that_failed_is_unknown():
+    """Sitemaps are renamed all the time; the index says nothing about what is in which."""
+    after = crawled({"/below.xml": index("/renamed.xml"), "/renamed.xml": Doc(status=503)})
+    assert by_kind(crawled(), after) == {"unknown": {"/3"}}
+    assert sitemaps(crawled(), after) == {("removed", "/b.xml"), ("failed", "/renamed.xml")}
+
+
+def test_sitemaps_fail_and_recover():
+    good, bad = crawled(), crawled({"/b.xml": Doc(status=503), "/robots.txt": SITE["/robots.txt"]})
+    assert sitemaps(good, bad) == {("failed", "/b.xml")}
+    assert sitemaps(bad, good) == {("recovered", "/b.xml")}
+    assert sitemaps(bad, bad) == set()
+    (failed,) = [c for c in usp.diff(good, bad) if c.kind is ChangeKind.FAILED]
+    assert "503" in failed.reason
+    assert failed.code is not None
+
+
+def test_new_sitemaps_are_added_and_their_pages():
+    after = crawled({"/below.xml": index("/b.xml", "/c.xml"), "/c.xml": urlset("/9")})
+    assert sitemaps(crawled(), after) == {("added", "/c.xml")}
+    assert by_kind(crawled(), after) == {"added": {"/9"}}
