@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import as_written, precision_of, utc_text
@@ -67,7 +66,7 @@ def _short(field: FieldChange, value: Any) -> str:
         return as_written(value)
     shown = _json_value(field.name, value)
     text = "none" if shown is None else shown if isinstance(shown, str) else to_json(shown)
-    text = re.sub(r"\s+", " ", text)
+    text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -8,7 +8,7 @@ that differs.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain, dropwhile, islice
+from itertools import chain, dropwhile, islice, starmap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp.changes.fingerprints import (
@@ -134,7 +134,7 @@ class _Half:
                 flags = one.changed, elsewhere[key], doubtful[key], several[key], as_was[key]
                 numbers = range(len(one.urls))
                 rows = zip(one.urls, one.entries, numbers, *flags, strict=True)
-                yield key, map(_Candidate._make, rows)
+                yield key, starmap(_Candidate, rows)
 
     def pages(self, key: str) -> Iterator[SitemapPage]:
         """Return the pages of a sitemap that differ."""

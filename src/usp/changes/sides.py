@@ -35,7 +35,7 @@ class Side:
         self._base = base
         self.lists: dict[str, AbstractPagesSitemap] = {}
         self.urls: dict[str, str] = {}  # of sitemaps, and of what failed and is not in the tree
-        self.broken: dict[str, Failure] = {}
+        self.incomplete: dict[str, Failure] = {}
         self.skipped: set[str] = set()
         self._absent: set[str] = set()
         website = isinstance(tree, IndexWebsiteSitemap)
@@ -59,7 +59,7 @@ class Side:
 
     def _fail(self, key: str, failure: Failure) -> None:
         self.urls.setdefault(key, failure.url)
-        self.broken.setdefault(key, failure)
+        self.incomplete.setdefault(key, failure)
 
     def key(self, url: str) -> str:
         """Return what a sitemap is matched by."""
@@ -84,14 +84,14 @@ class Side:
         whole, or is itself accounted for. If ``wary``, and something failed here that the other tree
         does not have, sitemaps that are not here are not accounted for: their pages may be there.
         """
-        fresh = wary and any(key not in other.urls for key in self.broken)
+        fresh = wary and any(key not in other.urls for key in self.incomplete)
         accounts: dict[str, bool] = {}
         waiting: list[tuple[AbstractSitemap, bool]] = [(other.tree, self.is_sound)]
         while waiting:
             node, can_tell = waiting.pop()
             key = other.key(node.url)
             if key in self.urls:
-                can_tell = key not in self.broken
+                can_tell = key not in self.incomplete
             elif node is not other.tree:
                 can_tell = can_tell and not fresh and key not in self.skipped
             accounts[key] = accounts.get(key, True) and can_tell
@@ -129,11 +129,11 @@ def sitemap_changes(
     ``was_known`` and ``is_known`` are what each tree accounts for of the other.
     """
     for key, url in after.urls.items():
-        broken = after.broken.get(key)
+        broken = after.incomplete.get(key)
         if broken is not None and not (is_unread(broken) and key not in before.urls):
-            if key not in before.broken:
+            if key not in before.incomplete:
                 yield SitemapChange(ChangeKind.FAILED, url, broken.brief, broken.code)
-        elif key in before.broken:
+        elif key in before.incomplete:
             yield SitemapChange(ChangeKind.RECOVERED, url)
         elif key not in before.urls:
             if was_known.get(key, True):

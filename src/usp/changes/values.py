@@ -101,15 +101,15 @@ class ChangeCounts:
 
 
 _UNCERTAIN = frozenset({ChangeKind.UNKNOWN, ChangeKind.FAILED, ChangeKind.RECOVERED})
-_NAMES = {
-    "last_modified": "lastmod",
-    "change_frequency": "changefreq",
-    "news_story": "news",
-}
+
+_FIELDS = (
+    *("priority", "lastmod", "changefreq", "news", "images"),
+    *("alternates", "videos", "mobile", "page_map"),
+)
 
 
 def field_changes(before: PageFields, after: PageFields) -> Iterator[FieldChange]:
     """Yield the fields that differ, in the order of the page's attributes."""
-    for name, old, new in zip(before._fields, before, after, strict=True):
+    for name, old, new in zip(_FIELDS, before, after, strict=True):
         if old != new:
-            yield FieldChange(_NAMES.get(name, name), old, new)
+            yield FieldChange(name, old, new)
