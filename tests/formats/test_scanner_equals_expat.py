@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from xml.parsers import expat
 
 import pytest
 from formats_strategies import pieces
 from formats_support import chunks
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
@@ -83,6 +82,11 @@ def by_scanner(parts):
     assert problems.listed() == []
     # What stands around the root is not part of it; expat does not tell of it.
     return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
+
+
+def same_line_ends(text):
+    """Return what the scanner of a document is fed: all line ends are made one before."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def by_expat(text):
@@ -180,20 +184,16 @@ def documents(draw):
     return draw(DECLARATION) + draw(MISC) + draw(elements(CONTENT)) + draw(MISC)
 
 
-PARTED_LINE_END = re.compile(r"\r(?:<!--.*?-->|<\?.*?\?>)+\n", re.DOTALL)
-"""One line end to whoever gathers the text around a comment, two to expat."""
-
-
 @LAW
 @given(data=st.data())
 def test_the_scanner_gives_what_expat_gives_wherever_the_document_is_cut(data):
     text = data.draw(documents())
-    assume(not PARTED_LINE_END.search(text))
     try:
         expected = by_expat(text)
     except expat.ExpatError:  # two texts made a "]]>", which is not well-formed
         assert "]]>" in text
         return
+    text = same_line_ends(text)
     assert by_scanner([text]) == expected
     assert by_scanner(data.draw(pieces(text))) == expected
     assert by_scanner(chunks(text, 1)) == expected
@@ -215,5 +215,5 @@ def test_the_scanner_gives_what_expat_gives_wherever_the_document_is_cut(data):
     ],
 )
 def test_the_scanner_gives_what_expat_gives(text):
-    assert by_scanner([text]) == by_expat(text)
-    assert by_scanner(chunks(text, 1)) == by_expat(text)
+    assert by_scanner([same_line_ends(text)]) == by_expat(text)
+    assert by_scanner(chunks(same_line_ends(text), 1)) == by_expat(text)

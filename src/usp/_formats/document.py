@@ -5,6 +5,7 @@ The way of a document: unpack, decode, tell what it is, parse. Everything here i
 
 from __future__ import annotations
 
+import io
 import re
 from enum import Enum
 from functools import lru_cache
@@ -107,6 +108,8 @@ class DocumentParser:
         self.refusal: Reason | None = None
         self._role = role
         self._url_length = limits.url_length
+        # As XML says: whatever ends a line is one character to everything that follows.
+        self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
         self._decoder = Decoder(
             content_type=content_type,
             content_encoding=content_encoding,
@@ -152,7 +155,7 @@ class DocumentParser:
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        rest = self._decoder.close()
+        rest = self._line_ends.decode(self._decoder.close(), final=True)
         entries = list(chain.from_iterable(self._read_pieces([rest]))) if rest else []
         if self.parser is None:
             entries.extend(self._read("", final=True))
@@ -174,7 +177,8 @@ class DocumentParser:
         self, texts: Iterable[str], most: int = MAX_PIECE
     ) -> Iterator[Iterable[Entry]]:
         """Read texts piece by piece, however long they are, until the document is refused."""
-        for text in texts:
+        for raw in texts:
+            text = self._line_ends.decode(raw)
             for piece in (text,) if len(text) <= most else pieces(text, most):
                 yield self._read(piece, final=False)
                 if self.refusal:

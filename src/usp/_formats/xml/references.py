@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     """``note(code, excerpt)``: told what was wrong."""
 
 _REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
-_LINE_END = re.compile(r"\r\n?")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _MAX_DIGITS = 8
 _XML = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -27,9 +26,7 @@ _BLANK = re.compile(r"[\t\n\r]")
 
 
 def decode_text(raw: str, note: Note) -> str:
-    """Return text as it is meant: references decoded, line ends made one, forbidden characters out."""
-    if "\r" in raw:
-        raw = _LINE_END.sub("\n", raw)
+    """Return text as it is meant: references decoded, forbidden characters out."""
     if "&" in raw:
         if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
             raw = raw.replace("&amp;", "&")
@@ -39,8 +36,8 @@ def decode_text(raw: str, note: Note) -> str:
 
 
 def decode_cdata(text: str, note: Note) -> str:
-    """Return the text of a CDATA section: as it stands, but for line ends and forbidden characters."""
-    return _clean(_LINE_END.sub("\n", text) if "\r" in text else text, note)
+    """Return the text of a CDATA section: as it is, without forbidden characters."""
+    return _clean(text, note)
 
 
 def _clean(text: str, note: Note) -> str:
@@ -93,6 +90,6 @@ def attributes(raw: str, note: Note) -> dict[str, str]:
     for name, double, single, bare in _ATTRIBUTE.findall(raw):
         value = double or single or bare
         if "&" in value or not value.isprintable():
-            value = decode_text(_BLANK.sub(" ", value.replace("\r\n", "\n")), note)
+            value = decode_text(_BLANK.sub(" ", value), note)
         result.setdefault(name.lower(), value)
     return result
