@@ -217,6 +217,9 @@ def load_extra(module: str, needs: str, extra: str) -> Any:
 
     Raises :class:`MissingExtraError`, which says what needs it and how to install it.
     """
+    loaded = sys.modules.get(module)
+    if loaded is not None:  # as whenever it is needed once more
+        return loaded
     try:
         return importlib.import_module(module)
     except ImportError as error:

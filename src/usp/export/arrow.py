@@ -6,6 +6,7 @@ each distinct text is read once. Where pages have more, the rows of a block beco
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -185,14 +186,13 @@ class _TextColumns(_Columns):
     ) -> None:
         """Add a block; its texts go to Arrow while they are still in the CPU's cache."""
         assert texts is not None
-        pa = pyarrow()
         count = len(block.urls)
         self.count += count
         self._sitemaps.append((sitemap_url, count))
         self._given.update(texts)
         for field, chunks in self._texts.items():
             column = block.urls if field == "url" else texts.get(field)
-            chunks.append(pa.repeat("", count) if column is None else texts_array(column))
+            chunks.append(_blanks(count) if column is None else texts_array(column))
 
     def _array(self, name: str) -> Any:
         pa = pyarrow()
@@ -220,6 +220,17 @@ class _TextColumns(_Columns):
             return dictionary(by_distinct(texts, _frequency_number, pa.int32()), _FREQUENCIES)
         self._dates = read_dates(texts)
         return self._dates[name != "lastmod"]
+
+
+def _blanks(count: int) -> Any:
+    """Return so many empty texts; a slice of what is there already, unless they are many."""
+    most = max(count, _ROWS)
+    return _many_blanks(most).slice(0, count)
+
+
+@lru_cache(maxsize=2)
+def _many_blanks(count: int) -> Any:
+    return pyarrow().repeat("", count)
 
 
 class _RowColumns(_Columns):
