@@ -6,7 +6,7 @@ import queue
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.arrow import batches_of
+from usp.export.arrow import batches_of, row_group
 from usp.export.schema import COLUMNS, Kind, arrow_schema, pyarrow
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _WriterThread:
             if self._error is not None:
                 continue  # the queue is drained, so that nothing waits for room
             try:
-                table = pyarrow().Table.from_batches(group).unify_dictionaries()
+                table = row_group(group, group[0].schema)
                 self._writer.write_table(table, row_group_size=GROUP_ROWS)
             except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 self._error = error

@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from usp.export.arrow import row_group
 from usp.export.schema import COLUMNS, Kind, arrow_type, chosen, pyarrow
 from usp.fleet.dataset import TABLES, Commit, DatasetError, commit_name
 
@@ -294,8 +295,8 @@ class _TableFile:
             self._writer = pyarrow(".parquet").ParquetWriter(
                 self._path, self.schema, compression="zstd", use_dictionary=self._repeating
             )
-        table = pyarrow().Table.from_batches(self._batches, self.schema).unify_dictionaries()
-        self._writer.write_table(table, row_group_size=_ROW_GROUP)
+        table = row_group(self._batches, self.schema)
+        self._writer.write_table(table, row_group_size=len(table))
         self._batches, self._waiting = [], 0
 
     def close(self) -> bool:
