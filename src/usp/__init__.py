@@ -1,4 +1,4 @@
-"""Finds, fetches and reads the sitemaps of a website, and gives them back as a tree.
+"""Finds, fetches and reads the sitemaps of a website, and returns them as a tree.
 
 ::
 
@@ -8,7 +8,7 @@
     for page in tree.all_pages():
         print(page.url)
 
-The names below are loaded when they are first asked for: ``import usp`` itself loads next to nothing.
+The names below are loaded on first use: ``import usp`` itself loads next to nothing.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def pages(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> AsyncGenerator[SitemapPage, None]:
-    """Yield the pages of a website as they come in, in the order of its tree.
+    """Yield the pages of a website as they arrive, in the order of its tree.
 
     Like ``usp.stream.pages``, with the same options. A generator that is not exhausted should be
     closed (``contextlib.aclosing``).
@@ -108,7 +108,7 @@ def pages_of_sitemap(
     options: CrawlOptions | None = None,
     **keywords: Unpack[SitemapKeywords],
 ) -> AsyncGenerator[SitemapPage, None]:
-    """Yield the pages of a sitemap, and of the sitemaps that it lists, as they come in.
+    """Yield the pages of a sitemap, and of the sitemaps that it lists, as they arrive.
 
     Like ``usp.stream.pages_of_sitemap``, with the same options.
     """
@@ -192,7 +192,7 @@ async def _pages(
                 growing = stream.waits_for
                 if growing is not None:
                     driver.wake_by(growing)
-                # What came before the call was left is not waited for.
+                # Do not wait for what has arrived in the meantime.
                 await driver.step(wait=not stream.can_go_on)
             except asyncio.CancelledError:
                 if not options.keep_partial or crawl.ending == INTERRUPTED:

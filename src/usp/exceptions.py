@@ -3,12 +3,12 @@
 ::
 
     Exception
-    ├── SitemapException              a caller's mistake, such as a homepage that is no HTTP URL
+    ├── SitemapException              a caller's mistake, such as a homepage that is not an HTTP URL
     │   ├── SitemapXMLParsingException
     │   └── SnapshotError             a file that is not a snapshot, or that cannot be written
     ├── LocalShortageError            this machine is out of descriptors, memory or disk; an ``OSError``
-    ├── GunzipException               data handed to ``helpers.gunzip`` is not gzip
-    └── StripURLToHomepageException   a URL handed to ``helpers.strip_url_to_homepage`` has no host
+    ├── GunzipException               data passed to ``helpers.gunzip`` is not gzip
+    └── StripURLToHomepageException   a URL passed to ``helpers.strip_url_to_homepage`` has no host
 
 What a website sends never raises: it becomes an ``InvalidSitemap`` or a ``Problem`` in the tree.
 """
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class SitemapException(Exception):  # noqa: N818 - the name existing programs catch
-    """A call that cannot be answered, for instance because its URL is not an HTTP URL."""
+    """A call that makes no sense, for instance because its URL is not an HTTP URL."""
 
 
 class SitemapXMLParsingException(SitemapException):
@@ -75,8 +75,8 @@ class LocalShortageError(OSError):
 
 
 class GunzipException(Exception):  # noqa: N818 - the name existing programs catch
-    """Data that is not gzip, or more of it than allowed."""
+    """Data that is not gzip, or is larger than allowed."""
 
 
 class StripURLToHomepageException(Exception):  # noqa: N818 - the name existing programs catch
-    """A URL that no homepage can be derived from."""
+    """A URL from which no homepage can be derived."""

@@ -78,7 +78,7 @@ class Limits:
 
     @property
     def url_text(self) -> int | None:
-        """How many characters the URLs in one index may have together; a tree twice that.
+        """How many characters the URLs of one index may have in total; those of a tree, twice that.
 
         A few bytes on the wire make a long URL: compressed, or relative to a long base.
         """
@@ -93,7 +93,7 @@ class Limits:
 
 
 class LimitReached(Exception):  # noqa: N818 - says what happened
-    """A limit ended a document before its end; what came until then counts."""
+    """A limit ended a document early; what was received until then is kept."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

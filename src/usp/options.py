@@ -130,7 +130,7 @@ class CrawlOptions:
 
 
 def check_wait(wait: object) -> None:
-    """Raise ``ValueError`` for a pause between requests that nobody can keep."""
+    """Raise ``ValueError`` unless ``wait`` is a possible pause between requests."""
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < math.inf:
         raise ValueError(f"wait must be a non-negative number of seconds, not {wait!r}")
 
@@ -138,7 +138,8 @@ def check_wait(wait: object) -> None:
 def _check(name: str, kind: object, value: object) -> None:
     """Raise ``TypeError`` for the value of an option that can only be a mistake.
 
-    Whatever is true or false in Python is a flag, as in 1.8.1, but for texts: "no" would mean yes.
+    As in 1.8.1, a flag may be anything that Python takes as true or false. Strings are the
+    exception: "no" would mean yes.
     """
     if kind == "bool" and isinstance(value, str):
         raise TypeError(f"{name} must be True or False, not {value!r}")
@@ -164,7 +165,7 @@ class CommonKeywords(TypedDict, total=False):
 
 
 class SitemapKeywords(CommonKeywords, total=False):
-    """The options for a sitemap whose address is known."""
+    """The options for a sitemap whose URL is known."""
 
     recurse_callback: RecurseCallbackType | None
     recurse_list_callback: RecurseListCallbackType | None
@@ -183,7 +184,7 @@ class WebsiteKeywords(SitemapKeywords, total=False):
 def combined(
     options: CrawlOptions | None, keywords: Mapping[str, Any], known: type, **parameters: Any
 ) -> CrawlOptions:
-    """Return the options of a call: ``options``, changed by what was given beside them.
+    """Return the options of a call: ``options``, overridden by the other arguments.
 
     ``known`` are the keywords that the function takes; others raise ``TypeError``. ``parameters``
     have the defaults of the options; one that is left at its default changes nothing.

@@ -1,4 +1,4 @@
-"""Which pages are wanted: by date, by address, each once, so many."""
+"""Filters for pages: by date, by URL, each URL once, up to a number."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock, SitemapPage
 
     Pages: TypeAlias = AbstractSitemap | Iterable[SitemapPage]
-    """A tree, or pages that come one by one."""
+    """A tree, or an iterable of pages."""
 
     Blocks: TypeAlias = Iterable[tuple[str | None, PageBlock]]
-    """Blocks of pages, each with the address of its sitemap."""
+    """Blocks of pages, each with the URL of its sitemap."""
 
 
-_TOGETHER = 100  # pages of a stream, which wait for each other
+_TOGETHER = 100  # pages of a stream that form a block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Says which pages of a tree or a stream are wanted.
+    """A filter for the pages of a tree or a stream.
 
-    ``since`` and ``until`` are about the date of last change, or where a page has none, the date of
-    publication that news and feeds give. Both ends are included, and a day, month or year without a
-    time is meant as a whole. A date without an offset is taken as UTC. Pages with neither date are
-    kept unless ``keep_undated`` is False; ``on_undated`` is told how many were kept for that.
+    ``since`` and ``until`` refer to the date when a page was last modified or, failing that, to the
+    date of publication in news and feeds. Both are inclusive, and a date without a time means the
+    whole day, month or year. Dates without an offset are taken as UTC. Pages without any date are
+    kept unless ``keep_undated`` is False; ``on_undated`` is called with the number of those kept.
 
-    ``include`` and ``exclude`` are patterns for the address of the page: ``*/blog/*`` must match all
-    of it, ``/blog/*`` all from the path on, ``re:20[0-9]{2}`` any part. With ``sitemap:`` before
-    it, a pattern is for the address of the sitemap. A page is wanted if any pattern of ``include``
-    matches (of each of the two kinds that are given), and none of ``exclude``.
+    ``include`` and ``exclude`` are patterns for the URL of the page: ``*/blog/*`` must match all of
+    it, ``/blog/*`` everything from the path on, ``re:20[0-9]{2}`` any part. A pattern that begins
+    with ``sitemap:`` is for the URL of the sitemap. A page is selected if any pattern of ``include``
+    matches (one for pages and one for sitemaps, if both are given), and none of ``exclude``.
 
-    With ``unique`` the first page of each address counts, over the whole tree. With ``same_host`` only
-    pages of the website's own host do, with or without ``www.``. ``limit`` is how many are given.
+    With ``unique``, only the first page with a URL is selected, in the whole tree; with ``same_host``,
+    only pages on the website's own host, with or without ``www.``. ``limit`` is the maximum number.
 
     Raises ``ValueError`` for dates and patterns that cannot be read, and if ``since`` is after
     ``until``.
@@ -93,15 +93,14 @@ class Selection:
 
     @property
     def takes_all(self) -> bool:
-        """Whether every page is wanted."""
+        """Whether every page is selected."""
         return self == Selection()
 
     def crawl_options(self, options: CrawlOptions | None = None) -> CrawlOptions:
-        """Return options of a crawl that skips sitemaps without wanted pages, if an index shows it.
+        """Return crawl options that skip sitemaps from which no page can be selected.
 
-        These are the sitemaps that did not change since ``since`` according to the ``lastmod`` in
-        their index, and those that the patterns for sitemaps leave out. The other options are those
-        given.
+        These are sitemaps whose ``lastmod`` in the index is before ``since``, and those that the
+        patterns for sitemaps leave out. All other options are taken from ``options``.
         """
         return replace(
             options or CrawlOptions(),
@@ -111,10 +110,10 @@ class Selection:
         )
 
     def of(self, pages: Pages, site: str | None = None) -> Iterator[SitemapPage]:
-        """Yield the wanted pages of a tree, or of any pages, as they are asked for.
+        """Yield the selected pages of a tree or of an iterable, lazily.
 
-        ``site`` is the address of the website, for ``same_host``; a tree knows its own. Patterns for
-        sitemaps need a tree or a stream: other pages do not know theirs.
+        ``site`` is the URL of the website, for ``same_host``; a tree has its own. Patterns for
+        sitemaps need a tree or a stream: other pages do not know their sitemap.
         """
         if isinstance(pages, AbstractSitemap):
             run = self.run(site or pages.url)
@@ -124,7 +123,7 @@ class Selection:
     def blocks(
         self, pages: Pages, site: str | None = None
     ) -> Iterator[tuple[str | None, PageBlock]]:
-        """Yield the wanted pages in blocks, each with the address of its sitemap where it is known.
+        """Yield the selected pages in blocks, each with the URL of its sitemap, if it is known.
 
         ``site`` is as in :meth:`of`.
         """
@@ -136,7 +135,7 @@ class Selection:
         return ((sitemap.url, block) for sitemap, block in blocks)
 
     def run(self, site: str | None = None) -> SelectionRun:
-        """Return a run: what is chosen in one counts together, for ``unique`` and ``limit``."""
+        """Return a new run, to which ``unique`` and ``limit`` apply as a whole."""
         return SelectionRun(
             patterns=self._pages,
             sitemaps=self._sitemaps,
@@ -159,7 +158,7 @@ def _blocks_of_stream(pages: Iterator[SitemapPage]) -> Iterator[tuple[str | None
 
 
 def of_host(site: str | None) -> re.Pattern[str]:
-    """Return the pattern of the addresses on the host of a website."""
+    """Return a pattern that matches the URLs on the host of a website."""
     host = url_parts(site or "").hostname
     if host is None:
         raise ValueError("same_host needs the website: pass its URL as 'site'")
@@ -170,7 +169,7 @@ def of_host(site: str | None) -> re.Pattern[str]:
 
 
 class SelectionRun:
-    """One pass over pages, which remembers what it gave."""
+    """One pass over pages; it counts the selected ones, and remembers their URLs for ``unique``."""
 
     def __init__(
         self,
@@ -198,15 +197,15 @@ class SelectionRun:
 
     @property
     def over(self) -> bool:
-        """Whether as many pages were given as are wanted."""
+        """Whether the limit has been reached."""
         return self._left == 0
 
     def wants(self, sitemap_url: str) -> bool:
-        """Return whether the pages of a sitemap are wanted at all."""
+        """Return whether pages of this sitemap can be selected."""
         return self._sitemaps.match(sitemap_url)
 
     def pages(self, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
-        """Return the wanted ones of pages; nothing more is asked for once there are enough."""
+        """Yield the selected pages; after the last one, no further page is requested."""
         remaining = iter(pages)
         while not self.over and (page := next(remaining, None)) is not None:
             if self._wants_page(page):
@@ -231,7 +230,7 @@ class SelectionRun:
         return True
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Return what is wanted of ``tree.page_blocks()``; a sitemap that is not wanted is not read."""
+        """Yield the selected pages of ``tree.page_blocks()``; excluded sitemaps are not parsed."""
         for sitemap in _page_sitemaps(tree):
             if self.over:
                 return
@@ -241,7 +240,7 @@ class SelectionRun:
     def of_blocks(
         self, blocks: Iterable[tuple[AbstractSitemap, PageBlock]]
     ) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Return what is wanted of blocks; one of which nothing is wanted is left out."""
+        """Yield the selected pages of blocks; a block without any is left out."""
         for sitemap, block in blocks:
             if self.over:
                 return
@@ -250,9 +249,9 @@ class SelectionRun:
                 yield sitemap, wanted
 
     def of_stream(self, blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
-        """Yield what is wanted of blocks that come with the address of their sitemap.
+        """Yield the selected pages of blocks that come with the URL of their sitemap.
 
-        Nothing more is asked for once there are enough: the next block may not be here yet.
+        After the last one no further block is requested: it may not have arrived yet.
         """
         remaining = iter(blocks)
         while not self.over and (given := next(remaining, None)) is not None:
@@ -269,7 +268,7 @@ class SelectionRun:
         dates: list[datetime | None] = []
         if self._by_date:
             texts = block.texts()
-            if texts is None:  # the pages must be asked, and then remember what they said
+            if texts is None:  # the pages have to be created; they keep what was parsed
                 pages = list(block.pages())
                 block = PageList(pages)
                 dates = list(map(date_of, pages))
@@ -325,9 +324,9 @@ class SelectionRun:
 
 
 def date_of(page: SitemapPage) -> datetime | None:
-    """Return when a page changed, or else when it was published.
+    """Return when a page was last modified or, failing that, published.
 
-    News and feeds say when a story was published, and mostly nothing else.
+    News and feeds mostly have the date of publication only.
     """
     if page.last_modified is not None or page.news_story is None:
         return page.last_modified

@@ -34,7 +34,7 @@ def pages(
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Generator[SitemapPage, None, None]:
-    """Yield the pages of a website as they come in, in the order of its tree.
+    """Yield the pages of a website as they arrive, in the order of its tree.
 
     The options are those of ``sitemap_tree_for_homepage`` (:class:`usp.CrawlOptions`), and the pages
     are the same; ``page.sitemap_url`` is the sitemap of a page. The first page is available with the
@@ -78,7 +78,7 @@ def _pages(
 
 
 class PageBlocks:
-    """The pages of a crawl in blocks, each with the URL of its sitemap, as they come in.
+    """The pages of a crawl in blocks, each with the URL of its sitemap, as they arrive.
 
     For callers that want columns rather than objects. Iterate over it once, and close the iterator
     unless it is exhausted. ``search`` starts the crawl (:func:`usp.tree.website_search`,
@@ -139,7 +139,7 @@ class PageBlocks:
                         growing = stream.waits_for
                         if growing is not None:
                             driver.wake_by(growing)
-                        # What came before the call was left is not waited for.
+                        # Do not wait for what has arrived in the meantime.
                         driver.step(wait=not stream.can_go_on and not self.is_stopped)
                     except KeyboardInterrupt:
                         if not options.keep_partial or crawl.ending == INTERRUPTED:

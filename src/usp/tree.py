@@ -67,7 +67,7 @@ __all__ = [
 log = get_logger(__name__)
 
 _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
-"""Where sitemaps are looked for although nothing points there."""
+"""Where sitemaps are looked for without being declared anywhere."""
 
 _CHUNK = 128 * 1024
 

@@ -43,7 +43,7 @@ def python(tmp_path):
 def test_the_other_distribution_beside_ours_is_a_warning(python, installed):
     done = python("-c", "import usp", installed=installed)
     assert done.returncode == 0
-    assert "UserWarning: ultimate-sitemap-parser is installed beside usp" in done.stderr
+    assert "UserWarning: ultimate-sitemap-parser is installed alongside usp" in done.stderr
     assert "pip uninstall" in done.stderr
 
 
@@ -58,7 +58,7 @@ def test_where_warnings_are_errors_the_import_works_and_the_log_tells(python):
         installed="ultimate_sitemap_parser-1.8.1.dist-info",
     )
     assert done.returncode == 0
-    assert done.stderr.startswith("ultimate-sitemap-parser is installed beside usp")
+    assert done.stderr.startswith("ultimate-sitemap-parser is installed alongside usp")
 
 
 def test_it_is_told_once(python):
@@ -66,7 +66,7 @@ def test_it_is_told_once(python):
         *("-W", "always", "-c", "import usp, usp.tree, usp.stream, usp._crawl"),
         installed="ultimate_sitemap_parser-1.8.1.dist-info",
     )
-    assert done.stderr.count("is installed beside") == 1
+    assert done.stderr.count("is installed alongside") == 1
 
 
 def test_it_is_told_although_our_first_file_was_overwritten(python, tmp_path):
@@ -79,4 +79,4 @@ def test_it_is_told_although_our_first_file_was_overwritten(python, tmp_path):
             package.joinpath(entry.name).symlink_to(entry)
     code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import usp.stream"
     done = python("-c", code, installed="ultimate_sitemap_parser-1.8.1.dist-info")
-    assert "is installed beside" in done.stderr
+    assert "is installed alongside" in done.stderr

@@ -157,7 +157,7 @@ def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
 def test_a_client_without_network_fetches_nothing():
     result = fetch(LocalWebClient(), "http://h/a.xml")
     assert isinstance(result, Failed)
-    assert result.error.message() == "nothing may be fetched"
+    assert result.error.message() == "the client has no network access"
 
 
 def test_the_connection_is_let_go_whatever_happens():

@@ -204,7 +204,7 @@ def test_a_host_that_keeps_failing_is_given_up_with_one_reason_for_all_that_is_l
     reasons = Counter(reason_of(place) for place in places)
     assert reasons == {
         "500 Internal Server Error": 1,  # the tenth failure, after which it is not repeated
-        "this host keeps failing (the last time: 500 Internal Server Error)": 39,
+        "this host keeps failing (last error: 500 Internal Server Error)": 39,
     }
     assert node_for(alive).page_count() == 1
 

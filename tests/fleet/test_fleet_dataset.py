@@ -177,13 +177,13 @@ def test_a_part_that_somebody_took_away_is_named(dataset):
     write(dataset, sites("a"))
     for path in (dataset.root / "pages").iterdir():
         path.unlink()
-    with pytest.raises(DatasetError, match="is missing; bring it back, or delete"):
+    with pytest.raises(DatasetError, match="is missing; restore it, or delete"):
         dataset.recover()
 
 
 def test_a_commit_that_cannot_be_read_is_named(dataset):
     (dataset.root / "_commits" / "00001-x-00000.json").write_text("{")
-    with pytest.raises(DatasetError, match="delete it to have its sites crawled again"):
+    with pytest.raises(DatasetError, match="delete it to crawl its sites again"):
         dataset.commits()
 
 

@@ -39,7 +39,7 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
 
 def test_workers_that_never_begin_end_the_run(fleet, tmp_path, monkeypatch):
     monkeypatch.setattr(local_engine, "work", fleet_poison.never_begins)
-    with pytest.raises(DatasetError, match="status 7"):
+    with pytest.raises(DatasetError, match="exit status: 7"):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
@@ -222,8 +222,8 @@ def test_what_ray_cannot_do_is_told(fleet, tmp_path, monkeypatch):
     dataset = Dataset(tmp_path / "dataset")
     dataset.make()
     engine = engine_on(FakeRay(), monkeypatch, dataset)
-    with pytest.raises(DatasetError, match="ray could not go on: is gone"):
+    with pytest.raises(DatasetError, match="Ray failed: is gone"):
         list(engine.run([("a", [fleet.urls[0]])]))
     engine = engine_on(FakeRay(ConnectionError()), monkeypatch, dataset, address="nowhere:1")
-    with pytest.raises(DatasetError, match="ray could not be reached: ConnectionError"):
+    with pytest.raises(DatasetError, match="cannot connect to Ray: ConnectionError"):
         list(engine.run([]))

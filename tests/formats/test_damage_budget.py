@@ -107,7 +107,7 @@ def small_budget(monkeypatch):
     monkeypatch.setattr(scanner_module, "MAX_DAMAGE", 100)
 
 
-GIVEN_UP = "the rest was given up: 100 repairs in a row without an entry"
+GIVEN_UP = "the rest was abandoned: 100 repairs in a row without an entry"
 
 
 @pytest.mark.usefixtures("small_budget")
@@ -150,7 +150,7 @@ def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
     text = f"<urlset>{KEPT}{'<' * (MAX_DAMAGE + 1000)}{KEPT.replace('kept', 'behind')}"
     reading = read([gzip.compress(text.encode())], lanes=lanes)
     assert reading.urls == [f"{E}/kept"]
-    assert any(p.message.startswith("the rest was given up") for p in reading.problems)
+    assert any(p.message.startswith("the rest was abandoned") for p in reading.problems)
 
 
 def test_parsers_are_fed_a_bounded_piece_at_a_time(monkeypatch):

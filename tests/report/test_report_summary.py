@@ -253,7 +253,7 @@ def test_failures_are_counted_by_their_codes_though_their_words_differ():
     timeout = FailureCode.READ_TIMEOUT
     slow = [
         Failure(
-            f"{SITE}/{at}", f"no answer from h{at}", code=timeout, brief=f"no answer from h{at}"
+            f"{SITE}/{at}", f"no response from h{at}", code=timeout, brief=f"no response from h{at}"
         )
         for at in range(3)
     ]

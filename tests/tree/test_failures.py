@@ -448,7 +448,7 @@ def test_known_paths_that_were_not_looked_at_make_a_tree_incomplete(serve, gate)
     tree = crawl(site, limits=Limits(seconds=0), use_robots=False)
     (failure,) = tree.failures()
     assert failure.url == site.base + "/"
-    assert failure.reason.startswith("known paths were not looked at: the limit seconds=0")
+    assert failure.reason.startswith("known paths were not checked: the limit seconds=0")
 
 
 def test_that_nobody_is_at_a_host_is_told_once(dead_url):

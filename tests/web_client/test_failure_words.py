@@ -132,8 +132,8 @@ def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
         (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", False, CUT_OFF),
         (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", True, CUT_OFF),
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n<urlset>", False, CUT_OFF),
-        (b"", False, "127.0.0.1 closed the connection without an answer"),
-        (b"", True, "127.0.0.1 closed the connection without an answer"),
+        (b"", False, "127.0.0.1 closed the connection without a response"),
+        (b"", True, "127.0.0.1 closed the connection without a response"),
         (b"220 ready for mail\r\n", False, "127.0.0.1:{port} does not speak HTTP"),
     ],
     ids=["short", "reset in the body", "short chunk", "closed", "reset", "not HTTP"],
@@ -147,7 +147,7 @@ def test_what_comes_is_no_use(kind, raw, answer, reset, said):
 def test_nothing_comes_in_time(kind, raw):
     port = raw(b"", hold=True)
     said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
-    assert said == "no answer from 127.0.0.1 within 0.5 seconds"
+    assert said == "no response from 127.0.0.1 within 0.5 seconds"
     port = raw(HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", hold=True)
     said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
     assert said == "no more data from 127.0.0.1 within 0.5 seconds"
@@ -180,7 +180,7 @@ def test_the_innermost_cause_is_told_however_it_is_wrapped():
     [
         (requests.ConnectTimeout(), "no connection to h:443 within 9.05 seconds"),
         (aiohttp.ConnectionTimeoutError(), "no connection to h:443 within 9.05 seconds"),
-        (requests.ReadTimeout(), "no answer from h within 60 seconds"),
+        (requests.ReadTimeout(), "no response from h within 60 seconds"),
         (requests.exceptions.InvalidURL("what?"), "it is not a valid URL"),
         (ValueError("some words", 1, object()), "some words"),
         (ValueError(("a", "tuple")), "ValueError"),

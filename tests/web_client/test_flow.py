@@ -131,7 +131,7 @@ def test_addresses_are_judged_before_anything_is_sent():
 
 def test_a_head_that_is_too_long_is_a_failure():
     _, end = play(flow(), Head(200, "OK", {"X-Long": "x" * 40_000}))
-    assert end.message() == "the headers of the answer are too many or too large"
+    assert end.message() == "the headers of the response are too many or too large"
 
 
 @pytest.mark.parametrize("again", [copy.copy, lambda flow: pickle.loads(pickle.dumps(flow))])

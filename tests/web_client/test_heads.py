@@ -71,7 +71,7 @@ def test_a_head_has_32_kib_at_most(kind, lines):
 def test_answers_that_never_end_being_announced_are_said_to_be_too_many():
     with speaking(says(INTERIM["processing"] * 100, OK)) as url:
         (result,) = fetch("requests", url, start=url)
-    assert "headers of the answer are too many" in result.message()
+    assert "headers of the response are too many" in result.message()
 
 
 @pytest.mark.parametrize("kind", ["requests", "aiohttp"])

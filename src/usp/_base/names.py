@@ -180,7 +180,7 @@ def warn_of_the_other() -> None:
     import warnings  # noqa: PLC0415
 
     message = (
-        "ultimate-sitemap-parser is installed beside usp; both are imported as 'usp' and overwrite "
+        "ultimate-sitemap-parser is installed alongside usp; both are imported as 'usp' and overwrite "
         "each other's files. Uninstall both, then install usp again: "
         "pip uninstall -y ultimate-sitemap-parser usp && pip install usp"
     )

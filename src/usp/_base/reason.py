@@ -23,7 +23,7 @@ class Topic(Enum):
     ALLOW_NETWORK = 'Zones(allow=("{0}",)) or --allow-network {0} permits it'
     BE_GENTLE = "try another user_agent, fewer requests at a time, or a pause between them"
     TRY_HTTP = "try {0}"
-    TRUST = "pass the issuer's certificates as verify='ca.pem', or skip the check by verify=False"
+    TRUST = "pass the issuer's certificates as verify='ca.pem', or skip the check with verify=False"
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,9 @@ class Reception:
             self._end_arrival()
             return Failed(not_wanted(self._ended))
         if look.broken is not None and not self._writer.size:
-            return Failed(WebClientErrorResponse(look.broken.after("no data came"), retryable=True))
+            return Failed(
+                WebClientErrorResponse(look.broken.after("no data was received"), retryable=True)
+            )
         exchange = self._exchange(
             seconds=time.monotonic() - self._started,
             received=self._writer.size,

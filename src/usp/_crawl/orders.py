@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
 """Why a sitemap is missing that nobody asked for, in the words that programs know."""
 
-GIVEN_UP = Reason(FailureCode.INTERRUPTED, "the crawl was given up")
+GIVEN_UP = Reason(FailureCode.INTERRUPTED, "the crawl was stopped")
 """Why the rest is missing of what was being received when the crawl was stopped."""
 
 
@@ -139,7 +139,7 @@ class ClientMistake(WebClientErrorResponse):
 
 def not_fetched() -> Failed:
     """Return the result of a client that fetches nothing."""
-    reason = Reason(FailureCode.NOT_FETCHED, "nothing may be fetched")
+    reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")
     return Failed(NotFetched(reason, retryable=False))
 
 

@@ -162,7 +162,7 @@ class Hosts:
             known.failing_since = now
         known.failures += 1
         if known.failures >= MAX_FAILURES and now - known.failing_since >= MAX_FAILING:
-            text = f"this host keeps failing (the last time: {error.message()})"
+            text = f"this host keeps failing (last error: {error.message()})"
             known.given_up = Reason(FailureCode.HOST_FAILING, text)
 
 

@@ -191,7 +191,7 @@ class Website:
             elif place in self._known and isinstance(result.error, NotAsked):
                 if not isinstance(result.error, HostGivenUp) and not unasked:
                     unasked = True
-                    reason = failure_reason(result.error).after("known paths were not looked at")
+                    reason = failure_reason(result.error).after("known paths were not checked")
                     yield Failure.of(self.url, reason), False
             elif not _is_absent(place, result.error):
                 yield failure_of(place), result.error.unreachable

@@ -50,7 +50,9 @@ _HTML = re.compile(
     r"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link)\b", re.IGNORECASE
 )
 
-_BLANK = Reason(FailureCode.NOT_A_SITEMAP, "it begins with more than a million blanks")
+_BLANK = Reason(
+    FailureCode.NOT_A_SITEMAP, "it begins with more than a million whitespace characters"
+)
 _NEITHER = Reason(FailureCode.NOT_A_SITEMAP, "it is neither XML nor a list of URLs")
 _EMPTY = Reason(FailureCode.EMPTY_DOCUMENT, "it is empty")
 _PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)

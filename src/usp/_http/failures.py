@@ -32,9 +32,11 @@ _NOT_TLS = frozenset(
 _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
 
 _LARGE_HEAD = re.compile(
-    "bytes of headers|got more than [0-9]+ headers|Too many headers|interim answers"
+    "bytes of headers|got more than [0-9]+ headers|Too many headers|interim responses"
 )
-LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, "the headers of the answer are too many or too large")
+LARGE_HEAD = Reason(
+    FailureCode.BAD_HEADERS, "the headers of the response are too many or too large"
+)
 _CUT_OFF = FailureCode.BODY_CUT_OFF.message
 _NOT_A_URL = "it is not a valid URL"
 
@@ -78,15 +80,15 @@ _BEFORE: _Table = (
     (
         frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
         FailureCode.READ_TIMEOUT,
-        "no answer from {host}{within_read}",
+        "no response from {host}{within_read}",
     ),
     (frozenset({"IncompleteRead", "ClientPayloadError"}), FailureCode.BODY_CUT_OFF, _CUT_OFF),
-    (frozenset({"LineTooLong"}), FailureCode.BAD_HEADERS, "a line of the header is too long"),
+    (frozenset({"LineTooLong"}), FailureCode.BAD_HEADERS, "a header line is too long"),
     (
         frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionResetError"})
         | {"BrokenPipeError", "ConnectionAbortedError"},
         FailureCode.CONNECTION_CLOSED,
-        "{host} closed the connection without an answer",
+        "{host} closed the connection without a response",
     ),
     (
         frozenset({"BadStatusLine", "UnknownProtocol", "BadHttpMessage", "InvalidHeader"}),

@@ -117,10 +117,10 @@ class Arrived:
 class Kind(enum.Enum):
     """What an exception says about the host."""
 
-    UNREACHABLE = "nobody is there"
-    SILENT = "somebody may be there, but did not answer in time"
-    ABORTED = "somebody hung up; it may work the next time"
-    OTHER = "it will not work the next time either"
+    UNREACHABLE = "there was no connection"
+    SILENT = "there was no response in time"
+    ABORTED = "the connection was closed; a retry may succeed"
+    OTHER = "a retry will not succeed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ class Answer(http.client.HTTPResponse):
                 return answer
             while self._head.readline(_LONGEST_LINE).strip():
                 pass
-        raise http.client.HTTPException(f"more than {_MOST_INTERIM} interim answers")
+        raise http.client.HTTPException(f"more than {_MOST_INTERIM} interim responses")
 
 
 def is_interim(status: int) -> bool:

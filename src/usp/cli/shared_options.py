@@ -382,7 +382,7 @@ def read_verify(ca_bundle: Path | None, *, insecure: bool) -> bool | str:
 
     if insecure:
         if ca_bundle is not None:
-            raise click.UsageError("--insecure and --ca-bundle exclude each other; use one of them")
+            raise click.UsageError("--insecure and --ca-bundle cannot be used together")
         return False
     if ca_bundle is None:
         return True

@@ -1,7 +1,7 @@
 """Pages as tables and files.
 
-``write`` puts the pages of a tree or a stream into a file or a stream; :mod:`usp.export.arrow` gives
-them as Arrow tables. Both need no more memory for a large site than for a small one.
+``write`` writes the pages of a tree or a stream to a file; :mod:`usp.export.arrow` turns them into
+Arrow tables. Neither needs more memory for a large site than for a small one.
 
 A new format is a function that writes blocks of pages, and a line in :data:`FORMATS`.
 """
@@ -56,19 +56,20 @@ def write(
     site: str | None = None,
     location: str | None = None,
 ) -> None:
-    """Write the pages of a tree, or of an iterable, while they are read.
+    """Write the pages of a tree, or of an iterable, while they are parsed.
 
-    ``target`` is a file or a stream, of bytes or of text. A file takes its place when it is complete;
-    if anything goes wrong, what was there before stays. ``format`` is one of :data:`FORMATS`; a
-    file's suffix tells it too, and ``.gz`` after that compresses it. ``columns`` are the wanted ones of
-    :data:`COLUMNS`, ``selection`` the wanted pages.
+    ``target`` is a path, or a binary or text stream. A file is replaced once the new one is complete;
+    if anything goes wrong, the old one is kept. ``format`` is one of :data:`FORMATS`; by default it
+    is taken from the file's suffix, after which ``.gz`` compresses the file. ``columns`` are some of
+    :data:`COLUMNS`, and ``selection`` selects the pages.
 
-    ``site`` is the address of the website, for pages that come without a tree, if the selection asks
-    for its host. ``location`` is where on the web an XML sitemap will be, which matters if it has
-    to be split: the root of the website unless told.
+    ``site`` is the URL of the website, needed for ``same_host`` if ``pages`` is not a tree.
+    ``location`` is the URL at which an XML sitemap will be published, which matters if it has to be
+    split; by default, that is the root of the website.
 
     Raises ``ValueError`` for unknown names, ``MissingExtraError`` if ``parquet`` lacks pyarrow,
-    ``TooLargeError`` if a stream cannot take all in one XML sitemap, ``OSError`` from writing.
+    ``TooLargeError`` if the pages do not fit into one XML sitemap and ``target`` is a stream, and
+    ``OSError`` if writing fails.
     """
     if isinstance(pages, AbstractSitemap):
         site = site or pages.url
@@ -89,7 +90,7 @@ def write_blocks(
     form = format or (path is not None and format_of(path)) or ""
     if form not in FORMATS:
         known = ", ".join(FORMATS)
-        wrong = f"unknown format {form!r}" if form else "the format is not known"
+        wrong = f"unknown format {form!r}" if form else "no format given"
         raise ValueError(f"{wrong}; choose from {known}")
     names = chosen(columns)
     if form == "parquet":

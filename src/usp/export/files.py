@@ -61,7 +61,7 @@ def bytes_of(stream: Any, form: str) -> IO[bytes]:
         return cast("IO[bytes]", _Terminal(below, form)) if stream.isatty() else below
     if form == "parquet":
         raise ValueError(
-            "parquet cannot be written to a text stream; give a file or a binary stream"
+            "parquet cannot be written to a text stream; use a file or a binary stream"
         )
     return cast("IO[bytes]", _Decoding(stream))
 

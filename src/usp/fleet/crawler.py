@@ -257,7 +257,9 @@ class _Crawler:
 # What a worker does: crawl sites, write them to the dataset, report what is committed --------------
 
 
-_KILLER = "the worker process ended while it had this site alone; smaller limits may help (--max)"
+_KILLER = (
+    "the worker process died while it was crawling only this site; lower limits may help (--max)"
+)
 
 
 @dataclass(frozen=True, slots=True)

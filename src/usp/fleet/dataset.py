@@ -146,7 +146,7 @@ class Dataset:
                 yield Commit.from_json(path.read_text(encoding="utf-8"))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise DatasetError(
-                    f"{path} is damaged ({error}); delete it to have its sites crawled again"
+                    f"{path} is damaged ({error}); delete it to crawl its sites again"
                 ) from error
 
     def sites(self) -> dict[str, str]:
@@ -197,8 +197,8 @@ class Dataset:
             staged = self.staging / f"{table}.{part}"
             if not staged.exists():
                 raise DatasetError(
-                    f"{target} is missing; bring it back, or delete {self._path_of(commit.name)}"
-                    " to have its sites crawled again"
+                    f"{target} is missing; restore it, or delete {self._path_of(commit.name)}"
+                    " to crawl its sites again"
                 )
             staged.replace(target)
             touched.add(target.parent)

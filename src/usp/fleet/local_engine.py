@@ -121,7 +121,7 @@ class LocalEngine:
                 worker.given.pop(row["site"], None)
             yield what, about
         elif what == "broken":
-            raise DatasetError(f"a worker could not go on: {about}")
+            raise DatasetError(f"a worker failed: {about}")
 
     def _hand_out(self) -> None:
         """Answer the workers that ask, once all have begun: the first one would take everything."""
@@ -159,8 +159,8 @@ class LocalEngine:
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
-                "worker processes end again and again before they have done anything"
-                f" (the last one with status {worker.process.exitcode});"
+                "worker processes keep exiting before they have done any work"
+                f" (last exit status: {worker.process.exitcode});"
                 " python -c 'import usp.fleet.local_engine' may show why"
             )
 

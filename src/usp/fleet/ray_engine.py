@@ -90,7 +90,7 @@ class RayEngine:
                 if len(batch):
                     yield "committed", batch.to_pylist()
         except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
-            raise DatasetError(f"ray could not go on: {_last_line(error)}") from error
+            raise DatasetError(f"Ray failed: {_last_line(error)}") from error
 
 
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
@@ -101,7 +101,7 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         else:
             ray.init(num_cpus=workers, include_dashboard=False, **quiet)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise DatasetError(f"ray could not be reached: {_last_line(error)}") from error
+        raise DatasetError(f"cannot connect to Ray: {_last_line(error)}") from error
 
 
 def _last_line(error: BaseException) -> str:

@@ -57,7 +57,7 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
     except duckdb.Error as error:
         raise DatasetError(
             f"{dataset.root} cannot be read: {_first_line(error)}; delete the commit in"
-            f" {dataset.root / '_commits'} that names a damaged file to have its sites crawled again"
+            f" {dataset.root / '_commits'} that names a damaged file to crawl its sites again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What every node of the tree is: an address, facts about it, and ways through what is below."""
+"""The base class of all nodes: a URL, facts about the document, and iteration over what is below."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AbstractSitemap(abc.ABC):
 
     @property
     def url(self) -> str:
-        """The address of the sitemap, after redirects."""
+        """The URL of the sitemap, after redirects."""
         return self._url
 
     @property
@@ -64,12 +64,12 @@ class AbstractSitemap(abc.ABC):
     def problems(self) -> list[Problem]:
         """What was wrong with the document, where, and how many entries it cost.
 
-        Asking a page sitemap reads its document once.
+        On first access, the document of a page sitemap is parsed.
         """
         return list(self._problems)
 
     def problem_count(self) -> int:
-        """Return how many problems there are; finding that out reads a page sitemap once."""
+        """Return how many problems there are; a page sitemap is parsed on first use."""
         return how_many(self.problems)
 
     @property
@@ -79,55 +79,55 @@ class AbstractSitemap(abc.ABC):
 
     @property
     def status(self) -> int | None:
-        """The status of the answer; None if there was none, as with files."""
+        """The HTTP status of the response; None if there was none, as for files."""
         known: int | None = getattr(self, "_status", None)  # older pickles have none
         return known if known is not None or self._failure is None else self._failure.status
 
     @property
     def exchange(self) -> Exchange | None:
-        """What was said when the document was fetched: status, headers, redirects, attempts, times.
+        """How the document was fetched: status, headers, redirects, attempts, timing.
 
-        Also of a sitemap that failed, if it was asked for; None for a node that was made by hand.
+        A sitemap that failed has one too, if it was requested; a node that you create has None.
         """
         known: Exchange | None = getattr(self, "_exchange", None)  # older pickles have none
         return known
 
     @property
     def failure(self) -> Failure | None:
-        """What is missing of this sitemap itself, if something is."""
+        """Why this sitemap itself is missing or incomplete, or None."""
         return self._failure
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that is declared here and below was found and received as a whole.
+        """Whether everything that is declared here and below was found and received completely.
 
-        What was wrong inside a document that came as a whole is in :attr:`problems`.
+        What is wrong inside a complete document is in :attr:`problems`.
         """
         return not self.failures()
 
     def failures(self) -> list[Failure]:
-        """Return what of this sitemap, and of those below, is missing or incomplete, and why.
+        """Return which sitemaps, this one and those below, are missing or incomplete, and why.
 
-        A document that stands in the tree twice fails once.
+        A document that is in the tree twice is listed once.
         """
         own = (node._own_failures() for node in walk(self))  # noqa: SLF001 - the same class
         return list(dict.fromkeys(chain.from_iterable(own)))
 
     def _own_failures(self) -> Sequence[Failure]:
-        """Return what is missing of this sitemap itself."""
+        """Return the failures of this sitemap itself."""
         return () if self._failure is None else (self._failure,)
 
     @property
     @abc.abstractmethod
     def sub_sitemaps(self) -> list[AbstractSitemap]:
-        """The sitemaps directly below, in order of declaration; empty where there are none."""
+        """The sitemaps directly below, in order of declaration; may be empty."""
 
     @property
     @abc.abstractmethod
     def pages(self) -> list[SitemapPage]:
-        """The pages directly below, in order of declaration; empty where there are none.
+        """The pages directly below, in order of declaration; may be empty.
 
-        A list of all of them: for large sitemaps iterate over :meth:`all_pages` instead.
+        This is a list; for large sitemaps, iterate over :meth:`all_pages` instead.
         """
 
     def all_sitemaps(self) -> Iterator[AbstractSitemap]:
@@ -135,10 +135,10 @@ class AbstractSitemap(abc.ABC):
         return islice(walk(self), 1, None)
 
     def sitemap_count(self) -> int:
-        """Count this sitemap and all below: the number that every summary gives as "sitemaps".
+        """Return the number of sitemaps, this one and all below: "sitemaps" in every summary.
 
         robots.txt is counted, and so are sitemaps that failed; a website is not a sitemap itself. A
-        document that stands in two places is counted twice, as its pages are.
+        document that is declared twice is counted twice, and so are its pages.
         """
         return sum(1 for _ in walk(self))
 
@@ -147,21 +147,21 @@ class AbstractSitemap(abc.ABC):
         return chain.from_iterable(sitemap.all_pages() for sitemap in self._page_sitemaps())
 
     def page_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Yield the pages of :meth:`all_pages` in blocks, each with the sitemap it stands in.
+        """Yield the pages of :meth:`all_pages` in blocks, each with its sitemap.
 
-        For those who build columns: a block can give its URLs, dates and so on without making a page.
+        For building columns: a block has URLs, dates and so on without creating page objects.
         """
         return chain.from_iterable(sitemap.page_blocks() for sitemap in self._page_sitemaps())
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
-        """Yield what :meth:`page_blocks` yields, and None as a block after a step that gave none.
+        """Yield what :meth:`page_blocks` yields, with None as the block after a step without pages.
 
-        For those who have something else to do while a large or damaged document is read.
+        For callers that have other work to do while a large or damaged document is parsed.
         """
         return chain.from_iterable(sitemap.page_steps() for sitemap in self._page_sitemaps())
 
     def page_count(self) -> int:
-        """Count what :meth:`all_pages` would give, without keeping any of it."""
+        """Return the number of pages of :meth:`all_pages`, without keeping any of them."""
         return sum(sitemap.page_count() for sitemap in self._page_sitemaps())
 
     def _page_sitemaps(self) -> Iterator[AbstractSitemap]:
@@ -226,7 +226,7 @@ class AbstractSitemap(abc.ABC):
         limit: int | None = None,
         on_undated: Callable[[int], object] | None = None,
     ) -> Iterator[SitemapPage]:
-        """Iterate over the pages below that are wanted, as :class:`usp.Selection` describes."""
+        """Iterate over the pages below that match; :class:`usp.Selection` describes the parameters."""
         from usp.selection import Selection  # noqa: PLC0415 - a layer above
 
         selection = Selection(
@@ -243,20 +243,20 @@ class AbstractSitemap(abc.ABC):
         return selection.of(self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return all pages below, batch by batch, to whoever reads Arrow: polars, pyarrow, duckdb."""
+        """Return all pages below, in batches, as an Arrow stream for polars, pyarrow or duckdb."""
         from usp.export.arrow import c_stream  # noqa: PLC0415 - an extra, and a layer above
 
         return c_stream(self, requested_schema)
 
     def _repr_html_(self) -> str:
-        """Show the tree in a notebook."""
+        """Return the tree as a notebook shows it."""
         from usp.report.notebook import repr_html  # noqa: PLC0415 - a layer above
 
         return repr_html(self)
 
     @abc.abstractmethod
     def _same_content(self, other: Any) -> bool:
-        """Compare everything but the URL and the sitemaps below with a node of the same class."""
+        """Return whether a node of the same class has the same content, apart from URL and children."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AbstractSitemap):
@@ -278,7 +278,7 @@ class AbstractSitemap(abc.ABC):
         return hash(self.url)
 
     def __setstate__(self, state: Any) -> None:
-        """Take the state of a node that was pickled here, or by 1.8.1."""
+        """Restore the state of a node that was pickled here, or by 1.8.1."""
         fields = old_fields(state)
         if fields is None:
             vars(self).update(state)
@@ -302,15 +302,15 @@ _CHILDREN = "_sub_sitemaps"
 _Flat: TypeAlias = (
     "list[tuple[AbstractSitemap, None, None] | tuple[type, dict[str, Any], list[int]]]"
 )
-"""Nodes with nothing below; of indexes the class, the state, and the places of what they list."""
+"""Nodes without children as they are; indexes as class, state, and the positions of their children."""
 
 
 def flattened(top: AbstractIndexSitemap) -> _Flat:
-    """Return a tree as a list, the top first; a node that stands in it twice is listed once."""
+    """Return a tree as a list, the root first; a node that is in it twice is listed once."""
     places = {id(top): 0}
     order: list[AbstractSitemap] = [top]
     flat: _Flat = []
-    for node in order:  # which grows while it is read
+    for node in order:  # grows during the iteration
         below = _children(node)
         if below is None:
             flat.append((node, None, None))
@@ -325,7 +325,7 @@ def flattened(top: AbstractIndexSitemap) -> _Flat:
 
 
 def _children(node: AbstractSitemap) -> Sequence[AbstractSitemap] | None:
-    """Return what an index lists; None for other nodes, and classes that pickle in their own way."""
+    """Return the children of an index; None for other nodes and for classes with their own pickling."""
     ours = getattr(type(node).__reduce__, "__module__", "") == "usp.objects.sitemap"
     return vars(node).get(_CHILDREN) if ours else None
 

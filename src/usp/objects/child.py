@@ -45,7 +45,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkippedSitemap:
-    """A child sitemap that an index declares and that was skipped: nobody asked its server for it."""
+    """A child sitemap that an index declares and that was skipped: it was not requested."""
 
     url: str
     last_modified: datetime | None

@@ -130,14 +130,14 @@ class FailureCode(Code):
         "read-timeout",
         "no response in time",
         "The connection was established, but no response arrived within the timeout.",
-        "no answer from example.org within 60 seconds",
+        "no response from example.org within 60 seconds",
         "Try again later, or raise the timeout.",
     )
     CONNECTION_CLOSED = (
         "connection-closed",
         "the connection was closed without a response",
         "The host accepted the connection and closed it without sending a response.",
-        "example.org closed the connection without an answer",
+        "example.org closed the connection without a response",
         "Try again later; some bot walls do this to robots.",
     )
     UNTRUSTED_CERTIFICATE = (
@@ -193,7 +193,7 @@ class FailureCode(Code):
         "host-failing",
         "the host keeps failing",
         "So many requests to the host failed in a row that no more are sent.",
-        "this host keeps failing (the last time: 503 Service Unavailable)",
+        "this host keeps failing (last error: 503 Service Unavailable)",
         "Try again later.",
     )
     CLIENT_ERROR = (

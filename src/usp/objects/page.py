@@ -1,4 +1,4 @@
-"""A page of a sitemap: alone, in blocks, and read when it is asked."""
+"""A page of a sitemap: by itself, in a block, or parsed on demand."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 SITEMAP_PAGE_DEFAULT_PRIORITY = Decimal("0.5")
-"""The priority of a page whose sitemap gives none, or none that can be read."""
+"""The priority of a page if the sitemap has none for it, or none that can be read."""
 
 
 @unique
 class SitemapPageChangeFrequency(Enum):
-    """How often a page is said to change."""
+    """How often a page changes, according to its sitemap."""
 
     ALWAYS = "always"
     HOURLY = "hourly"
@@ -58,7 +58,7 @@ class SitemapPageChangeFrequency(Enum):
 
 
 class PageFields(NamedTuple):
-    """Everything a page has beside its URL."""
+    """All fields of a page except its URL."""
 
     priority: Decimal = SITEMAP_PAGE_DEFAULT_PRIORITY
     last_modified: datetime | None = None
@@ -72,20 +72,20 @@ class PageFields(NamedTuple):
 
 
 OwnFields: TypeAlias = tuple[Decimal, "datetime | None", SitemapPageChangeFrequency | None]
-"""What the protocol itself has: the first three of the fields. Most pages have no others."""
+"""The fields of the protocol itself, the first three. Most pages have no others."""
 
 
 class SitemapPage:
-    """A page as one sitemap declares it: its URL and what is said about it.
+    """A page as one sitemap declares it: its URL and its fields.
 
-    A plain value: read-only attributes, equality over all of them, hash over the URL.
+    A plain value: attributes are read-only, pages are equal if all of them are, and are hashed by URL.
     """
 
     __slots__ = ("_fields", "_sitemap_url", "_url")
 
     _fields: PageFields | OwnFields | None
     _sitemap_url: str
-    url: str = property(attrgetter("_url"), doc="The address of the page, absolute.")  # type: ignore[assignment]
+    url: str = property(attrgetter("_url"), doc="The absolute URL of the page.")  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -124,33 +124,33 @@ class SitemapPage:
 
     @property
     def sitemap_url(self) -> str | None:
-        """The sitemap that a page of a stream came from; None for pages of a tree."""
+        """The URL of the sitemap, for a page of a stream; None for pages of a tree."""
         return getattr(self, "_sitemap_url", None)
 
     def fields(self) -> PageFields:
-        """Return everything but the URL, as a tuple."""
+        """Return everything except the URL, as a tuple."""
         fields = self._fields
         return fields if isinstance(fields, PageFields) else self._read_all()
 
     def _read(self) -> PageFields | OwnFields:
-        raise NotImplementedError  # for pages that are not read when they are made
+        raise NotImplementedError  # for pages that are parsed on demand
 
     def _read_all(self) -> PageFields:
         raise NotImplementedError
 
     @property
     def priority(self) -> Decimal:
-        """The priority among the pages of the site, 0 to 1; 0.5 unless the sitemap says more."""
+        """The priority among the pages of the site, from 0 to 1; 0.5 by default."""
         return (self._fields or self._read())[0]
 
     @property
     def last_modified(self) -> datetime | None:
-        """When the page last changed; naive if the sitemap gave no offset."""
+        """When the page last changed; naive if the sitemap has no UTC offset."""
         return (self._fields or self._read())[1]
 
     @property
     def change_frequency(self) -> SitemapPageChangeFrequency | None:
-        """How often the page is said to change; an unknown word reads as ``ALWAYS``."""
+        """How often the page changes, according to the sitemap; ``ALWAYS`` for an unknown word."""
         return (self._fields or self._read())[2]
 
     @property
@@ -160,7 +160,7 @@ class SitemapPage:
 
     @property
     def images(self) -> list[SitemapImage] | None:
-        """The images on the page, or None if the sitemap names none."""
+        """The images on the page, or None if the sitemap lists none."""
         return self.fields()[4]
 
     @property
@@ -170,7 +170,7 @@ class SitemapPage:
 
     @property
     def videos(self) -> list[SitemapVideo] | None:
-        """The videos on the page, or None if the sitemap names none."""
+        """The videos on the page, or None if the sitemap lists none."""
         return self.fields()[6]
 
     @property
@@ -185,7 +185,7 @@ class SitemapPage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        # These first: then the others are read with them, and not before by themselves.
+        # These first: parsing them parses the others, too.
         story, images = self.news_story, self.images
         frequency = self.change_frequency
         result: dict[str, Any] = {
@@ -215,7 +215,7 @@ class SitemapPage:
         return type(self).of, (self.url, self.fields())
 
     def __setstate__(self, state: object) -> None:
-        """Take the fields of a page that 1.8.1 has pickled; ours are given to :meth:`of`."""
+        """Restore a page that 1.8.1 has pickled; our own are restored by :meth:`of`."""
         fields = old_fields(state)
         assert fields is not None
         self._url = fields.pop("url")
@@ -234,17 +234,17 @@ _PRINTED = ("url", "priority", "last_modified", "change_frequency", "news_story"
 
 
 def of_sitemap(sitemap_url: str, pages: Iterable[SitemapPage]) -> Iterator[SitemapPage]:
-    """Yield the pages of a stream, which know the sitemap that they came from."""
+    """Yield pages after setting their ``sitemap_url``."""
     for page in pages:
         page._sitemap_url = sitemap_url  # noqa: SLF001 - of this module
         yield page
 
 
 def rows_of(pages: Iterable[SitemapPage]) -> list[PageFields]:
-    """Return what the attributes of pages say, those of a subclass too."""
+    """Return the fields of pages, as the attributes of their classes have them."""
     rows = []
     for page in pages:
-        page.fields()  # so that they are read at once, and not one after another
+        page.fields()  # parses all fields in one go
         rows.append(PageFields(*_attributes(page)))
     return rows
 
@@ -253,11 +253,11 @@ _attributes = attrgetter(*PageFields._fields)
 
 
 class PageBlock(Protocol):
-    """Pages that stand together in a document, for those who want columns and not objects."""
+    """Consecutive pages of a document, available as columns instead of objects."""
 
     @property
     def urls(self) -> Sequence[str]:
-        """The address of each page."""
+        """The URL of each page."""
         ...
 
     def pages(self) -> Iterable[SitemapPage]:
@@ -265,10 +265,10 @@ class PageBlock(Protocol):
         ...
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Return ``lastmod``, ``changefreq`` and ``priority`` as they are written, a column each.
+        """Return ``lastmod``, ``changefreq`` and ``priority`` as written, one column each.
 
-        A field that no page has is left out; an empty text is none. None if the pages have anything
-        else, or something that needs a closer look: then there are only :meth:`rows`.
+        A field that no page has is left out; an empty string means that a page lacks it. None if the
+        pages have any other field, or a value that needs a closer look: then use :meth:`rows`.
         """
         ...
 
@@ -278,19 +278,19 @@ class PageBlock(Protocol):
 
 
 class EntryBlock(Protocol):
-    """A stretch of a document that pages are read from when they are asked."""
+    """A stretch of a document from which the fields of pages are parsed on demand."""
 
     def own(self, at: int) -> PageFields | OwnFields:
-        """Read what the entry with that number says in fields of the protocol."""
+        """Parse the fields of the protocol of the entry at this position."""
         ...
 
     def fields(self, at: int) -> PageFields:
-        """Read everything that it says."""
+        """Parse all fields of the entry."""
         ...
 
 
 class DeferredPage(SitemapPage):
-    """A page whose fields are read from its document when they are asked for, and then kept."""
+    """A page whose fields are parsed on first access, and then kept."""
 
     __slots__ = ("_all", "_at", "_block")
 
@@ -315,7 +315,7 @@ class DeferredPage(SitemapPage):
         if block is not None:
             self._all = block.fields(self._at)
             self._block = None
-        # If another thread was faster, it has set the fields before it let go of the block.
+        # If another thread was faster, it has set the fields before it released the block.
         self._fields = self._all
         return self._all
 

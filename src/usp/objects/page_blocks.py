@@ -1,4 +1,4 @@
-"""Pages as nodes hold them: read when they are asked for, or in blocks."""
+"""Pages as nodes hold them: parsed on demand, or in blocks."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class PageSource(Protocol):
-    """Pages that are read when they are asked for."""
+    """Pages that are parsed on demand."""
 
     def __iter__(self) -> Iterator[SitemapPage]:
-        """Read the pages from the start."""
+        """Parse the pages, from the first one."""
         ...
 
     def count(self) -> int:
-        """Count the pages without keeping them."""
+        """Return the number of pages, without keeping them."""
         ...
 
     def problems(self) -> list[Problem]:
-        """Read the whole document and say what was wrong with it."""
+        """Parse the whole document and return its problems."""
         ...
 
 
 def is_source(pages: Iterable[SitemapPage] | PageSource) -> TypeGuard[PageSource]:
-    """Return whether pages are read when they are asked for."""
+    """Return whether pages are parsed on demand."""
     return _is_kind_of_source(type(pages))
 
 
 @cache
 def _is_kind_of_source(kind: type) -> bool:
-    return issubclass(kind, PageSource)  # which takes longer than reading a small sitemap
+    return issubclass(kind, PageSource)  # slower than parsing a small sitemap
 
 
 class PageList:
-    """A block of pages that are there already."""
+    """A block of pages that exist already."""
 
     __slots__ = ("_pages", "urls")
 
@@ -56,7 +56,7 @@ class PageList:
         return self._pages
 
     def texts(self) -> None:
-        """Return nothing: there are only rows."""
+        """Return None: there are only rows."""
 
     def rows(self) -> list[PageFields]:
         """Return everything but the URL of each page."""
@@ -88,7 +88,7 @@ class PickedPages:
         return compress(self._block.pages(), self._keep)
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
-        """Return the fields in columns, if the block has them so."""
+        """Return the fields as columns, if the block has them."""
         texts = self._block.texts()
         if texts is None:
             return None

@@ -36,11 +36,11 @@ _MAX_EXCERPT = 120
 class Problem:
     """One thing that was wrong with a document.
 
-    ``code`` names the kind of problem for programs, ``message`` for people; ``excerpt`` is what stood
-    there. ``lost`` says how many entries (pages or child sitemaps) it cost: 0 for damage that was
-    repaired or that cost only a field. ``line`` counts from 1 and is None where a line has no meaning.
-    ``times`` is more than 1 where problems of one kind were too many to be kept one by one. What kept
-    the rest of a document from being read has the code of a failure.
+    ``code`` names the kind of problem for programs, ``message`` for people; ``excerpt`` quotes the
+    document. ``lost`` is the number of entries (pages or child sitemaps) that it cost: 0 for damage
+    that was repaired or that cost only a field. ``line`` counts from 1 and is None where a line has no
+    meaning. ``times`` is more than 1 where problems of one kind were too many to be kept one by one.
+    A problem that kept the rest of a document from being read has the code of a failure.
     """
 
     message: str
@@ -51,7 +51,7 @@ class Problem:
     code: AnyCode = ProblemCode.OTHER_PROBLEM
 
     def __post_init__(self) -> None:
-        """Keep texts of a bounded length: most of them quote what a website has sent."""
+        """Bound the length of the texts: most of them quote what a website has sent."""
         object.__setattr__(self, "message", cut(self.message))
         if self.excerpt is not None:
             object.__setattr__(self, "excerpt", cut(self.excerpt, _MAX_EXCERPT))
@@ -76,9 +76,9 @@ class ProblemKind:
 
 
 def by_kind(problems: Iterable[Problem]) -> list[ProblemKind]:
-    """Return problems put together by their codes, the most frequent first.
+    """Return problems grouped by their codes, the most frequent first.
 
-    Those that were made by hand, without a code, are put together by their messages.
+    Those that were created without a code are grouped by their messages.
     """
     kinds: dict[str, ProblemKind] = {}
     for problem in problems:
@@ -95,17 +95,17 @@ def kind_key(problem: Problem | ProblemKind) -> str:
 
 
 def how_many(problems: Iterable[Problem]) -> int:
-    """Return how many problems there are, those included that were not kept one by one."""
+    """Return how many problems there are, including those that were not kept one by one."""
     return sum(problem.times for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sitemap that is not in the tree, or not all of it.
+    """A sitemap that is missing in the tree, or incomplete.
 
-    ``code`` says why for programs, ``reason`` for people; ``brief`` is the reason without the address,
-    for whoever shows that beside it. ``attempts`` is how often the sitemap was asked for, ``status``
-    what its server answered, if it did. The ``advice`` is a part of both texts.
+    ``code`` says why for programs, ``reason`` for people; ``brief`` is the reason without the URL, to
+    be shown next to it. ``attempts`` is the number of requests, ``status`` the status of the response,
+    if there was one. The ``advice`` is a part of both texts.
     """
 
     url: str
@@ -117,13 +117,13 @@ class Failure:
     advice: Advice | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Keep texts of a bounded length."""
+        """Bound the length of the texts."""
         object.__setattr__(self, "reason", cut(self.reason))
         object.__setattr__(self, "brief", cut(self.brief or self.reason))
 
     @classmethod
     def of(cls, url: str, why: Reason, attempts: int = 0, status: int | None = None) -> Failure:
-        """Return the failure of a sitemap for a reason."""
+        """Create the failure of a sitemap from its reason."""
         return cls(url, str(why), attempts, status, why.code, why.text, why.advice)
 
     @property

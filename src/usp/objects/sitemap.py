@@ -14,8 +14,8 @@
         ├── PagesRSSSitemap
         └── PagesAtomSitemap
 
-A page node knows no parser: it is given its pages, either as a list or as a *page source* that reads
-a stored document anew each time somebody iterates.
+Page nodes do not depend on parsers: they are given their pages, either as a list or as a *page
+source*, which parses a stored document each time it is iterated over.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def bounded(value: object) -> str:
 class InvalidSitemap(AbstractSitemap):
     """A sitemap that was declared but could not be fetched or read.
 
-    ``missing`` is False for one that leads back to a sitemap above it: that one is in the tree, so
-    nothing is missing, and there is no failure.
+    ``missing`` is False if it leads back to one of its ancestors: that one is in the tree, so nothing
+    is missing, and there is no failure.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class InvalidSitemap(AbstractSitemap):
 
     @property
     def why(self) -> Failure:
-        """The same for programs, with its code; also of a sitemap that leads back to one above it."""
+        """The reason with its code, also if the sitemap leads back to one of its ancestors."""
         known: Failure | None = getattr(self, "_why", None)  # older pickles have none
         return known or Failure(self.url, self.reason)
 
@@ -167,7 +167,7 @@ class AbstractIndexSitemap(AbstractSitemap):
 
     @property
     def skipped(self) -> list[SkippedSitemap]:
-        """The sitemaps that are declared here and were left out by an option or a callback."""
+        """The sitemaps that are declared here but were left out by an option or a callback."""
         known: tuple[SkippedSitemap, ...] = getattr(self, "_skipped", ())  # older pickles have none
         return list(known)
 
@@ -183,7 +183,7 @@ class AbstractIndexSitemap(AbstractSitemap):
         return len(self._sub_sitemaps) == len(other._sub_sitemaps)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the indexes below as a list: pickle itself cannot take a deep tree."""
+        """Pickle the tree as a flat list: pickle itself fails for deep trees."""
         return restored, (flattened(self),)
 
     def __repr__(self) -> str:
@@ -195,8 +195,8 @@ class AbstractIndexSitemap(AbstractSitemap):
 class IndexWebsiteSitemap(AbstractIndexSitemap):
     """The root of the tree: a website, above its robots.txt and its other sitemaps.
 
-    ``not_found`` are failures of what stands nowhere in the tree: a robots.txt that was not fetched.
-    ``tried`` are the exchanges of everything that was asked for and stands nowhere in the tree.
+    ``not_found`` has the failures of documents without a place in the tree, such as a robots.txt that
+    could not be fetched; ``tried`` has the exchanges of all requests for such documents.
     """
 
     def __init__(
@@ -228,21 +228,21 @@ class IndexWebsiteSitemap(AbstractIndexSitemap):
 
     @property
     def tried(self) -> list[Exchange]:
-        """The exchanges of what was looked for and stands nowhere in the tree, such as known paths."""
+        """The exchanges of requests for documents that are not in the tree, such as known paths."""
         known: tuple[Exchange, ...] = getattr(self, "_tried", ())  # older pickles have none
         return list(known)
 
     @property
     def not_found(self) -> list[Failure]:
-        """What was looked for and could not be fetched, and so stands nowhere in the tree."""
+        """What was looked for but could not be fetched, and so is not in the tree."""
         return list(self._not_found)
 
     def sitemap_count(self) -> int:
-        """Count the sitemaps of the website."""
+        """Return the number of sitemaps of the website."""
         return super().sitemap_count() - 1
 
     def _own_failures(self) -> Sequence[Failure]:
-        """Return what is missing of the website itself, and what stands nowhere below it."""
+        """Return the failures of the website itself, and of what is not in the tree."""
         return (*self._not_found, *super()._own_failures())
 
 
@@ -284,26 +284,26 @@ class AbstractPagesSitemap(AbstractSitemap):
 
     @property
     def has_page_list(self) -> bool:
-        """Whether the pages were given as a list, so that counting them reads no document."""
+        """Whether the pages were given as a list, so that no document is parsed to count them."""
         return isinstance(self._pages, list)
 
     @property
     def problems(self) -> list[Problem]:
-        """What was wrong with the document; asking reads it, once."""
+        """What was wrong with the document, which is parsed on first access."""
         return self.problems_until(lambda: None)
 
     def problem_count(self) -> int:
-        """Return how many problems there are; finding that out reads the document once."""
+        """Return how many problems there are; on first use, the document is parsed."""
         count = getattr(self._pages, "problem_count", None)
         return how_many(self._problems) + count() if count else super().problem_count()
 
     def examined_blocks(self) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-        """Yield the pages in blocks, read field by field: their problems and number are known then."""
+        """Yield the pages in blocks and check every field: then problems and page count are known."""
         examined = getattr(self._pages, "examined", None)
         return self.page_blocks() if examined is None else zip(repeat(self), examined())
 
     def problems_until(self, given_up: Callable[[], Reason | None]) -> list[Problem]:
-        """Return the same, as far as the document was read before there was a reason to give up."""
+        """Return the problems; stop reading the document once ``given_up`` returns a reason."""
         own = super().problems
         if isinstance(self._pages, list):
             return own
@@ -333,12 +333,12 @@ class AbstractPagesSitemap(AbstractSitemap):
         return zip(repeat(self), blocks())
 
     def page_steps(self) -> Iterator[tuple[AbstractSitemap, PageBlock | None]]:
-        """Yield the pages of the sitemap in blocks, and None after a step that gave none."""
+        """Yield the pages of the sitemap in blocks, with None after a step without pages."""
         steps = getattr(self._pages, "steps", None)
         return self.page_blocks() if steps is None else zip(repeat(self), steps())
 
     def page_count(self) -> int:
-        """Return the number of pages; finding that out reads the document, once."""
+        """Return the number of pages; on first use, the document is parsed."""
         return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
 
     def _own_dict(self, with_pages: bool) -> dict[str, Any]:
@@ -351,7 +351,7 @@ class AbstractPagesSitemap(AbstractSitemap):
         return all(ours == theirs for ours, theirs in zip_longest(self._pages, other._pages))
 
     def __repr__(self) -> str:
-        """Return the URL, and the number of pages where that costs nothing."""
+        """Return the URL, and the number of pages if it is known."""
         known = (
             f"<{counted(len(self._pages), 'page')}>" if isinstance(self._pages, list) else "<pages>"
         )
@@ -372,7 +372,7 @@ class PagesXMLSitemap(AbstractPagesSitemap):
 
 
 class PagesTextSitemap(AbstractPagesSitemap):
-    """A plain-text sitemap: one URL a line."""
+    """A plain-text sitemap: one URL per line."""
 
 
 class PagesRSSSitemap(AbstractPagesSitemap):
@@ -384,7 +384,7 @@ class PagesAtomSitemap(AbstractPagesSitemap):
 
 
 class SitemapKind(NamedTuple):
-    """What a kind of sitemaps is called: in tables, and where people read it."""
+    """The names of a kind of sitemap: in tables, and for people."""
 
     name: str
     label: str
@@ -400,9 +400,9 @@ KINDS: Mapping[type[AbstractSitemap], SitemapKind] = {
     PagesAtomSitemap: SitemapKind("atom", "Atom"),
     InvalidSitemap: SitemapKind("invalid", "invalid"),
 }
-"""Every kind of nodes."""
+"""All kinds of nodes."""
 
 
 def kind_of(node: AbstractSitemap) -> SitemapKind:
-    """Return what kind a node is of; one of a class of somebody else's is of that class's kind."""
+    """Return the kind of a node; a subclass has the kind of its base class."""
     return next(KINDS[kind] for kind in (*type(node).__mro__, InvalidSitemap) if kind in KINDS)

@@ -56,7 +56,7 @@ class Zones:
         given: object = self.allow
         if isinstance(given, str):
             raise ValueError(  # noqa: TRY004 - as every other entry that makes no sense
-                f"allow is a tuple of networks, addresses and host names: ({given!r},)"
+                f"allow must be a tuple of networks, addresses and host names: ({given!r},)"
             )
         object.__setattr__(self, "allow", tuple(self.allow))
         for entry in self.allow:

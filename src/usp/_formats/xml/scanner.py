@@ -185,7 +185,7 @@ class Scanner:
         if self._damage > MAX_DAMAGE and not self.given_up:
             self.given_up = True
             self.handler = DEAF
-            text = f"the rest was given up: {MAX_DAMAGE:,} repairs in a row without an entry"
+            text = f"the rest was abandoned: {MAX_DAMAGE:,} repairs in a row without an entry"
             self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), self.line)
 
     def forgive(self) -> None:

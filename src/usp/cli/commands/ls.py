@@ -134,7 +134,7 @@ _OPTIONS = [
         "index is older are not downloaded.",
     ),
     click.option(
-        "--until", metavar="DATE", help="Only pages last modified on this date or before."
+        "--until", metavar="DATE", help="Only pages last modified on or before this date."
     ),
     click.option("--dated", is_flag=True, help="Leave out pages without a date."),
     click.option(
@@ -149,7 +149,7 @@ _OPTIONS = [
     click.option(
         "--no-skip",
         is_flag=True,
-        help="Download every sitemap, also where --since, --include or --exclude skip it by its date "
+        help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
         "or URL in the index.",
     ),
     click.option(
@@ -328,7 +328,7 @@ def _check_parquet(target: Path | None) -> None:
 def command(crawling: Crawling, listing: Listing, start: Address) -> None:
     """List the sitemaps of a website and their pages.
 
-    URL is a website, a sitemap, a feed or a robots.txt; -r and -k have an effect on websites only.
+    URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
     The default scheme is https. URL may also be a file, a folder, or - for standard input. Results
     are written to standard output, the log to standard error. The exit status is 0 if anything was
     read and 1 if nothing was; with --strict, it is 3 if anything is missing.
