@@ -1,8 +1,8 @@
 """The interface between the crawl and HTTP.
 
-A client of your own subclasses :class:`AbstractWebClient` and answers ``get`` with a subclass of
-:class:`AbstractWebClientSuccessResponse` or with a :class:`WebClientErrorResponse`. It is asked for
-one thing at a time, in the thread that called the library, unless it raises
+A client of your own subclasses :class:`AbstractWebClient`; its ``get`` returns a subclass of
+:class:`AbstractWebClientSuccessResponse` or a :class:`WebClientErrorResponse`. It gets one request at
+a time, in the thread that called the library, unless it sets a higher
 :attr:`AbstractWebClient.max_concurrent_requests`.
 """
 
@@ -45,15 +45,15 @@ __all__ = [
 RETRYABLE_HTTP_STATUS_CODES = {
     400, 408, 429, 499, 500, 502, 503, 504, 509, *range(520, 528), 530, 598
 }  # fmt: skip
-"""Answers that may be different if the same thing is asked again; programs may change the set."""
+"""Statuses that may be different when the request is repeated; programs may change the set."""
 
 
-class AbstractWebClientResponse(abc.ABC):  # noqa: B024 - a common name for both kinds of answers
-    """An answer, good or bad."""
+class AbstractWebClientResponse(abc.ABC):  # noqa: B024 - a common name for both kinds of responses
+    """A response, or the lack of one."""
 
 
 class ResponseFacts(AbstractWebClientResponse):
-    """A 2xx answer without its body."""
+    """A 2xx response without its body."""
 
     @abc.abstractmethod
     def status_code(self) -> int:
@@ -65,14 +65,14 @@ class ResponseFacts(AbstractWebClientResponse):
 
     @abc.abstractmethod
     def url(self) -> str:
-        """Return the address that answered, after redirects."""
+        """Return the URL of the response, after redirects."""
 
     def redirects(self) -> tuple[str, ...]:
-        """Return the addresses that led here by redirect, first to last."""
+        """Return the URLs that redirected here, first to last."""
         return ()
 
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return all headers, where the client knows them."""
+        """Return all headers, if the client has them."""
         return ()
 
     def hops(self) -> tuple[Hop, ...]:
@@ -81,18 +81,18 @@ class ResponseFacts(AbstractWebClientResponse):
 
 
 class AbstractWebClientSuccessResponse(ResponseFacts):
-    """A 2xx answer."""
+    """A 2xx response."""
 
     @abc.abstractmethod
     def status_message(self) -> str:
-        """Return the reason that stands beside the status, such as ``OK``."""
+        """Return the reason phrase, such as ``OK``."""
 
     @abc.abstractmethod
     def raw_data(self) -> bytes:
-        """Return the body, HTTP's own compression removed."""
+        """Return the body, without the compression of HTTP."""
 
     def body(self) -> Iterator[bytes]:
-        """Return the body in pieces, as they come.
+        """Yield the body in chunks, as they arrive.
 
         A client that can stream overrides this; it may leave gzip and deflate compressed, and raises
         :class:`BrokenBody` if the body ends too early.
@@ -104,11 +104,11 @@ class AbstractWebClientSuccessResponse(ResponseFacts):
 
 
 class AbstractAsyncWebClientSuccessResponse(ResponseFacts):
-    """A 2xx answer to an asynchronous client."""
+    """A 2xx response of an asynchronous client."""
 
     @abc.abstractmethod
     def body(self) -> AsyncIterator[bytes]:
-        """Return the body in pieces, as they come; raises :class:`BrokenBody` if it ends too early."""
+        """Yield the body in chunks, as they arrive; raises :class:`BrokenBody` if it ends too early."""
 
     async def close(self) -> None:
         """Let go of the connection; the body will not be read any further."""
@@ -126,28 +126,28 @@ class BrokenBody(Exception):  # noqa: N818 - says what happened, as the other na
 
 
 class WebClientErrorResponse(AbstractWebClientResponse):
-    """An error status, or no answer at all."""
+    """An error status, or no response at all."""
 
     status: int | None = None
-    """The HTTP status, where there was an answer."""
+    """The HTTP status, if there was a response."""
 
     retry_after: float | None = None
     """How many seconds the server asks to wait before trying again."""
 
     unreachable: bool = False
-    """Whether nobody is at that host, so that asking for something else there is no use."""
+    """Whether the host cannot be connected to, so that other requests to it would fail, too."""
 
     silent: bool = False
-    """Whether somebody may be at that host, but did not answer in time."""
+    """Whether the host may exist, but did not respond in time."""
 
     blocked: bool = False
-    """Whether the server seems to turn robots away."""
+    """Whether the server seems to block robots."""
 
     shortage: int | None = None
-    """The errno if this machine was short of something, and the request never left it."""
+    """The errno if this machine ran out of something, and the request was never sent."""
 
     exchange: Exchange | None = None
-    """What is known of the request and its answer, where there was one."""
+    """What is known about the request and its response, if there was one."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class WebClientErrorResponse(AbstractWebClientResponse):
 
 
 def failure_reason(error: WebClientErrorResponse) -> Reason:
-    """Return why a request failed; for a client that names no code, found by the status."""
+    """Return why a request failed; if the client gives no code, by the status."""
     known: Reason | None = getattr(error, "_reason", None)  # a subclass may not call __init__
     if known is not None:
         return known
@@ -197,7 +197,7 @@ def failure_reason(error: WebClientErrorResponse) -> Reason:
 
 
 def status_of(error: WebClientErrorResponse) -> int | None:
-    """Return the HTTP status of an error; of a client that does not tell it, from the message."""
+    """Return the HTTP status of an error; if the client does not set it, from the message."""
     if error.status is not None:
         return error.status
     code = error.message().partition(" ")[0]
@@ -208,13 +208,13 @@ _CODE = 3  # digits
 
 
 class AbstractWebClient(abc.ABC):
-    """What fetches documents for a crawl."""
+    """Fetches documents for a crawl."""
 
     max_concurrent_requests: int = 1
-    """How many requests to one host the client takes at a time.
+    """How many requests to one host the client may have at a time.
 
-    With 1, ``get`` is called in the caller's thread; a client whose ``get`` may be called from
-    several threads at once raises it.
+    With 1, ``get`` is called in the caller's thread; a higher value allows ``get`` to be called from
+    several threads at once.
     """
 
     @abc.abstractmethod
@@ -226,9 +226,9 @@ class AbstractWebClient(abc.ABC):
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:  # noqa: ARG002
-        """Return the client of one crawl, which begins at ``start_url``: itself, or one that is closed.
+        """Return the client for one crawl, which begins at ``start_url``: this one, or a new one.
 
-        A crawl asks for it before anything else, and closes what it got, unless that is this client.
+        A crawl calls it before its first request, and closes the client at the end if it is a new one.
         """
         return self
 
@@ -237,10 +237,10 @@ class AbstractWebClient(abc.ABC):
 
 
 class AbstractAsyncWebClient(abc.ABC):
-    """What fetches documents for a crawl on asyncio; any number of requests at a time."""
+    """Fetches documents for a crawl on asyncio, any number at a time."""
 
     max_concurrent_requests: int = 8
-    """How many requests to one host the client takes at a time."""
+    """How many requests to one host the client may have at a time."""
 
     @abc.abstractmethod
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
@@ -251,7 +251,7 @@ class AbstractAsyncWebClient(abc.ABC):
         """Fetch a URL, following redirects; connection errors are returned, not raised."""
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:  # noqa: ARG002
-        """Return the client of one crawl; see :meth:`AbstractWebClient.for_crawl`."""
+        """Return the client for one crawl; see :meth:`AbstractWebClient.for_crawl`."""
         return self
 
     async def close(self) -> None:  # noqa: B027 - most clients hold nothing
@@ -259,22 +259,22 @@ class AbstractAsyncWebClient(abc.ABC):
 
 
 class NoWebClientException(Exception):  # noqa: N818 - the name existing programs catch
-    """Something was to be fetched where nothing may be."""
+    """A client without network access was asked to fetch something."""
 
 
 class LocalWebClient(AbstractWebClient):
-    """Fetches nothing: for documents that are at hand already."""
+    """A client without network access: for documents that need not be fetched."""
 
     def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
         """Do nothing: there are no responses."""
 
     def get(self, url: str) -> AbstractWebClientResponse:
-        """Refuse."""
+        """Raise :class:`NoWebClientException`."""
         raise NoWebClientException(f"{url} was not fetched: this client has no network")
 
 
 class LocalWebClientSuccessResponse(AbstractWebClientSuccessResponse):
-    """A document at hand, dressed as an answer."""
+    """A given document in the form of a response."""
 
     def __init__(self, url: str, data: str) -> None:
         self._url = url
@@ -297,5 +297,5 @@ class LocalWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return self._data.encode("utf-8", "surrogatepass")
 
     def url(self) -> str:
-        """Return the URL the document was given."""
+        """Return the URL that was given for the document."""
         return self._url

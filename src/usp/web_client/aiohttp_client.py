@@ -49,7 +49,7 @@ _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
 class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
-    """A 2xx answer; its body is received while it is read, gzip and deflate left compressed."""
+    """A 2xx response; its body is received on iteration, gzip and deflate stay compressed."""
 
     def __init__(
         self,
@@ -81,19 +81,19 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
         return tuple(self._response.headers.items())
 
     def redirects(self) -> tuple[str, ...]:
-        """Return the addresses that led here."""
+        """Return the URLs that redirected here."""
         return tuple(hop.url for hop in self._history[:-1])
 
     def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, the last one included."""
+        """Return the requests that led here, including the last one."""
         return self._history
 
     def url(self) -> str:
-        """Return the address after redirects."""
+        """Return the URL after redirects."""
         return self._url
 
     async def body(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes; stops at the limit."""
+        """Yield the body as it arrives; stops at the limit."""
         body = Body(self.header("Content-Encoding"), self._limit, self._deadline)
         try:
             while data := await self._piece():
@@ -105,16 +105,16 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
             raise body.failure(error, self.url(), self._patience) from error
 
     async def _piece(self) -> bytes:
-        """Wait for the next piece ourselves: after a chunk that is none, aiohttp may wait for ever."""
+        """Return the next piece in time; aiohttp may wait forever after a malformed chunk."""
         content = self._response.content
-        data = content.read_nowait()  # of a small document, mostly all that will come
+        data = content.read_nowait()  # for a small document, usually all of it
         if data or content.at_eof():
             return data
         async with asyncio.timeout(self._patience):
             return await content.readany()
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._response.close()
 
 
@@ -157,16 +157,16 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self.set_timeout(timeout)
         self._session = session
         self._own_session = session is None
-        self._guest: aiohttp.ClientSession | None = None  # asks strangers, if the session is yours
-        self._proxied: aiohttp.ClientSession | None = None  # asks proxies, if it is ours
+        self._guest: aiohttp.ClientSession | None = None  # for other hosts, if the session is yours
+        self._proxied: aiohttp.ClientSession | None = None  # for proxies, if the session is ours
         self._limit: int | None = None
         default = 1 if wait else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
-        """Return a client for one crawl: with connections of its own, unless the session is yours."""
+        """Return a client for one crawl, with its own connections unless you passed a session."""
         if "_session" not in vars(self):
-            return self  # a subclass that has nothing of ours
+            return self  # a subclass that does not call our __init__
         client = copy.copy(self)
         vars(client).update(
             _flow=self._flow.for_crawl(start_url, limits),
@@ -178,26 +178,26 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     @property
     def is_ours(self) -> bool:
-        """Whether nothing of the caller's is asked: then an exception is a mistake of ours."""
+        """Whether no code of the caller is involved: then an exception is a bug of ours."""
         return type(self) is AiohttpWebClient and self._own_session
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but connections of ours, which a copy makes for itself."""
+        """Return everything except our connections; a copy opens its own."""
         state = dict(vars(self))
-        if "_flow" in state:  # else it is a subclass that has nothing of ours
+        if "_flow" in state:  # else it is a subclass that does not call our __init__
             state["_flow"] = copy.copy(self._flow)
         if state.get("_own_session"):
             state |= {"_session": None, "_guest": None, "_proxied": None}
         return state
 
     def set_timeout(self, timeout: Timeout) -> None:
-        """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
+        """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
         timeout = checked_timeout(timeout)
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
 
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
-        """Set proxies by scheme, as ``requests`` takes them."""
+        """Set the proxies by scheme, as in ``requests``."""
         self._proxies = dict(proxies)
 
     def set_conditions(self, conditions: Conditions) -> None:
@@ -249,7 +249,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         return step
 
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
-        """Send one request, without following where it leads."""
+        """Send one request, without following redirects."""
         url, text = request.url, request.text
         proxy = requests.utils.select_proxy(text, self._proxies) if self._proxies else None
         session = self._session_for(request, proxied=proxy is not None)
@@ -289,7 +289,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         return response, Head(response.status, reason, response.headers, as_it_came, cookies, peer)
 
     def _facts(self) -> Session:
-        """Return what the flow has to know about the session."""
+        """Return what the flow needs to know about the session."""
         session = self._session
         proxies = (*self._proxies.values(), getattr(session, "_default_proxy", None))
         return Session(
@@ -300,9 +300,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         )
 
     def _session_for(self, request: Request, *, proxied: bool) -> Any:
-        """Return the session that asks for a URL: a stranger is asked by one without secrets.
+        """Return the session for a request; one without secrets for hosts other than the first.
 
-        Sessions of ours are made here, because they belong to the loop that is running now.
+        Our own sessions are created here because they belong to the event loop that is running now.
         """
         if self._own_session and proxied:
             if self._proxied is None:  # the gate judges websites, not the proxy

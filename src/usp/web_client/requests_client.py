@@ -76,17 +76,17 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGN
 class RequestsWebClient(AbstractWebClient):
     """Fetches with ``requests``.
 
-    The options are those of :class:`usp.AiohttpWebClient`. ``verify`` is False for certificates that
-    are not to be checked, or the file or folder of the authorities to trust. ``timeout`` is how many
-    seconds to wait: one number, or one to connect and one to read; None is for ever. ``proxy`` is the
-    proxy for all requests, ``proxies`` are those by scheme, as ``requests`` takes them. ``wait``
-    seconds are kept between requests (``random_wait`` varies them), one at a time then. ``auth`` and
-    secret ``headers`` are sent to the host that is asked first, and to no other; so are the secrets
-    of a session. ``zones`` say where the client may connect to, beside public addresses and the
-    network in which it begins.
+    The options are those of ``AiohttpWebClient``. ``verify`` is False to skip the verification of
+    certificates, or a file or folder of trusted certificate authorities. ``timeout`` is in seconds:
+    one number, or a pair for connecting and for reading; None waits indefinitely. ``proxy`` is used
+    for all requests, ``proxies`` by scheme, as in ``requests``. With ``wait``, requests are sent one
+    at a time with a pause of so many seconds (``random_wait`` varies it). ``auth``, secret
+    ``headers`` and the secrets of a session are sent to the first host only. ``zones`` are the
+    networks to which the client may connect, in addition to public addresses and the network of the
+    first host.
 
-    A ``session`` of your own is used for one request at a time, unless ``max_concurrent_requests``
-    says that it may be used from several threads.
+    A ``session`` of your own gets one request at a time, unless ``max_concurrent_requests`` allows
+    its use from several threads.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class RequestsWebClient(AbstractWebClient):
         self._limit: int | None = None
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
-        """Return a client for one crawl: with connections of its own, unless the session is yours.
+        """Return a client for one crawl, with its own connections unless you passed a session.
 
-        A subclass may keep a state that its author looks at afterwards: it is made ready itself.
+        An instance of a subclass is used itself: its author may want to look at its state afterwards.
         """
         if "_given_session" not in vars(self):
-            return self  # a subclass that has nothing of ours
+            return self  # a subclass that does not call our __init__
         flow = self._flow.for_crawl(start_url, limits)
         client = copy.copy(self) if type(self) is RequestsWebClient else self
         changes: dict[str, object] = {"_flow": flow}
@@ -138,7 +138,7 @@ class RequestsWebClient(AbstractWebClient):
             made = session_for(flow.gate, self.max_concurrent_requests, before)
             kept = made is before and client is not self  # it has adapters of the caller's
             changes |= {"_made_session": made, "_own_session": not kept}
-            if not isinstance(made, Session):  # whoever has replaced the class promised no threads
+            if not isinstance(made, Session):  # a replaced class may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
             if client is self and before is not None and made is not before:
                 before.close()
@@ -147,7 +147,7 @@ class RequestsWebClient(AbstractWebClient):
 
     @property
     def _session(self) -> Any:
-        """The caller's session, or one of ours that is made when it is needed."""
+        """The caller's session, or one of ours, created on first use."""
         if self._given_session is not None:
             return self._given_session
         if self._made_session is None:
@@ -155,28 +155,28 @@ class RequestsWebClient(AbstractWebClient):
         return self._made_session
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but connections, which a copy makes for itself."""
+        """Return everything except the connections; a copy opens its own."""
         state = dict(vars(self))
-        if "_given_session" in state:  # else it is a subclass that has nothing of ours
+        if "_given_session" in state:  # else it is a subclass that does not call our __init__
             state |= {"_made_session": None, "_flow": copy.copy(self._flow)}
         return state
 
     @property
     def is_ours(self) -> bool:
-        """Whether nothing of the caller's is asked: then an exception is a mistake of ours."""
+        """Whether no code of the caller is involved: then an exception is a bug of ours."""
         return type(self) is RequestsWebClient and self._guarded
 
     @property
     def _guarded(self) -> bool:
-        """Whether the connections of the session ask the gate themselves."""
+        """Whether the connections of the session are checked by the gate."""
         return self._own_session and isinstance(self._session, Session) and self._session.is_ours
 
     def set_timeout(self, timeout: Timeout) -> None:
-        """Set the seconds to wait: one number, or one to connect and one to read; None is for ever."""
+        """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
         self._timeout = checked_timeout(timeout)
 
     def set_proxies(self, proxies: dict[str, str]) -> None:
-        """Set proxies by scheme, as ``requests`` takes them."""
+        """Set the proxies by scheme, as in ``requests``."""
         self._proxies = proxies
 
     def set_conditions(self, conditions: Conditions) -> None:
@@ -217,7 +217,7 @@ class RequestsWebClient(AbstractWebClient):
         return self._answer(response, step)
 
     def _get_as_it_is(self, url: str) -> AbstractWebClientResponse:
-        """Fetch a URL that is not HTTP, which somebody's session must know (a mock)."""
+        """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
         facts, deadline = self._facts(), self._flow.deadline()
         try:
             response = self._send(url, {}, deadline)
@@ -229,7 +229,7 @@ class RequestsWebClient(AbstractWebClient):
     def _answer(
         self, response: requests.Response | None, outcome: Arrived | WebClientErrorResponse
     ) -> AbstractWebClientResponse:
-        """Return what an exchange ended with: the last response, or why there is none."""
+        """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
             session, asked = self._session, outcome.asked
             return RequestsWebClientSuccessResponse(
@@ -248,7 +248,7 @@ class RequestsWebClient(AbstractWebClient):
         return outcome
 
     def _ask(self, request: Request) -> tuple[requests.Response, Head]:
-        """Send one request, without following where it leads."""
+        """Send one request, without following redirects."""
         session, url, text = self._session, request.url, request.text
         guarded = self._guarded
         proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
@@ -278,7 +278,7 @@ class RequestsWebClient(AbstractWebClient):
         return response, self._head(response, peer)
 
     def _head(self, response: requests.Response, peer: str | None = None) -> Head:
-        """Return what the flow has to know about a response."""
+        """Return what the flow needs to know about a response."""
         cookies = _set_cookies(response) if self._own_session else []
         status, reason = _status(response)
         return Head(status, reason, response.headers, _location(response), cookies, peer)
@@ -292,7 +292,7 @@ class RequestsWebClient(AbstractWebClient):
         *,
         plainly: bool = False,
     ) -> requests.Response:
-        """Send a request by the session; ``plainly`` if that is one of ours that adds nothing."""
+        """Send a request with the session; ``plainly`` if it is one of ours and adds nothing."""
         timeout = _shortened(self._timeout, deadline)
         token = DEADLINE.set(deadline.at if deadline else None)
         try:
@@ -323,7 +323,7 @@ class RequestsWebClient(AbstractWebClient):
         )
 
     def _facts(self) -> SessionFacts:
-        """Return what the flow has to know about the session."""
+        """Return what the flow needs to know about the session."""
         session, names_itself, has_login = self._session, False, self._auth is not None
         if requests_foreign.is_session(session):
             agent = session.headers.get("User-Agent")
@@ -344,7 +344,7 @@ def _status(response: requests.Response) -> tuple[int, str]:
 
 
 def _location(response: requests.Response) -> bytes | str | None:
-    """Return where an answer leads, as it came."""
+    """Return the ``Location`` header as received."""
     location = response.headers.get("Location")
     try:
         return location.encode("latin-1") if location else None
@@ -353,7 +353,7 @@ def _location(response: requests.Response) -> bytes | str | None:
 
 
 def _set_cookies(response: requests.Response) -> list[str]:
-    """Return the cookies that an answer sets, each as it is written."""
+    """Return the ``Set-Cookie`` headers of a response."""
     headers = getattr(response.raw, "headers", None)
     return headers.getlist("Set-Cookie") if isinstance(headers, HTTPHeaderDict) else []
 

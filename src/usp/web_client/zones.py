@@ -1,4 +1,4 @@
-"""Which addresses a crawl may connect to: a website must not lead it into somebody's own network."""
+"""Which addresses a crawl may connect to: a website must not lead it into a private network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Refused(Exception):  # noqa: N818 - says what happened, as the other names here do
-    """An address that a crawl may not connect to; the reason says why, and what permits it."""
+    """An address that a crawl may not connect to; the reason says why, and how to allow it."""
 
     def __init__(self, reason: Reason | str) -> None:
         super().__init__(str(reason))
@@ -42,11 +42,11 @@ class Zone(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Zones:
-    """What a crawl may connect to, beside public addresses.
+    """What a crawl may connect to, in addition to public addresses.
 
-    ``allow`` names networks (``"10.0.0.0/8"``), addresses and hosts; ``"any"`` permits everything.
-    With ``trust_start`` a crawl that begins in a private network, or on this machine, may ask whatever
-    is there. Without it a start is trusted no more than any other address.
+    ``allow`` lists networks (``"10.0.0.0/8"``), addresses and hosts; ``"any"`` allows everything.
+    With ``trust_start``, a crawl that begins in a private network, or on this machine, may connect to
+    everything there. Without it, the start is trusted no more than any other address.
     """
 
     allow: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\Z)[\w-]{1,63}(\.[\w-]{1,63
 
 
 def _read(entry: str) -> _IPNetwork | str:
-    """Read an entry of the list of what is allowed."""
+    """Parse an entry of ``allow``."""
     text = entry.strip() if isinstance(entry, str) else ""
     try:
         return ipaddress.ip_network(text.strip("[]"))
@@ -83,7 +83,7 @@ def _read(entry: str) -> _IPNetwork | str:
 
 
 def _name(host: str) -> str:
-    """Return a host's name as names are compared."""
+    """Return the name of a host in the form in which names are compared."""
     try:
         return read_host(host)
     except BadUrl:
@@ -101,7 +101,7 @@ _TABLE = {
         " 168.63.129.16/32"  # Azure's own services, as seen from its machines
         " 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32 3fff::/20"
     ),
-    Zone.PUBLIC: "0.0.0.0/0 2000::/3",  # no other IPv6 addresses are given to anybody
+    Zone.PUBLIC: "0.0.0.0/0 2000::/3",  # no other IPv6 addresses are assigned
 }
 _NETWORKS = [
     (ipaddress.ip_network(network), zone)
@@ -115,7 +115,7 @@ _IN_COMPATIBLE = 1 << 16  # below are :: and ::1, and nothing that was ever an I
 
 @functools.lru_cache(maxsize=1024)
 def zone_of(address: IPAddress) -> Zone:
-    """Return the zone of an address; one that carries an IPv4 address is where that one is."""
+    """Return the zone of an address; for an embedded IPv4 address, the zone of that one."""
     address = _inside(address)
     for network, zone in _NETWORKS:
         if address.version == network.version and address in network:
@@ -124,7 +124,7 @@ def zone_of(address: IPAddress) -> Zone:
 
 
 def _inside(address: IPAddress) -> IPAddress:
-    """Return the IPv4 address in an IPv6 address, where there is one."""
+    """Return the IPv4 address embedded in an IPv6 address, if there is one."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -141,7 +141,7 @@ def _inside(address: IPAddress) -> IPAddress:
 
 @functools.lru_cache(maxsize=1024)
 def literal_of(host: str) -> IPAddress | None:
-    """Return the address that a host is written as, in any way that resolvers understand, or None."""
+    """Return the address if a host is an IP address in any notation of resolvers, else None."""
     text = host.strip("[]")
     try:
         return ipaddress.ip_address(text)
@@ -167,7 +167,7 @@ _LOCAL_NAMES = {
 
 
 def zone_of_name(host: str) -> Zone:
-    """Return the zone of a host as far as its name shows: for hosts that are not looked up here."""
+    """Return the zone of a host by its name: for hosts that are not looked up here."""
     address = literal_of(host)
     if address is not None:
         return zone_of(address)
@@ -177,7 +177,7 @@ def zone_of_name(host: str) -> Zone:
 
 
 def asked_host(url: str) -> str:
-    """Return the host of a URL, as it is asked for; an empty one if the URL is refused."""
+    """Return the host of a URL as it is requested; empty if the URL is refused."""
     try:
         return read_url(url).host
     except BadUrl:
@@ -190,11 +190,11 @@ _TRUSTED = frozenset({Zone.LOOPBACK, Zone.PRIVATE})
 
 
 class Gate:
-    """Decides to which addresses one crawl may connect. May be asked from several threads.
+    """Decides to which addresses one crawl may connect. Thread-safe.
 
-    Public addresses are always allowed, and so is what :class:`Zones` allows. The zone in which the
-    host of the start really answers is allowed from then on, if it is this machine or a private
-    network; a start that is written as an address is in a zone from the beginning.
+    Public addresses are always allowed, and so is what :class:`Zones` allows. Once the first host
+    has been connected to, its zone is allowed if it is this machine or a private network; if the host
+    is an IP address, its zone is known from the beginning.
     """
 
     def __init__(self, zones: Zones | None = None, start_url: str | None = None) -> None:
@@ -210,7 +210,7 @@ class Gate:
             self.begin(start_url)
 
     def begin(self, url: str) -> None:
-        """Take a URL as the start, unless there is one."""
+        """Set the start of the crawl, unless it is set already."""
         host = asked_host(url)
         with self._lock:
             if self._start is not None or not host:
@@ -223,12 +223,12 @@ class Gate:
                 self._zone = Zone.LOOPBACK
 
     def admit(self, host: str, address: str) -> None:
-        """Raise :class:`Refused` if a host may not be asked at an address."""
+        """Raise :class:`Refused` if a host may not be connected to at this address."""
         where = _address(address)
         self._judge(host, where, zone_of(where))
 
     def connected(self, host: str, address: str) -> None:
-        """Take note of where a connection leads; raises :class:`Refused` if it may not go there."""
+        """Record the peer of a connection; raises :class:`Refused` if it is not allowed."""
         where = _address(address)
         zone = zone_of(where)
         with self._lock:
@@ -236,7 +236,7 @@ class Gate:
             self._learn(host, zone)
 
     def admit_name(self, host: str) -> None:
-        """Raise :class:`Refused` if a proxy may not be asked for a host."""
+        """Raise :class:`Refused` if a host may not be requested from a proxy."""
         zone = zone_of_name(host)
         with self._lock:
             self._judge(host, literal_of(host), zone)
@@ -244,7 +244,7 @@ class Gate:
 
     def _learn(self, host: str, zone: Zone) -> None:
         if self._zone is None and _name(host) == self._start:
-            # The zones of a name's strange addresses are nobody's network: nothing more is trusted.
+            # Link-local and special-purpose zones are not a network to trust.
             self._zone = zone if zone in _TRUSTED else Zone.PUBLIC
 
     def _judge(self, host: str, address: IPAddress | None, zone: Zone) -> None:
