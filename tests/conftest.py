@@ -81,7 +81,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in GROUPS)  # what one worker does, it does first
 
 
-REAL = {"aio", "cli", "faults", "fleet", "report", "snapshot", "stream", "tree", "web_client"}
+REAL = {
+    "aio",
+    "cli",
+    "diff",
+    "faults",
+    "fleet",
+    "report",
+    "snapshot",
+    "stream",
+    "tree",
+    "web_client",
+}
 """The folders whose tests need servers, threads, processes or a browser of this machine."""
 
 MOST_REPEATED = 5

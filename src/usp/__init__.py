@@ -63,6 +63,7 @@ __all__ = [
     "sitemap_tree_for_sitemap",
     "tree",
     "update",
+    "watch",
 ]
 
 __version__ = "2.0.0.dev0"
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from usp import tree as tree
     from usp import web_client as web_client
     from usp.changes import diff
+    from usp.changes.watching import watch
     from usp.exceptions import LocalShortageError, SitemapException, SnapshotError
     from usp.limits import Limits
     from usp.objects.child import ChildSitemap

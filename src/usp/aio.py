@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from usp import snapshot
+from usp._base.names import elsewhere
 from usp._base.urls import without_login
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.driving import INTERRUPTED, begin, begin_recording, prepared, store_for, tree_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import Recording, Top
     from usp._crawl.website import OneSitemap, Website
+    from usp.changes.watching import watch_async as watch
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
     from usp.options import CrawlOptions
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
     N = TypeVar("N", bound=AbstractSitemap)
     T = TypeVar("T")
+else:
+    __getattr__ = elsewhere(__name__)
 
 __all__ = [
     "load",
@@ -46,6 +50,7 @@ __all__ = [
     "sitemap_tree_for_homepage",
     "sitemap_tree_for_sitemap",
     "update",
+    "watch",
 ]
 
 

@@ -28,6 +28,7 @@ _MODULES = (
 
 _OFFERED = {
     "usp.changes": ("diff",),
+    "usp.changes.watching": ("watch",),
     "usp.exceptions": ("LocalShortageError", "SitemapException", "SnapshotError"),
     "usp.limits": ("Limits",),
     "usp.objects.child": ("ChildSitemap",),
@@ -74,6 +75,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         **{name: f"{module}:{name}" for module, names in _OFFERED.items() for name in names},
         "version": "importlib.metadata:version",
     },
+    "usp.aio": {"watch": "usp.changes.watching:watch_async"},
     "usp.cli": {"cli": "usp.cli.cli"},
     "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.ls"},
     "usp.fetch_parse": {

@@ -24,6 +24,7 @@ SHORT_HELP: Mapping[str, str] = {
     "snapshot": "Record the sitemaps of a website in a snapshot, a WARC file to read again offline.",
     "update": "Bring a snapshot up to date: fetch only what has changed.",
     "diff": "Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.",
+    "watch": "Watch a website: show new and changed pages as they appear, once each.",
     "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
     "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
     "dates.",

@@ -1,0 +1,115 @@
+"""``usp watch``: shows new and changed pages of a website as they appear."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from usp.cli.output import Command
+from usp.cli.shared_options import Integer, Target, crawl_options, url_argument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from usp.cli.crawling import Address, Crawling
+
+_TIME = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*([a-z]{0,3})", re.IGNORECASE)
+_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+
+
+class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
+    """A number of seconds, as people write it: 90s, 5m, 1h."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        found = _TIME.fullmatch(str(value).strip())
+        unit = _SECONDS.get(found[2].lower()) if found else None
+        seconds = float(found[1]) * unit if found and unit else 0.0
+        if not seconds:
+            self.fail(f"{value!r} is not a time; use for example 90s, 5m or 1h", param, ctx)
+        return seconds
+
+
+@click.command("watch", cls=Command)
+@url_argument
+@click.option(
+    "--snapshot",
+    type=Target(),
+    metavar="FILE",
+    required=True,
+    help="File that remembers what is known, for example site.warc.gz; it is created if necessary.",
+)
+@click.option(
+    "--every",
+    type=Interval(),
+    metavar="TIME",
+    default="5m",
+    show_default=True,
+    help="Time between two looks, for example 90s, 5m or 1h; varied by up to 10 %.",
+)
+@click.option("--jsonl", is_flag=True, help="Write an object per line instead of text.")
+@click.option(
+    "--exec",
+    "run",
+    metavar="COMMAND",
+    help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
+    "input. If it fails, they come again.",
+)
+@click.option(
+    "--existing", is_flag=True, help="Begin with the pages that exist when the snapshot is created."
+)
+@click.option(
+    "--trust-lastmod",
+    is_flag=True,
+    help="Do not request sitemaps whose index declares the same lastmod as before.",
+)
+@click.option("--rounds", type=Integer(min=1), metavar="N", help="Stop after this many looks.")
+@crawl_options
+def command(
+    crawling: Crawling,
+    start: Address,
+    snapshot: Path | None,
+    every: float,
+    jsonl: bool,
+    run: str | None,
+    existing: bool,
+    trust_lastmod: bool,
+    rounds: int | None,
+) -> None:
+    """Watch a website: show new and changed pages as they appear, once each.
+
+    URL is a website or a sitemap. The first look records it in the snapshot; each of the others fetches
+    only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what).
+    Errors are reported, and the next look tries again. Ctrl-C and SIGTERM end the command after the
+    current batch, with exit status 0. When it is started again, it continues where it was: no page is
+    lost, and after a crash the last batch may come twice. Needs pip install 'usp[warc]'.
+
+    \b
+    Examples:
+      usp watch example.org --snapshot site.warc.gz
+      usp watch example.org --snapshot site.warc.gz --every 1h --jsonl >> changes.jsonl
+      usp watch example.org/news.xml --snapshot news.warc.gz --exec 'jq -r .url | notify'
+    """  # noqa: D301 - click knows the backspace
+    from usp.cli.watching import Watcher
+
+    if start.is_local:
+        raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
+    if snapshot is None:
+        raise click.UsageError("a snapshot cannot be written to standard output; name a file")
+    watcher = Watcher(sys.stdout, jsonl=jsonl, run=run)
+    watcher.watch(
+        crawling,
+        start,
+        snapshot,
+        every=every,
+        rounds=rounds,
+        existing=existing,
+        trust_lastmod=trust_lastmod,
+    )

@@ -1,0 +1,159 @@
+"""What ``usp watch`` does with the rounds of a watch: writes them, or hands them to a command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TextIO
+
+from usp._base.display import counted, duration
+from usp.changes.formats import json_of, text_of
+from usp.changes.watching import watch
+from usp.cli.errors import system_words, tell, why
+from usp.cli.output import write_lines
+from usp.export.text_formats import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from usp.changes import PageChange
+    from usp.changes.watching import Round
+    from usp.cli.crawling import Address, Crawling
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Watcher:
+    """Reports the rounds of a watch until it is stopped."""
+
+    def __init__(self, stream: TextIO, *, jsonl: bool, run: str | None) -> None:
+        self._stream = stream
+        self._jsonl = jsonl
+        self._run = run
+        self._stop = threading.Event()
+        self._is_busy = False
+        self._failed: frozenset[str] = frozenset()
+        self._rounds = self._changes = 0
+
+    def watch(
+        self, crawling: Crawling, start: Address, snapshot: Path, *, every: float, **how: Any
+    ) -> None:
+        """Watch a website until all rounds are over, or a signal comes."""
+        client = crawling.client()
+        options = replace(crawling.options, keep_partial=False)
+        with replace(crawling, quiet=True).running(), self._stopping():
+            rounds = watch(
+                start.start,
+                snapshot,
+                client,
+                every=every,
+                is_sitemap=start.is_sitemap,
+                stop=self._stop,
+                options=options,
+                **how,
+            )
+            with closing(rounds):
+                try:
+                    for current in rounds:
+                        self._report(current, start, every)
+                except KeyboardInterrupt:
+                    pass
+        found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'look')}"
+        tell.notice(f"stopped: {found}", rounds=self._rounds, changes=self._changes)
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Stop at the next signal: at once while waiting, and after the batch while it is written."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.getsignal(number)
+            for number in _SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        for number in before:
+            signal.signal(number, self._end)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, *_: object) -> None:
+        self._stop.set()
+        if not self._is_busy:
+            raise KeyboardInterrupt
+
+    def _report(self, current: Round, start: Address, every: float) -> None:
+        self._rounds += 1
+        self._report_failures(current, every)
+        if current.first and current.error is None:
+            tell.notice(f"watching {start.url} every {duration(every)}", url=start.url)
+        if current.error is not None:
+            return
+        changes = iter(current)
+        first = next(changes, None)  # which compares: until then, it may be stopped
+        if first is None:
+            return
+        self._is_busy = True
+        try:
+            self._give(current, chain((first,), changes))
+        finally:
+            self._is_busy = False
+
+    def _report_failures(self, current: Round, every: float) -> None:
+        """Report what is missing, when that changes."""
+        error = current.error
+        if error is not None:
+            reason = system_words(error) if isinstance(error, OSError) else str(error)
+            tell.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
+            return
+        failed = frozenset(failure.url for failure in current.failures)
+        for failure in current.failures:
+            if failure.url not in self._failed:
+                tell.notice(f"{failure.url}: {why(failure)}", url=failure.url, code=failure.code)
+        if self._failed and not failed:
+            tell.notice("all sitemaps are complete again", missing=0)
+        self._failed = failed
+
+    def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
+        """Write the changes of a round, or have them dealt with by a command."""
+        if self._run is None:
+            write_lines(map(self._line, changes, self._times(current)), self._stream)
+            self._stream.flush()
+            return
+        status = self._command(map(self._line, changes, self._times(current)))
+        if status:
+            current.retry()
+            tell.notice(f"{self._run!r} ended with status {status}; the changes come again")
+
+    def _times(self, current: Round) -> Iterator[str]:
+        seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
+        while True:
+            self._changes += 1
+            yield seen
+
+    def _line(self, change: PageChange, seen: str) -> str:
+        if not self._jsonl and self._run is None:
+            return text_of(change)
+        return to_json({"seen": seen, **json_of(change)})
+
+    def _command(self, lines: Iterator[str]) -> int:
+        """Run the command with lines on its standard input; return how it ended."""
+        assert self._run is not None
+        with subprocess.Popen(  # noqa: S602 - the user's own command
+            self._run, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process:
+            assert process.stdin is not None
+            try:
+                process.stdin.writelines(f"{line}\n" for line in lines)
+                process.stdin.close()
+            except BrokenPipeError:  # it does not want to know
+                pass
+            return process.wait()

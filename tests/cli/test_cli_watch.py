@@ -1,0 +1,108 @@
+"""``usp watch``: lines as pages appear, a command per batch, and a clean end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from website import Answer, Site, index, urlset
+
+
+@pytest.fixture
+def website():
+    answers = {"/map.xml": index("/a.xml"), "/a.xml": urlset("/1")}
+    with Site(answers) as site:
+        yield site
+
+
+@pytest.fixture
+def watch(run, website, tmp_path):
+    path = tmp_path / "site.warc.gz"
+
+    def _watch(*options: str):
+        given = ["--snapshot", str(path), "--every", "0.01s", "--rounds", "1", *options]
+        return run("watch", website.url("/map.xml"), *given)
+
+    return _watch
+
+
+def test_new_pages_are_lines(watch, website):
+    first = watch()
+    assert (first.status, first.out) == (0, "")
+    assert "watching" in first.err
+    website.answers["/a.xml"] = urlset("/1", "/2")
+    ended = watch("--rounds", "2")
+    assert ended.lines == [f"+ {website.url('/2')}"]
+    assert ended.err == "usp: stopped: 1 change in 2 looks\n"
+
+
+def test_programs_read_json_lines(watch, website):
+    watch()
+    website.answers["/a.xml"] = urlset("/1", "/2")
+    (line,) = watch("--jsonl").lines
+    change = json.loads(line)
+    assert (change["change"], change["url"]) == ("added", website.url("/2"))
+    assert change["seen"].endswith("Z")
+
+
+def test_a_command_gets_each_batch_and_again_if_it_fails(watch, website, tmp_path):
+    watch()
+    website.answers["/a.xml"] = urlset("/1", "/2", "/3")
+    out = tmp_path / "got"
+    failed = watch("--exec", "exit 7")
+    assert "status 7" in failed.err
+    assert failed.status == 0
+    watch("--exec", f"cat >> {out}", "--rounds", "3")
+    assert [json.loads(line)["url"] for line in out.read_text().splitlines()] == [
+        website.url("/2"), website.url("/3"),
+    ]  # fmt: skip
+
+
+def test_failures_are_told_once(watch, website):
+    watch()
+    website.answers["/a.xml"] = Answer(status=404)
+    ended = watch("--rounds", "3")
+    assert ended.status == 0
+    assert ended.err.count("/a.xml") == 1
+    assert ended.out == ""
+
+
+@pytest.mark.parametrize("every", ["0", "soon", "5 parsecs", "-5m"])
+def test_an_interval_is_a_time(watch, every):
+    ended = watch("--every", every)
+    assert ended.status == 2
+    assert "is not a time" in ended.err or "No such option" in ended.err
+
+
+def test_a_file_cannot_be_watched(run, tmp_path):
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    ended = run("watch", str(tmp_path / "a.xml"), "--snapshot", str(tmp_path / "s.warc.gz"))
+    assert ended.status == 2
+    assert "only a website" in ended.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_watch_cleanly(website, tmp_path, number):
+    path = tmp_path / "site.warc.gz"
+    command = ["watch", website.url("/map.xml"), "--snapshot", str(path), "--every", "1h"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "usp", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_PROXY": "*"},
+    )
+    with process:
+        assert "watching" in process.stderr.readline()
+        deadline = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.stderr.read() == "usp: stopped: 0 changes in 1 look\n"
+        assert process.wait() == 0
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,190 @@
+"""A watch gives new and changed pages once each, whatever fails, stops or crashes in between."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import aclosing, closing
+
+import pytest
+
+import usp
+from usp import aio
+from usp.changes import watching
+from website import Answer, Site, index, robots, urlset
+
+QUICK = 0.001
+
+
+@pytest.fixture
+def site():
+    answers = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index("/a.xml", "/b.xml"),
+        "/a.xml": urlset("/1"),
+        "/b.xml": urlset("/2"),
+    }
+    with Site(answers) as site:
+        yield site
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "site.warc.gz"
+
+
+def rounds(site, path, **how):
+    return usp.watch(f"{site.base}/", path, every=QUICK, use_known_paths=False, **how)
+
+
+def said(current) -> list[tuple[str, str]]:
+    return [(change.kind.value, change.url.rpartition("/")[2]) for change in current]
+
+
+def test_new_and_changed_pages_come_once_each(site, path):
+    changed = "<url><loc>{base}/1</loc><lastmod>2025-01-01</lastmod></url>"
+    with closing(rounds(site, path)) as watch:
+        first = next(watch)
+        assert (first.first, said(first)) == (True, [])
+        assert said(next(watch)) == []
+        site.answers["/a.xml"] = urlset("/1", "/3")
+        assert said(next(watch)) == [("added", "3")]
+        assert said(next(watch)) == []
+        site.answers["/a.xml"] = urlset(changed, "/3")
+        (change,) = next(watch)
+        assert [(field.name, field.before) for field in change.fields] == [("lastmod", None)]
+        assert said(next(watch)) == []
+
+
+def test_the_pages_that_exist_may_come_first(site, path):
+    with closing(rounds(site, path, existing=True)) as watch:
+        assert said(next(watch)) == [("added", "1"), ("added", "2")]
+        assert said(next(watch)) == []
+
+
+@pytest.mark.parametrize("broken", ["/a.xml", "/index.xml", "/robots.txt"])
+def test_a_failure_makes_nothing_new_and_its_end_neither(site, path, broken):
+    good = site.answers[broken]
+    with closing(rounds(site, path)) as watch:
+        next(watch)
+        site.answers[broken] = Answer(status=500)
+        for _ in range(2):
+            failed = next(watch)
+            assert said(failed) == []
+            assert [failure.url for failure in failed.failures] == [site.url(broken)]
+        site.answers[broken] = good
+        site.answers["/b.xml"] = urlset("/2", "/9")
+        assert said(next(watch)) == [("added", "9")]
+        assert said(next(watch)) == []
+
+
+def test_a_host_that_is_down_is_reported_and_asked_again(site, path):
+    base = site.base
+    with closing(rounds(site, path)) as watch:
+        next(watch)
+        site.close()
+        assert [said(next(watch)) for _ in range(2)] == [[], []]
+    assert usp.load(path, last_good=True).page_count() == 2
+    gone = path.with_name("other.warc.gz")
+    with closing(usp.watch(f"{base}/", gone, every=QUICK)) as watch:
+        current = next(watch)
+        assert current.error is not None
+        assert next(watch).number == 2
+    assert not gone.exists()
+
+
+def test_a_watch_goes_on_where_it_was(site, path):
+    with closing(rounds(site, path, rounds=1)) as watch:
+        assert len(list(watch)) == 1
+    site.answers["/a.xml"] = urlset("/1", "/3")
+    with closing(rounds(site, path, rounds=2)) as watch:
+        assert [said(current) for current in watch] == [[("added", "3")], []]
+
+
+def test_what_was_not_dealt_with_comes_again(site, path):
+    """The process may end anywhere until the next round is asked for; so may the caller."""
+    list(rounds(site, path, rounds=1))
+    site.answers["/a.xml"] = urlset("/1", "/3")
+    for _ in range(2):
+        watch = rounds(site, path)
+        assert said(next(watch)) == [("added", "3")]
+        watch.close()
+    watch = rounds(site, path)
+    current = next(watch)
+    current.retry()
+    assert [said(next(watch)), said(next(watch))] == [[("added", "3")], []]
+    watch.close()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_full_disk_is_an_error_of_the_round_only(site, path, monkeypatch):
+    with closing(rounds(site, path)) as watch:
+        next(watch)
+        site.answers["/a.xml"] = urlset("/1", "/3")
+        with monkeypatch.context() as full:
+
+            def fail(*_, **__):
+                raise OSError(28, "No space left on device")
+
+            full.setattr(watching, "update", fail)
+            assert next(watch).error.errno == 28
+        assert said(next(watch)) == [("added", "3")]
+
+
+def test_a_snapshot_of_another_website_is_not_overwritten(site, path):
+    list(rounds(site, path, rounds=1))
+    before = path.read_bytes()
+    with pytest.raises(usp.SnapshotError, match="is a snapshot of"):
+        usp.watch("https://example.org/", path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("every", [0, -1, float("nan"), "5m", True])
+def test_a_pause_is_a_number_of_seconds(every, path):
+    with pytest.raises(ValueError, match="every must be a positive number"):
+        usp.watch("https://example.org/", path, every=every)
+
+
+def test_pauses_follow_no_wall_clock_and_are_not_all_the_same(path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "time", lambda: pytest.fail("the clock may jump"))
+    watch = watching._Watch("https://example.org/", path, 100.0, existing=False)
+    watch.begin()
+    now[0] += 40
+    pauses = {watch.pause() for _ in range(50)}
+    assert len(pauses) > 1
+    assert all(50 <= pause <= 70 for pause in pauses)
+    now[0] += 500
+    assert watch.pause() == 0, "a round that took longer is followed by the next one"
+
+
+def test_a_watch_stops_while_it_waits(site, path):
+    stop = threading.Event()
+    watch = usp.watch(f"{site.base}/", path, every=3600, stop=stop, use_known_paths=False)
+    next(watch)
+    threading.Timer(0.05, stop.set).start()
+    assert list(watch) == []
+
+
+def test_the_snapshot_does_not_grow(site, path):
+    sizes = []
+    with closing(rounds(site, path, rounds=8)) as watch:
+        for current in watch:
+            site.answers["/a.xml"] = urlset(*(f"/{current.number}-{n}" for n in range(20)))
+            sizes.append(path.stat().st_size if path.exists() else 0)
+    assert max(sizes[3:]) < 1.2 * min(sizes[3:])
+
+
+def test_a_watch_on_asyncio_gives_the_same(site, path):
+    async def run():
+        found = []
+        watch = aio.watch(f"{site.base}/", path, every=QUICK, rounds=4, use_known_paths=False)
+        async with aclosing(watch) as coming:
+            async for current in coming:
+                found.append(said(current))
+                site.answers["/a.xml"] = urlset("/1", *["/3"] * (current.number > 1))
+        return found
+
+    assert asyncio.run(run()) == [[], [], [("added", "3")], []]
