@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
+from usp._base.files import replacing
 from usp.cli import config, main
-from usp.export.files import replacing
 from website import index, urlset
 
 

@@ -250,7 +250,7 @@ def test_the_suffix_tells_the_format():
         None
     ] * 5
     for form, said in (
-        (None, "not known"),
+        (None, "no format given; choose from csv, json"),
         ("yaml", "unknown format 'yaml'; choose from csv, json"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from usp._http.requests_answers import Answer
+from usp._http.requests_raw_responses import Answer
 
 STATUSES = [
     "HTTP/1.1 200 OK",

@@ -85,7 +85,7 @@ class _Descriptors:
             self._begun.popleft()
         if now - self._counted_at >= _FRESH:
             self._counted_at = now
-            self._limit = _limit()
+            self._limit = descriptor_limit()
             self._open = 0 if self._limit is None else _open_descriptors()
 
     def begin(self, wanted: int) -> int:
@@ -120,11 +120,7 @@ scarce = _descriptors.scarce
 
 
 def descriptor_limit() -> int | None:
-    """Return how many descriptors this process may have open; None if that need not concern anybody."""
-    return _limit()
-
-
-def _limit() -> int | None:
+    """Return how many descriptors this process may have open; None if there are plenty."""
     if _resource is None:
         return None
     soft: int = _resource.getrlimit(_resource.RLIMIT_NOFILE)[0]
@@ -136,7 +132,7 @@ def _open_descriptors() -> int:
         with contextlib.suppress(OSError):
             return len(os.listdir(folder))  # noqa: PTH208 - names only, no paths
     # Listing them takes a descriptor: there is none, or no such folder.
-    return 0 if _can_open() else (_limit() or 0)
+    return 0 if _can_open() else (descriptor_limit() or 0)
 
 
 def _can_open() -> bool:
@@ -148,7 +144,7 @@ def _can_open() -> bool:
 
 
 def _left() -> int | None:
-    limit = _limit()
+    limit = descriptor_limit()
     return None if limit is None else max(0, limit - _open_descriptors())
 
 

@@ -122,11 +122,6 @@ class Driving:
             for event in self._crawl.take_events():
                 self._on_event(event)
 
-    @property
-    def patience(self) -> float:
-        """Seconds to wait for what is still being received when nobody is interested any more."""
-        return PATIENCE
-
     def stop(self) -> None:
         """End what is being fetched: nobody is interested any more."""
         self.is_stopped = True

@@ -32,7 +32,7 @@ from usp._crawl.orders import (
     not_fetched,
     not_wanted,
 )
-from usp._crawl.stored_pages import parser_for
+from usp._formats.document import DocumentParser
 from usp._http.failures import safe_headers
 from usp._store import SpoolFull
 from usp.limits import DEFAULT
@@ -125,10 +125,10 @@ class Reception:
             content_encoding=content_encoding,
             hops=call_newer(response, "hops", ResponseFacts.hops),
         )
-        parser = parser_for(
+        parser = DocumentParser(
             final_url,
-            content_type,
-            content_encoding,
+            content_type=content_type,
+            content_encoding=content_encoding,
             role=order.role,
             glance=limits.pages is None,
             fast=True,

@@ -9,9 +9,9 @@ from usp._base.safe_text import excerpt
 from usp._crawl import journal
 from usp._crawl.orders import UNFETCHED, LeftOut, Look, Received, left_out_problem
 from usp._crawl.places import document_node
-from usp._crawl.stored_pages import UniquePages, note_length, parser_for
+from usp._crawl.stored_pages import UniquePages, note_length
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
-from usp._formats.document import Role
+from usp._formats.document import DocumentParser, Role
 from usp._formats.values import date
 from usp._store import Store
 from usp.limits import DEFAULT, LimitReached
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
     from usp._formats.abstract_parser import Entry
-    from usp._formats.document import DocumentParser
     from usp._store import Document
     from usp.limits import Limits
 
@@ -161,8 +160,12 @@ def read_whole(
 ) -> Look:
     """Read a stored document of which a glance was not enough: sitemaps may stand among its pages."""
     exchange = document.exchange
-    parser = parser_for(
-        base, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+    parser = DocumentParser(
+        base,
+        content_type=exchange.content_type,
+        content_encoding=exchange.content_encoding,
+        fast=True,
+        limits=limits,
     )
     first = FirstLook(parser, limits)
     for chunk in document.chunks():
@@ -193,11 +196,10 @@ def parse_document(
     """
     writer = (store or Store()).writer()
     first = FirstLook(
-        parser_for(
+        DocumentParser(
             url,
-            content_type,
-            None,
             role=role,
+            content_type=content_type,
             glance=limits.pages is None,
             fast=True,
             limits=limits,

@@ -7,7 +7,8 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from usp._crawl.orders import PATIENCE
-from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps, parser_for
+from usp._crawl.stored_pages import StoredPages, UniquePages, page_blocks, page_steps
+from usp._formats.document import DocumentParser
 from usp.objects.page import of_sitemap
 from usp.objects.page_blocks import PageList
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -202,8 +203,12 @@ class _Growing:
         self.url = place.final_url
         self._given = UniquePages(limits.url_length)
         exchange = arrival.exchange
-        self._parser = parser_for(
-            self.url, exchange.content_type, exchange.content_encoding, fast=True, limits=limits
+        self._parser = DocumentParser(
+            self.url,
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
+            fast=True,
+            limits=limits,
         )
         self._position = 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from usp._crawl.seen_urls import SeenUrls
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
-from usp._formats.document import DocumentParser, Role
+from usp._formats.document import DocumentParser
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.problem import how_many
@@ -22,28 +22,6 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, ProblemCode, Problems
-
-
-def parser_for(
-    document_url: str | None,
-    content_type: str | None,
-    content_encoding: str | None,
-    *,
-    role: Role = Role.SITEMAP,
-    glance: bool = False,
-    fast: bool = False,
-    limits: Limits = DEFAULT,
-) -> DocumentParser:
-    """Return a parser for a document that was fetched so."""
-    return DocumentParser(
-        document_url,
-        role=role,
-        content_type=content_type,
-        content_encoding=content_encoding,
-        glance=glance,
-        fast=fast,
-        limits=limits,
-    )
 
 
 _BLOCK = 1000  # pages that came one by one
@@ -256,10 +234,10 @@ class StoredPages:
 
     def _parser(self, *, fast: bool) -> DocumentParser:
         exchange = self._document.exchange
-        return parser_for(
+        return DocumentParser(
             self._base,
-            exchange.content_type,
-            exchange.content_encoding,
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
             fast=fast,
             limits=self._limits,
         )

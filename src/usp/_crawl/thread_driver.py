@@ -23,7 +23,7 @@ from usp._crawl.driving import (
     store_for,
 )
 from usp._crawl.fetch import fetch_document
-from usp._crawl.orders import Arrival
+from usp._crawl.orders import PATIENCE, Arrival
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.requests_client import RequestsWebClient
 
@@ -199,7 +199,7 @@ class _Workers:
         """End the threads; those that are still receiving end by themselves soon after."""
         for _ in self._threads:
             self._orders.put(None)
-        deadline = time.monotonic() + self._driving.patience
+        deadline = time.monotonic() + PATIENCE
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 

@@ -17,7 +17,7 @@ from urllib3.util import connection as urllib3_connection
 
 from usp._http.identity import is_secret
 from usp._http.redirects import NoNewCookies
-from usp._http.requests_answers import DEADLINE, Answer, until
+from usp._http.requests_raw_responses import DEADLINE, Answer, until
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:

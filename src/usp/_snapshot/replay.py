@@ -10,7 +10,7 @@ from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.orders import Failed, HostGivenUp, Received, Settled
-from usp._crawl.stored_pages import parser_for
+from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
 from usp._snapshot.bodies import recorded_body
 from usp._snapshot.entries import failure_from, look_from
@@ -125,10 +125,10 @@ class Answers:
     ) -> Received | Failed:
         """Take the first look at a recorded document, within the limits of one that is received."""
         limits = self._limits
-        parser = parser_for(
+        parser = DocumentParser(
             exchange.final_url,
-            exchange.content_type,
-            exchange.content_encoding,
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
             role=order.role,
             glance=limits.pages is None,
             fast=True,

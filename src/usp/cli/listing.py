@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import rich_click as click
 
+from usp._base.files import replacing
 from usp._base.safe_text import printable
 from usp.cli.crawling import Crawling, end_with, was_read
 from usp.cli.errors import tell, why
 from usp.cli.output import shown_below, watching, write_lines
 from usp.export import TooLargeError, write, write_blocks
-from usp.export.files import compressing, replacing
 from usp.export.sitemaps import sitemap_rows, write_sitemaps
+from usp.export.targets import compressing
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap
 

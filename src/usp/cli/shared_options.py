@@ -84,7 +84,7 @@ class Target(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
 
 def _refusal(path: Path) -> str | None:
     """Return why a file cannot be written; None if it can."""
-    from usp.export.files import new_file
+    from usp._base.files import new_file
 
     try:
         if path.is_dir():

@@ -12,9 +12,10 @@ import os
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.files import replacing
 from usp.export import parquet_file, text_formats, xml_file
-from usp.export.files import bytes_of, compressing, replacing
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
+from usp.export.targets import bytes_of, compressing
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection

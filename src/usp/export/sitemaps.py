@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.files import bytes_of, compressing, replacing
+from usp._base.files import replacing
 from usp.export.schema import pyarrow
+from usp.export.targets import bytes_of, compressing
 from usp.export.text_formats import guarded, quoted, to_json
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 

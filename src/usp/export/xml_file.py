@@ -15,7 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.dates import as_written
 from usp._base.display import size
-from usp.export.files import NewFile, compressing, new_file
+from usp._base.files import NewFile, new_file
+from usp.export.targets import compressing
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp.export.files import replacing, sync_folder
+from usp._base.files import replacing, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
-from usp.export.files import replacing
+from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, InvalidSitemap
 from usp.report.charts import Cards
 from usp.report.fetches import FetchLog

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
+from usp.objects.page import SitemapPageChangeFrequency
 from usp.report.duplicates import duplicates_card, sample
 from usp.report.fetches import fetching_card
 from usp.report.markup import (
@@ -27,7 +28,6 @@ MAX_MONTHS = 300
 """Beyond that many months, dates are counted by year."""
 
 _ORDINARY_YEARS = ("1990", "2100")
-_FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _TENTHS = 10
 
 
@@ -184,7 +184,10 @@ class Cards:
     def frequencies(self) -> Markup:
         """Return the card for pages by changefreq."""
         counts = self.summary.frequencies
-        rows = [(word, counts.get(word, 0)) for word in _FREQUENCIES]
+        rows = [
+            (word, counts.get(word, 0))
+            for word in (one.value for one in SitemapPageChangeFrequency)
+        ]
         rows.append(("not given", counts.get("", 0)))
         rows = [row for row in rows if row[1]]
         if len(rows) == 1:

@@ -27,8 +27,8 @@ from usp._http.identity import (
     checked_timeout,
     proxies_of,
 )
-from usp._http.requests_answers import DEADLINE
 from usp._http.requests_foreign import as_response
+from usp._http.requests_raw_responses import DEADLINE
 from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,

@@ -68,8 +68,8 @@ def command(
             ".svg, .dot, .mmd"
         )
     from usp import graph
+    from usp._base.files import replacing
     from usp.cli.crawling import end_with
-    from usp.export.files import replacing
 
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)

@@ -65,7 +65,7 @@ def command(
 
 
 def _write(page: str, output: Path) -> None:
-    from usp.export.files import replacing
+    from usp._base.files import replacing
 
     try:
         with replacing(output) as file:

@@ -1,6 +1,6 @@
-"""Where tables are written: files, completely or not at all; streams of any kind; terminals.
+"""Where tables are written to: any kind of stream as a binary one, compression, terminals.
 
-On a terminal what a website wrote is escaped, in the way that each format has for it.
+On a terminal, text of websites is escaped in the way of each format.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ import os
 import re
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from usp._base.files import NewFile, new_file, replacing, sync_folder
 from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "NewFile",
     "bytes_of",
     "compressing",
-    "new_file",
-    "replacing",
-    "sync_folder",
 ]
 
 
