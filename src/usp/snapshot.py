@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from usp._base.display import counted, duration, size
 from usp._crawl.driving import tree_of
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS
+from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
 from usp._snapshot.replay import replay
 from usp._snapshot.snapshot import open_snapshot
 from usp._snapshot.update import Known, UpdateRecorder, updating
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.website import OneSitemap, Website
+    from usp._crawl.website import OneSitemap
     from usp._snapshot.snapshot import Snapshot
     from usp.objects.child import ChildSitemap
     from usp.objects.sitemap import AbstractSitemap
@@ -63,7 +63,11 @@ def load(
     chosen = replace(given or CrawlOptions(), wait=0.0, crawl_delay=False, record=None)
     chosen = _with_recorded(snapshot, chosen, keywords, is_given=options is not None)
     search, chosen = _search(snapshot, url, chosen)
-    tree = tree_of(replay(snapshot, search, chosen, last_good=last_good), chosen)
+    top = replay(snapshot, search, chosen, last_good=last_good)
+    if snapshot.foreign is not None and isinstance(top, Website) and chosen.extra_known_paths:
+        search, chosen = _without_declared(top, chosen)
+        top = replay(snapshot, search, chosen)
+    tree = tree_of(top, chosen)
     tree = _marked(tree, snapshot)
     if given is not None and given.record is not None:
         tree.save(given.record)
@@ -153,6 +157,17 @@ def _present(snapshot: Snapshot, homepage: str, paths: list[str]) -> list[str]:
     if foreign.find(f"{base}robots.txt", DEFAULT) is None:
         there += [url[len(base) :] for url in foreign.sitemaps if url.startswith(base)]
     return list(dict.fromkeys(there))
+
+
+def _without_declared(
+    top: Website, options: CrawlOptions
+) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
+    """Return a search without the paths that a sitemap declares: they are in the tree below it."""
+    tree = top.tree()
+    declared = {below.url for node in tree.sub_sitemaps for below in node.all_sitemaps()}
+    paths = [path for path in options.extra_known_paths or () if tree.url + path not in declared]
+    options = replace(options, extra_known_paths=paths, normalize_homepage_url=False)
+    return website_search(tree.url, options), options
 
 
 def _marked(tree: AbstractSitemap, snapshot: Snapshot) -> AbstractSitemap:

@@ -80,7 +80,7 @@ def read_entry(text: str | bytes) -> Entry:
     """Return the entry that a line of JSON describes; raises ``ValueError`` for anything else."""
     try:
         return _read_values(json.loads(text))
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise ValueError(f"not an entry of a snapshot: {error!r}") from error
 
 
@@ -202,6 +202,11 @@ def _read_exchange(values: dict[str, Any]) -> Exchange:
     known["seconds"] = float(values.get("seconds", 0.0))
     known["received"] = int(values.get("received", 0))
     started, broken = values.get("started"), values.get("broken")
+    _check_text(*(known[name] for name in ("content_type", "content_encoding", "charset")))
+    if not isinstance(known["url"], str) or not isinstance(known["final_url"], str):
+        raise TypeError("an exchange without URLs")
+    if known["status"] is not None:
+        known["status"] = int(known["status"])
     return Exchange(
         **known,
         headers=_pairs(values.get("headers", ())),
@@ -260,6 +265,18 @@ def _read_values(values: dict[str, Any]) -> Entry:
         here=int(values.get("here", 0)),
         before=None if before is None else _read_values({**before, "before": None}),
     )
-    if entry.error is None and (entry.at is None or entry.exchange is None):
+    if entry.error is not None:
+        failure_from(entry.error, entry.exchange)
+    elif entry.at is None or entry.exchange is None:
         raise ValueError("an entry of a snapshot has neither a response nor a failure")
+    else:
+        look_from(entry)
+    _check_text(entry.lastmod, entry.digest, entry.seen)
     return entry
+
+
+def _check_text(*values: object) -> None:
+    """Raise ``ValueError`` unless all values are texts or None."""
+    for value in values:
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"an entry of a snapshot has {value!r} instead of a text")

@@ -25,6 +25,7 @@ _SITEMAPS = 1000
 _ROOTS = (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF")
 _SNIFF = 1024  # bytes
 _HOPS = 20
+_PORTS = {"http": ":80", "https": ":443"}
 _OK = range(200, 300)
 
 
@@ -82,8 +83,9 @@ class ForeignRecords:
             found = True
         else:
             begun = record.beginning(_SNIFF)
-            found = any(root in begun for root in _ROOTS)
-            if found and len(self.sitemaps) < _SITEMAPS:
+            found = "sitemap" in path.lower() or any(root in begun for root in _ROOTS)
+            named = path.lower().endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
+            if (found or named) and len(self.sitemaps) < _SITEMAPS:
                 self.sitemaps[url] = None
         if found and len(self.sites) < _SITES:
             self.sites[_site(url)] = None
@@ -170,7 +172,7 @@ def _key(url: str) -> int:
     scheme, _, rest = bare.partition("://")
     host, slash, path = rest.partition("/")
     host = host.lower().rpartition("@")[2]
-    host = host.removesuffix(":443" if scheme.lower() == "https" else ":80")
+    host = host.removesuffix(_PORTS.get(scheme.lower(), ""))
     return hash((scheme.lower(), host, slash + path if slash else "/"))
 
 
@@ -182,4 +184,5 @@ def _variants(url: str) -> tuple[str, str]:
 
 def _site(url: str) -> str:
     parts = url_parts(without_login(url))
-    return f"{parts.scheme.lower()}://{parts.netloc.lower()}/"
+    scheme = parts.scheme.lower()
+    return f"{scheme}://{parts.netloc.lower().removesuffix(_PORTS.get(scheme, ''))}/"

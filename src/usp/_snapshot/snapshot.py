@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,14 +128,8 @@ def _read_records(snapshot: Snapshot, limits: Limits) -> None:
     ended = False
     for span in _spans(snapshot.file):
         for record in snapshot.file.records(span, limits, snapshot.losses):
-            if record.kind == "warcinfo" and not snapshot.start:
-                _read_info(snapshot, record)
-            elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
-                _take_entry(snapshot, record)
-            elif record.kind == "metadata" and record.url == END:
-                ended = True
-            elif not snapshot.start:
-                foreign.take(record, limits)
+            with suppress(DamagedRecord):  # going on to the next record tells of it
+                ended |= _take(snapshot, record, foreign, limits)
     if snapshot.start:
         snapshot.is_complete = ended and not snapshot.losses
     else:
@@ -142,6 +137,19 @@ def _read_records(snapshot: Snapshot, limits: Limits) -> None:
         snapshot.is_complete = not snapshot.losses
         if not foreign:
             raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
+
+
+def _take(snapshot: Snapshot, record: Record, foreign: ForeignRecords, limits: Limits) -> bool:
+    """Take over what a record says; return whether it is the last one of a snapshot."""
+    if record.kind == "warcinfo" and not snapshot.start:
+        _read_info(snapshot, record)
+    elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
+        _take_entry(snapshot, record)
+    elif record.kind == "metadata" and record.url == END:
+        return True
+    elif not snapshot.start:
+        foreign.take(record, limits)
+    return False
 
 
 def _spans(file: WarcFile) -> list[Span]:

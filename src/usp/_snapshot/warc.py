@@ -6,6 +6,7 @@ Nothing is held but the head of a record and a piece of its block, whatever the 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import weakref
 import zipfile
@@ -28,6 +29,7 @@ _PIECE = 128 * 1024
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
+_BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
 _SHORT = 512  # bytes that show whether one does
 _LOCAL_HEADER = 30  # bytes in front of the name of a file in a zip archive
@@ -288,15 +290,9 @@ class WarcFile:
         overlap = max(len(GZIP), len(_FIRST)) - 1
         while offset < end:
             data = self.read(offset, min(_PIECE, end - offset))
-            at = 0
-            while True:
-                found = [place for mark in (GZIP, _FIRST) if (place := data.find(mark, at)) >= 0]
-                if not found:
-                    break
-                at = min(found)
-                if self._begins_at(offset + at):
-                    return offset + at
-                at += 1
+            for found in _BEGINNINGS.finditer(data):
+                if self._begins_at(offset + found.start()):
+                    return offset + found.start()
                 self._tries -= 1
                 if not self._tries:
                     return end
