@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,17 @@ class Answer:
     media_type: str = "text/html"
     status: str = "200 OK"
     pages: bool = False
+    tagged: bytes | None = None
+
+    @property
+    def tag(self) -> bytes:
+        """The ETag."""
+        if self.tagged is not None:
+            return self.tagged
+        if isinstance(self.body, bytes):
+            return b'"%x"' % zlib.crc32(self.body)
+        facts = self.body.stat()
+        return b'"%x-%x"' % (facts.st_mtime_ns, facts.st_size)
 
 
 NOT_FOUND = Answer(b"<html>nothing here</html>", status="404 Not Found")
@@ -171,6 +183,9 @@ class Server:
         try:
             time.sleep(self._latency)
             answer = self._site.answer(path, headers.get(b"host", b"127.0.0.1"))
+            unchanged = headers.get(b"if-none-match") == answer.tag
+            if unchanged and answer is not NOT_FOUND:
+                answer = Answer(b"", answer.media_type, "304 Not Modified", tagged=answer.tag)
             self._send(connection, answer, keep=keep, head=method == "HEAD")
             sent = True
         finally:
@@ -182,7 +197,7 @@ class Server:
         length = len(body) if isinstance(body, bytes) else body.stat().st_size
         connection.sendall(
             f"HTTP/1.1 {answer.status}\r\nContent-Type: {answer.media_type}\r\n"
-            f"Content-Length: {length}\r\n"
+            f"Content-Length: {length}\r\nETag: {answer.tag.decode()}\r\n"
             f"Connection: {'keep-alive' if keep else 'close'}\r\n\r\n".encode()
         )
         if head:

@@ -140,11 +140,11 @@ def _only_site(snapshot: Snapshot) -> str:
     if not names:
         raise SnapshotError(
             f"{snapshot.file.path} has no robots.txt and no sitemaps; "
-            "pass the URL of the website as url="
+            "name the website with url=, or --site"
         )
     shown = ", ".join(sites[:3])
     raise SnapshotError(
-        f"{snapshot.file.path} has several websites ({shown} …); pass the URL of one as url="
+        f"{snapshot.file.path} has several websites ({shown} …): choose one with url=, or --site"
     )
 
 

@@ -174,7 +174,7 @@ def test_without_robots_txt_the_sitemaps_in_the_file_are_read(write):
 def test_of_several_websites_one_must_be_named(write):
     other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
     path = write(compressed([*SITE, other]))
-    with pytest.raises(usp.SnapshotError, match=r"several websites .*pass the URL of one"):
+    with pytest.raises(usp.SnapshotError, match=r"several websites .*choose one with url="):
         usp.load(path)
     assert urls(usp.load(path, HOST)) == PAGES
     assert urls(usp.load(path, f"{HOST}/index.xml")) == PAGES

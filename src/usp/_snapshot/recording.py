@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
 from usp._base.files import NewFile
@@ -97,6 +97,9 @@ class Recorder:
         self._thread = threading.Thread(target=self._write, name="usp-record", daemon=True)
         self._thread.start()
 
+    keeps_responses: ClassVar[bool] = False
+    """Whether the last good responses are kept if nothing is received."""
+
     def take(self, documents: Iterable[Settled]) -> None:
         """Take what was settled; may be called from any thread."""
         for settled in documents:
@@ -127,7 +130,11 @@ class Recorder:
         self._queue.put(None)
         self._thread.join()
         keep = keep and self._crawl.complete and not self._top.is_wrong_guess
-        if keep and self._error is None and not self._has_documents and self._file.replaces:
+        if (
+            keep
+            and not (self._has_documents or self._error or self.keeps_responses)
+            and (self._file.replaces)
+        ):
             log.warning("Nothing was received: %s was left as it was", self._file.path)
             keep = False
         if not keep or self._error is not None:

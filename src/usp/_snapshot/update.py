@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from usp._snapshot.entries import Entry
     from usp._snapshot.snapshot import Snapshot
     from usp._snapshot.writing import SnapshotWriter
+    from usp._store import Document
     from usp.limits import Limits
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClientResponse, WebClientErrorResponse
@@ -222,6 +223,8 @@ class UpdateRecorder(Recorder):
     ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
     """
 
+    keeps_responses = True
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -251,7 +254,7 @@ class UpdateRecorder(Recorder):
             return
         was = before.exchange if before is not None else None
         if before is None or was is None:
-            self._count("added", received=document.size)
+            self._count(self._against(key, document), received=document.size)
             writer.add(entry, document)
         elif document.store is known.snapshot.store:
             seen = known.seen.get(key)
@@ -268,6 +271,13 @@ class UpdateRecorder(Recorder):
         else:
             self._count("changed", received=document.size)
             writer.add(entry, document)
+
+    def _against(self, key: tuple[Role, str], document: Document) -> str:
+        """Return what a document is compared with the one that was not received completely."""
+        old = self._known.snapshot.entries.get(key)
+        if old is None or old.at is None:
+            return "added"
+        return "identical" if digest_of(document.chunks()) == old.digest else "changed"
 
     def _add_failure(self, writer: SnapshotWriter, entry: Entry, before: Entry | None) -> None:
         """Write why a document is missing now; its last good response is kept for the next time."""

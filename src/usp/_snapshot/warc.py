@@ -26,6 +26,7 @@ GZIP = b"\x1f\x8b\x08"
 ZIP = b"PK\x03\x04"
 _FIRST = b"WARC/"
 _PIECE = 128 * 1024
+_COMPRESSED = 16 * 1024  # zlib copies what it has not used yet, at every call
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
@@ -136,7 +137,7 @@ class _Bytes:
 
     def __init__(self, file: WarcFile, offset: int) -> None:
         self._file = file
-        self._raw = file.read(offset, _PIECE)
+        self._raw = file.read(offset, _COMPRESSED)
         self._start, self._at = offset, offset + len(self._raw)
         self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
         self.size = file.size
@@ -172,7 +173,7 @@ class _Bytes:
             return piece
         while not inflate.eof:
             if not self._raw:
-                self._raw = self._file.read(self._at, _PIECE)
+                self._raw = self._file.read(self._at, _COMPRESSED)
                 self._at += len(self._raw)
                 if not self._raw:
                     raise DamagedRecord("the file ends in the middle of this record")

@@ -61,7 +61,7 @@ class _Member:
 
     def __init__(self, stream: IO[bytes], level: int) -> None:
         self._stream = stream
-        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31, 9)
+        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
 
     def write(self, data: bytes) -> None:
         self._stream.write(self._deflate.compress(data))

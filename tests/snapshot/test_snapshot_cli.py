@@ -1,0 +1,137 @@
+"""The commands record, update, and take a snapshot wherever they take a URL."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+
+import pytest
+from snapshots import TaggedSite, mixed
+from test_foreign_warcs import HOST, PAGES, SITE, compressed, record, response
+
+from website import Answer, robots, urlset
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command in this process; return its exit status, output and messages."""
+    from usp.cli import main  # noqa: PLC0415
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["usp", *map(str, arguments)])
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def site():
+    with TaggedSite(mixed()) as site:
+        yield site
+
+
+def test_every_command_shows_a_snapshot_as_it_showed_the_website(run, site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    status, out, _ = run("snapshot", site.base, "-o", path)
+    assert (status, out) == (0, f"{path}\n")
+    for arguments in (
+        ("ls", "-f", "pages"),
+        ("ls", "-f", "jsonl"),
+        ("ls", "--sitemaps", "-f", "csv", "--columns", "url,kind,pages,failure"),
+        ("tree", "-p"),
+        ("graph",),
+    ):
+        command, *options = arguments
+        live = run(command, site.base, *options)
+        recorded = run(command, path, *options)
+        assert recorded[:2] == live[:2], arguments
+    assert run("report", path, "-o", tmp_path / "r.html")[0] == 0
+    assert (tmp_path / "r.html").stat().st_size > 10_000
+
+
+def test_strict_and_failures_are_the_same(run, site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    run("snapshot", site.base, "-o", path)
+    live, recorded = (run("ls", one, "-f", "pages", "--strict") for one in (site.base, path))
+    assert recorded == live
+    assert recorded[0] == 3
+
+
+def test_update_tells_what_it_did(run, site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    run("snapshot", site.base, "-o", path)
+    site.answers["/a.xml"] = urlset("/a/new")
+    status, out, told = run("update", path)
+    assert (status, out) == (0, "")
+    assert "1 changed, 0 new, 0 removed" in told
+    assert "saved" in told
+    assert f"{site.base}/a/new" in run("ls", path, "-f", "pages")[1]
+    _, _, told = run("update", path, "--trust-lastmod", "--json", "-o", tmp_path / "new.warc.gz")
+    facts = json.loads(told.splitlines()[0])
+    assert facts["changed"] == 0
+    assert {"requests", "saved_bytes", "saved_seconds", "not_asked"} <= set(facts)
+
+
+def test_a_website_that_is_away_leaves_the_snapshot(run, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    with TaggedSite({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")}) as site:
+        run("snapshot", site.base, "-o", path)
+        base = site.base
+    before = path.read_bytes()
+    assert run("snapshot", base, "-o", path)[0] == 1
+    assert path.read_bytes() == before
+    assert run("update", path)[0] == 1
+
+
+def test_a_url_that_turns_out_to_be_a_website_is_recorded_as_one(run, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    with TaggedSite(
+        {
+            "/robots.txt": robots("/a.xml"),
+            "/a.xml": urlset("/1"),
+            "/shop": Answer("<html>", headers={"Content-Type": "text/html"}),
+        }
+    ) as site:
+        assert run("snapshot", f"{site.base}/shop", "-o", path)[0] == 0
+        assert run("ls", path, "-f", "pages")[1] == f"{site.base}/1\n"
+
+
+def test_a_file_of_another_program_is_read_and_its_site_can_be_named(run, tmp_path):
+    path = tmp_path / "crawl.warc.gz"
+    other = record("response", "http://other.example/robots.txt", response("User-agent: *\n"))
+    path.write_bytes(compressed([*SITE, other]))
+    status, _, told = run("ls", path)
+    assert status == 1
+    assert "several websites" in told
+    assert "--site" in told
+    assert run("ls", path, "--site", HOST, "-f", "pages")[1].split() == PAGES
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", gzip.compress(b"junk")])
+def test_a_file_that_only_has_the_name_of_a_snapshot_is_an_error(run, tmp_path, data):
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(data)
+    for arguments in (("ls", path), ("tree", path), ("update", path)):
+        status, out, told = run(*arguments)
+        assert (status, out) == (1, "")
+        assert "a.warc.gz" in told
+        assert "Traceback" not in told
+
+
+def test_a_sitemap_is_not_taken_for_a_snapshot(run, tmp_path):
+    path = tmp_path / "sitemap.xml.gz"
+    path.write_bytes(gzip.compress(urlset("http://h/1").encode()))
+    assert run("ls", path, "-f", "pages")[1] == "http://h/1\n"
+
+
+def test_a_snapshot_is_not_written_to_the_standard_output(run, site):
+    status, _, told = run("snapshot", site.base, "-o", "-")
+    assert status == 2
+    assert "standard output" in told
