@@ -1,7 +1,7 @@
 """The crawl: what to fetch, in which order, and how the tree is put together.
 
 ``crawl`` decides and does no I/O, with ``schedule`` and ``walk``; ``fetch`` receives one document;
-``thread_driver`` and ``asyncio_driver`` obey the one by means of the other.
+``thread_driver`` and ``asyncio_driver`` execute the orders of ``crawl`` by means of ``fetch``.
 """
 
 import usp._base.names  # noqa: F401 - importing it warns

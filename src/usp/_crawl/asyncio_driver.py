@@ -1,4 +1,4 @@
-"""Drives a crawl on asyncio: obeys its orders, several at a time, and reports back."""
+"""Drives a crawl on asyncio: executes its orders, several at a time, and reports back."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class AsyncioDriver:
-    """Drives a crawl, step by step or to its end, in the loop that is running.
+    """Drives a crawl, step by step or to its end, in the running event loop.
 
-    An asynchronous context: leaving it cancels what is under way. A synchronous client is asked in
-    threads, as many at a time as it allows. ``streams`` is whether somebody reads page sitemaps while
-    they come in.
+    An asynchronous context manager: leaving it cancels the requests. A synchronous client is called
+    in threads, as many at a time as it allows. ``streams`` is whether page sitemaps are read while
+    they are received.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class AsyncioDriver:
         self._news = asyncio.Event()
         self._alarm = _Alarm(self._news.set)
 
-    async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - nobody subclasses it
+    async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - there are no subclasses
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -70,7 +70,7 @@ class AsyncioDriver:
             await self.step()
 
     async def step(self, *, wait: bool = True) -> None:
-        """Hand out orders, and take the news there is; ``wait`` for it unless there is some."""
+        """Start new orders and process the news; if there is none, ``wait`` for some."""
         driving = self._driving
         for order in driving.orders(self._most - self._busy):
             self._busy += 1
@@ -93,7 +93,7 @@ class AsyncioDriver:
             driving.take(news)
 
     def wake_by(self, arrival: Arrival) -> None:
-        """End the wait of a step when more of a document has come."""
+        """End the wait of a step when more of a document has arrived."""
         loop = asyncio.get_running_loop()
         arrival.call_once(lambda: loop.call_soon_threadsafe(self._news.set))
 
@@ -125,7 +125,7 @@ class AsyncioDriver:
         )
 
     async def _fetch(self, order: Fetch, client: Any) -> Received | Failed:
-        """Return what came of an order: as ``fetch_document``, with a client that is awaited."""
+        """Return the result of an order: ``fetch_document`` for an asynchronous client."""
         kind, given_up = AbstractAsyncWebClientSuccessResponse, self._driving.given_up
         limits, streams = self._crawl.limits, self._streams
         fetch = fetching(order, client, self._store, given_up, limits, kind, streams=streams)
@@ -158,7 +158,7 @@ class AsyncioDriver:
                 await response.close()
 
     def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
-        """Leave news for the next step: callbacks and events run where the crawl is driven."""
+        """Queue news for the next step: callbacks and events run where the crawl is driven."""
         self._inbox.append((order, what))
         self._news.set()
 
@@ -166,8 +166,8 @@ class AsyncioDriver:
 class _Alarm:
     """Calls a function after a pause.
 
-    Nearly all pauses end at the same time, that of the whole crawl: one timer serves them all. One
-    that rings too early does no harm: whoever is called looks what there is to do.
+    Nearly all pauses end at the same time, the time limit of the crawl, so one timer serves them all.
+    A call that comes too early does no harm.
     """
 
     def __init__(self, call: Callable[[], object]) -> None:
@@ -175,7 +175,7 @@ class _Alarm:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, pause: float | None) -> None:
-        """Call after so many seconds at the latest, or never if they are None."""
+        """Call after at most this many seconds, or never if it is None."""
         if pause is None:
             return
         loop = asyncio.get_running_loop()
@@ -189,7 +189,7 @@ class _Alarm:
         self._call()
 
     def cancel(self) -> None:
-        """Do not call any more."""
+        """Cancel the call."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -200,24 +200,24 @@ class _Alarm:
 _PUNCTUAL = 0.001  # seconds
 
 LONG = 0.005
-"""Seconds: after a step that took longer, those that follow are made in a thread."""
+"""Seconds: after a step that took longer, the following ones run in a thread."""
 
 T = TypeVar("T")
 
 
 class Stepper:
-    """Makes the steps of one piece of work, one after another."""
+    """Runs the steps of one piece of work, one after another."""
 
     def __init__(self) -> None:
         self._long = False
-        self._spent = 0.0  # seconds since the loop had its turn
+        self._spent = 0.0  # seconds since the loop could do other work
 
     async def next(self, steps: Iterator[Any]) -> Any:
-        """Make the next step and return what it gave, or ``END`` after the last one."""
+        """Run the next step and return its result, or ``END`` after the last one."""
         return await self.call(next, steps, END)
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns, called here if that will not take long."""
+        """Return the result of a function, called here unless it may take long."""
         if self._long:
             return await _in_thread(function, *arguments)
         began = time.perf_counter()
@@ -236,7 +236,7 @@ async def _in_thread(function: Callable[..., T], *arguments: Any) -> T:
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        await asyncio.wait([work])  # nobody may go on with the same thing beside it
+        await asyncio.wait([work])  # the same work must not continue elsewhere at the same time
         if not work.cancelled():
-            work.exception()  # has been seen
+            work.exception()  # retrieved, so that asyncio does not log it
         raise

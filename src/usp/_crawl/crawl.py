@@ -1,9 +1,9 @@
 """The decisions of a crawl: work out, results in. No I/O, no clock, no threads.
 
-A crawl knows *documents* and *places*. A document is what a URL answers: it is fetched once. A place
-is where it stands in the tree: a document that two indexes declare has two places. Documents are
-fetched in any order; places are settled in the order of the tree, depth first, so that callbacks run
-and limits cut in an order that does not depend on the network.
+A crawl has *documents* and *places*. A document is what a URL returns: it is fetched once. A place is
+its position in the tree: a document that two indexes declare has two places. Documents are fetched in
+any order; places are settled in the order of the tree, depth first, so that the order in which
+callbacks run and limits take effect does not depend on the network.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ _INDEXES = 2  # of which each declares as many URLs as one may
 
 
 class Crawl:
-    """Decides what is fetched next and where it stands in the tree.
+    """Decides what is fetched next, and where it belongs in the tree.
 
-    A driver asks for orders (:meth:`next_fetches`), obeys them, and reports (:meth:`finished`) until
-    the crawl is :attr:`complete`. ``awaited`` is the next place of the tree, whose document is not
-    there yet; :meth:`take_settled` gives the places before it, in order. Once ``ending`` says why,
-    nothing more is asked for, and what is being fetched should end soon.
+    A driver gets orders (:meth:`next_fetches`), executes them, and reports the results
+    (:meth:`finished`) until the crawl is :attr:`complete`. ``awaited`` is the next place of the tree,
+    whose document has not arrived yet; :meth:`take_settled` returns the places before it, in order.
+    Once ``ending`` has a reason, nothing more is requested, and fetches in progress should end soon.
 
-    ``options`` are the caller's, ``per_host`` is how many requests to one host the client takes at a
-    time. ``chance`` gives random numbers from 0 to 1, for the pauses between tries. A login in the
-    address of the ``start`` is used for its host. ``tells`` is whether anybody asks for the events.
+    ``options`` are the caller's, ``per_host`` is how many requests to one host the client allows at a
+    time. ``chance`` returns random numbers from 0 to 1, for the pauses between attempts. A login in
+    the URL of the ``start`` is used for its host. ``tells`` is whether events are collected.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class Crawl:
         self._skips = Skips(options)
         self._start = start
         self._docs: dict[tuple[Role, str], Doc] = {}
-        self._above_roots: frozenset[str] = frozenset()  # what the caller says stands there
-        self._declared = 0  # documents but for known paths
+        self._above_roots: frozenset[str] = frozenset()  # given by the caller
+        self._declared = 0  # documents, without known paths
         self._tells = tells
         self._events: list[Event] = []
         self._settled: list[Doc] = []
@@ -101,7 +101,7 @@ class Crawl:
 
     @property
     def awaited(self) -> Place | None:
-        """The next place of the tree, whose document is not there yet."""
+        """The next place of the tree, whose document has not arrived yet."""
         return self._walk.awaited
 
     def holds(self, place: Place) -> bool:
@@ -115,7 +115,7 @@ class Crawl:
     # What is wanted -------------------------------------------------------------------------------
 
     def begin(self, top: Top) -> None:
-        """Let ``top`` decide what of the wanted documents is in the tree."""
+        """Let ``top`` decide which of the wanted documents are in the tree."""
         self._walk.begin(top)
 
     def want(
@@ -128,11 +128,11 @@ class Crawl:
         probe: bool = False,
         quiet: bool = False,
     ) -> Place:
-        """Put a document at the top of the tree, after those that are wanted already.
+        """Add a document at the top of the tree, after those that were added before.
 
-        A ``probe`` may well not be there: it is retried less often and failures are logged quietly.
-        Where children may be left out it is requested only when everything before it is settled:
-        until then nobody knows whether it is one of them.
+        A ``probe`` may well not exist: it is retried less often, and failures are logged quietly. If
+        children may be left out, it is requested only when everything before it is settled: it may
+        be one of them.
         """
         later = probe and (self._has_callbacks or bool(self._skips))
         place = self._walk.add(url, level, parents, probe=probe, later=later)
@@ -190,7 +190,7 @@ class Crawl:
         self._events.append(event)
 
     def _promote(self, doc: Doc) -> None:
-        """Ask again for what was given up as a probe, now that somebody has declared it."""
+        """Request a document that failed as a probe again, now that it is declared."""
         doc.probe = doc.quiet = False
         error = _error_of(doc.result)
         if error is not None and self.ending is None:
@@ -199,7 +199,7 @@ class Crawl:
     # Work out -------------------------------------------------------------------------------------
 
     def next_fetches(self, room: int, now: float) -> list[Fetch]:
-        """Return what is to be fetched now: ``room`` orders at most, no host asked too much at once."""
+        """Return what to fetch now: at most ``room`` orders, within the limits per host."""
         self._watch_the_time(now)
         self._settle_places()
         orders: list[Fetch] = []
@@ -222,16 +222,16 @@ class Crawl:
         return orders
 
     def _login_for(self, url: str) -> Login | None:
-        """Return the login of the start's address, if the URL is one of its host."""
+        """Return the login in the URL of the start, if this URL is on the same host."""
         start = self._start
         if start is None or start.login is None or not start.may_share(read_url(url)):
             return None
         return start.login
 
     def wake_at(self, *, room: bool = True) -> float | None:
-        """Return the time at which there is something to do even if nothing comes.
+        """Return the time at which there is something to do even if nothing arrives.
 
-        That a request is due is of interest only if there is ``room`` for it.
+        A request that is due matters only if there is ``room`` for it.
         """
         due = self._schedule.next_due() if room else None
         times = [time for time in (due, self._ends_at) if time is not None]
@@ -244,24 +244,24 @@ class Crawl:
             self.end(self.limits.reached("seconds"))
 
     def overdue(self, now: float) -> Reason | None:
-        """Return why what is being fetched should end, if it should; does not change anything."""
+        """Return why fetches in progress should end, if they should; does not change anything."""
         if self.ending is None and self.is_late(now):
             return self.limits.reached("seconds")
         return self.ending
 
     def is_late(self, now: float) -> bool:
-        """Return whether the time that the crawl may take is over."""
+        """Return whether the time limit of the crawl has been reached."""
         return self._ends_at is not None and now >= self._ends_at
 
     def end(self, reason: Reason) -> None:
-        """Ask for nothing more; what is being fetched is still taken."""
+        """Request nothing more; the results of fetches in progress are still accepted."""
         if self.ending is None:
             self.ending = reason
             self._walk.ask_no_more()
             self._give_up(active=False)
 
     def abandon(self) -> None:
-        """Wait no longer for what is being fetched, after an :meth:`end`."""
+        """Stop waiting for fetches in progress, after :meth:`end`."""
         self._give_up(active=True)
 
     def _give_up(self, *, active: bool) -> None:
@@ -273,13 +273,13 @@ class Crawl:
     # Results in -----------------------------------------------------------------------------------
 
     def arriving(self, order: Fetch, arrival: Arrival) -> None:
-        """Take note of a page sitemap that has begun to come in."""
+        """Record a page sitemap whose first part has arrived."""
         doc = self._docs[order.role, order.url]
-        if isinstance(doc.state, Fetching):  # else it is waited for no longer
+        if isinstance(doc.state, Fetching):  # else it is no longer awaited
             doc.state = Fetching(arrival)
 
     def finished(self, order: Fetch, result: Received | Failed, now: float) -> None:
-        """Take what an order has led to."""
+        """Take the result of an order."""
         doc = self._docs[order.role, order.url]
         if isinstance(doc.state, Fetching):
             doc.put_back()  # unless it is settled below
@@ -289,7 +289,7 @@ class Crawl:
         given_up = self._schedule.given_up(doc) is not None
         self._schedule.finished(doc, result, now)
         if doc.result is not None:
-            return  # it was waited for no longer
+            return  # it is no longer awaited
         error = _error_of(result)
         if error is not None:
             if isinstance(result, Received):
@@ -305,7 +305,7 @@ class Crawl:
         self._settle(doc, result)
 
     def recall(self, order: Fetch, settled: Settled) -> None:
-        """Take what an order led to in another crawl: nothing is repeated, and no host is judged."""
+        """Take the result of an order in another crawl: it is not retried, and no host is judged."""
         doc = self._docs[order.role, order.url]
         self._schedule.leave(doc)
         doc.attempt = settled.attempts
@@ -313,12 +313,12 @@ class Crawl:
             self._settle(doc, settled.result)
 
     def take_documents(self) -> list[Settled]:
-        """Return the documents that were settled since the last call, each with what came of it."""
+        """Return the documents that were settled since the last call, each with its result."""
         docs, self._settled = self._settled, []
         return [_as_settled(doc) for doc in docs if doc.result is not None]
 
     def fetched(self, kind: str, url: str) -> Fetched:
-        """Return what the tree was read from; the crawl began at a URL of that kind."""
+        """Return what the tree was read from; ``kind`` and ``url`` are where the crawl began."""
         docs = (doc for doc in self._docs.values() if doc.result is not None)
         documents = tuple(_without_children(_as_settled(doc)) for doc in docs)
         return Fetched((kind, url), self._options, documents)
@@ -342,7 +342,7 @@ class Crawl:
         self._settle_places()
 
     def _bounded(self, result: Received | Failed) -> Received | Failed:
-        """Return a result without its children if the URLs of the tree would become too many."""
+        """Return a result without its children if the URLs of the tree would take too much memory."""
         most = self.limits.url_text
         if isinstance(result, Failed) or most is None or not result.look.children:
             return result
@@ -353,7 +353,7 @@ class Crawl:
         return replace(result, look=look)
 
     def _tell(self, doc: Doc, result: Received | Failed) -> None:
-        """Tell whoever listens what became of a document."""
+        """Add the events for the result of a document."""
         if isinstance(result, Failed):
             why, message = failure_reason(result.error), result.error.message()
             self._events.append(SitemapFailed(doc.url, message, doc.attempt, why.code))
@@ -373,7 +373,7 @@ class Crawl:
             self._events.append(PagesReady(exchange.final_url, pages))
 
     def _fetch_ahead(self, doc: Doc, result: Received) -> None:
-        """Queue the children of a document whose place is not settled yet: nobody will object."""
+        """Queue the children of a document before its place is settled: no callback will object."""
         if not _below(doc.level, self.limits.depth):
             return
         parent_url = result.document.exchange.final_url
@@ -389,7 +389,7 @@ class Crawl:
             )
 
     def _settle_places(self) -> None:
-        """Settle places of the tree as far as their documents have come."""
+        """Settle the places of the tree whose documents have arrived."""
         if self._walking:  # settling a place has ended the crawl, and settled more
             return
         self._walking = True
@@ -407,7 +407,7 @@ def _as_settled(doc: Doc) -> Settled:
 
 
 def _without_children(settled: Settled) -> Settled:
-    """Return a document without what it declares: the nodes of the tree have that."""
+    """Return a document without its children, which the nodes of the tree have."""
     result = settled.result
     if isinstance(result, Failed) or not result.look.children:
         return settled
@@ -420,7 +420,7 @@ def _below(number: int, limit: int | None) -> bool:
 
 
 def _host_and_origin(url: str) -> tuple[str, str]:
-    """Return the unit of the concurrency limit, and what answers or does not; a bad URL is its own."""
+    """Return the unit of the concurrency limit, and that of availability; for a bad URL, itself."""
     try:
         read = read_url(url)
     except BadUrl:

@@ -1,7 +1,7 @@
-"""What both drivers of a crawl do: everything but wait and fetch; and what they ask of a client.
+"""What both drivers of a crawl share: everything except waiting and fetching; calls to a client.
 
-A client needs ``get`` and ``set_max_response_data_length``, as in ultimate-sitemap-parser 1.8.1. What
-has come later is asked of classes that really have it: a mock has every name, and means nothing by it.
+A client needs ``get`` and ``set_max_response_data_length``, as in ultimate-sitemap-parser 1.8.1. Newer
+methods are called only if its class defines them: a mock has every name, but no meaning for it.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ if TYPE_CHECKING:
 
 
 News: TypeAlias = tuple[Fetch, Received | Failed | Arrival]
-"""What came of an order, or has begun to come."""
+"""The result of an order, or a document that has begun to arrive."""
 
-_TOTAL_FACTOR = 2  # times the requests to one host that a crawl may have under way in all
+_TOTAL_FACTOR = 2  # total requests of a crawl at a time, as a multiple of those to one host
 _HEAD_START = 0.003  # seconds
 
 
 def room_of(client: object) -> int:
-    """Return how many requests a client may have under way in all."""
+    """Return how many requests a client may have in progress in total."""
     most = concurrency_of(client)
     return most * _TOTAL_FACTOR if most > 1 else 1
 
 
 class Driving:
-    """Takes a crawl's orders and gives it the news, by the clock; whoever listens is told the events.
+    """Passes orders, results and events between a crawl and its driver, and keeps the time.
 
-    The very first request has a head start: if nobody is there, the others need not find out.
+    The very first request has a head start: if the host cannot be reached, no others are sent.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Driving:
         self._recorder = recorder
         self._ends_at: float | None = None
         self._others_at: float | None = None
-        self._alone = True  # whether the others still wait
+        self._alone = True  # whether the other requests still wait
         self._starved = False  # whether there were fewer descriptors than room
-        self.is_stopped = False  # nobody is interested any more
+        self.is_stopped = False  # the results are no longer wanted
 
     def orders(self, room: int) -> list[Fetch]:
-        """Return what is to be fetched now, as far as there is room and a descriptor for it."""
+        """Return what to fetch now, as far as there is room and a descriptor for it."""
         wanted = self._room(room)
         granted = shortage.begin(wanted)
         orders = self._crawl.next_fetches(granted, time.monotonic())
@@ -104,7 +104,7 @@ class Driving:
         return room
 
     def take(self, news: News) -> None:
-        """Report to the crawl what came of an order; tell whoever listens what follows from it."""
+        """Pass the result of an order to the crawl, and emit the events that follow."""
         order, what = news
         if isinstance(what, Arrival):
             self._crawl.arriving(order, what)
@@ -114,7 +114,7 @@ class Driving:
         self.tell()
 
     def tell(self) -> None:
-        """Tell whoever listens what has happened, and whoever records what has come."""
+        """Emit the events, and record the documents, since the last call."""
         documents = self._crawl.take_documents()
         if self._recorder is not None:
             self._recorder.take(documents)
@@ -123,26 +123,26 @@ class Driving:
                 self._on_event(event)
 
     def stop(self) -> None:
-        """End what is being fetched: nobody is interested any more."""
+        """End the fetches in progress: their results are no longer wanted."""
         self.is_stopped = True
 
     def given_up(self) -> Reason | None:
-        """Return why a fetch should end, if it should; may be asked from any thread."""
+        """Return why a fetch should end, if it should; may be called from any thread."""
         return GIVEN_UP if self.is_stopped else self._crawl.overdue(time.monotonic())
 
     def pause(self, *, room: bool) -> float | None:
-        """Return the seconds to wait for news at most, None for as long as it takes."""
+        """Return the maximum number of seconds to wait for news; None for no maximum."""
         now, crawl = time.monotonic(), self._crawl
         if crawl.ending is not None:
             self._ends_at = self._ends_at or now + PATIENCE
             if now >= self._ends_at:
                 crawl.abandon()
             return max(0.0, self._ends_at - now)
-        # What is due can begin only when there is room for it, and room comes with news.
+        # A request that is due can begin only when there is room, and room comes with news.
         wake_at = crawl.wake_at(room=room)
         if self._alone and self._others_at is not None:
             wake_at = self._others_at if wake_at is None else min(wake_at, self._others_at)
-        if self._starved:  # whoever closes a descriptor may not tell us
+        if self._starved:  # descriptors may be closed without notice
             wake_at = min(now + shortage.PAUSE, wake_at or now + shortage.PAUSE)
         return None if wake_at is None else max(0.0, wake_at - now)
 
@@ -155,7 +155,7 @@ INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 
 
 def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
-    """Return a new crawl with a client; a login in ``start_url`` is used for its host."""
+    """Return a new crawl for a client; a login in ``start_url`` is used for its host."""
     return Crawl(
         options,
         per_host=concurrency_of(client),
@@ -165,14 +165,14 @@ def begin(client: object, start_url: str, options: CrawlOptions) -> Crawl:
 
 
 def store_for(crawl: Crawl) -> Store:
-    """Return a new store for what a crawl fetches."""
+    """Return a new store for the documents of a crawl."""
     return Store(spool=crawl.limits.spool_bytes)
 
 
 def begin_recording(
     crawl: Crawl, top: Any, options: CrawlOptions, record: Recording | None = None
 ) -> Recorder | None:
-    """Return what records a crawl, if ``record`` or the options ask for it; it is to be closed."""
+    """Return the recorder of a crawl, to be closed by the caller, if one is requested."""
     if record is not None:
         return record(crawl, top)
     if options.record is None:
@@ -186,7 +186,7 @@ def begin_recording(
 def recording(
     crawl: Crawl, top: Any, options: CrawlOptions, record: Recording | None = None
 ) -> Iterator[Recorder | None]:
-    """Yield what records a crawl, if somebody asks for it; its file is in place at the end."""
+    """Yield the recorder of a crawl, if one is requested; its file is in place at the end."""
     recorder, done = begin_recording(crawl, top, options, record), False
     try:
         yield recorder
@@ -197,7 +197,7 @@ def recording(
 
 
 def tree_of(top: Top[N], options: CrawlOptions) -> N:
-    """Return the tree of a complete crawl, after ``on_failure`` was told what is missing in it."""
+    """Return the tree of a complete crawl, after calling ``on_failure`` for what is missing."""
     tree = top.tree()
     if options.on_failure is not None:
         for failure in tree.failures():
@@ -205,7 +205,7 @@ def tree_of(top: Top[N], options: CrawlOptions) -> N:
     return tree
 
 
-# What a crawl asks of a web client, whatever that is -----------------------------------------------
+# Calls to a web client of any kind -----------------------------------------------------------------
 
 
 T = TypeVar("T")
@@ -213,21 +213,21 @@ R = TypeVar("R")
 
 
 def for_crawl(client: T, start_url: str, limits: Limits) -> T:
-    """Return the client of one crawl: the same, or one that it makes for that."""
+    """Return the client for one crawl: the same, or a new one that it creates."""
     method = getattr(type(client), "for_crawl", None)
     return method(client, start_url, limits) if inspect.isfunction(method) else client
 
 
 def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
-    """Return the client of one crawl, told how much it may receive.
+    """Return the client for one crawl, with the limit for the size of a response.
 
-    Raises ``TypeError`` for what is not a web client, or is one that only a driver that ``awaits``
-    can use.
+    Raises ``TypeError`` for an object that is not a web client, or is an asynchronous one unless the
+    driver ``awaits``.
     """
     _check(client, awaits=awaits)
     client = for_crawl(client, start_url, limits)
     most = limits.document_bytes
-    # One byte more, and the limit is passed.
+    # One byte more shows that the limit is exceeded.
     client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
     return client
 
@@ -246,22 +246,22 @@ def _check(client: object, *, awaits: bool) -> None:
 
 
 def concurrency_of(client: object) -> int:
-    """Return how many requests to one host a client takes at a time: one, unless it says more."""
+    """Return how many requests to one host a client allows at a time: one, unless it sets more."""
     most = getattr(client, "max_concurrent_requests", 1)
     return most if issubclass(type(most), int) and most > 1 else 1
 
 
 def is_async(client: object) -> bool:
-    """Return whether ``get`` of a client must be awaited."""
+    """Return whether the ``get`` of a client must be awaited."""
     if isinstance(client, AbstractWebClient | AbstractAsyncWebClient):  # or a mock of one
         return isinstance(client, AbstractAsyncWebClient)
     return inspect.iscoroutinefunction(getattr(client, "get", None))
 
 
 def checked_response(response: Any, kind: Any) -> Any:
-    """Return a response as what it is: a success of this ``kind``, or an error.
+    """Return a response: a success of this ``kind``, or an error.
 
-    Raises ``TypeError`` for what is neither, and has not the methods of either.
+    Raises ``TypeError`` for an object that is neither, and does not have the methods of either.
     """
     if issubclass(type(response), WebClientErrorResponse) or isinstance(response, kind):
         return response
@@ -280,19 +280,19 @@ def _has(response: object, *names: str) -> bool:
 
 
 def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
-    """Call a method that responses have not always had, or else the default.
+    """Call a method that older response classes lack, or else the default.
 
-    A response class of a user's own may have something else under that name.
+    A user's response class may have something else under that name.
     """
     method = getattr(type(response), name, None)
     return (method if inspect.isfunction(method) else default)(response)
 
 
 def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:
-    """Return the failure of a ``client`` that raised what it should not; without one it is ours.
+    """Return the failure for an unexpected exception, of a ``client`` or, without one, of ours.
 
-    The exception of a client that is not ours is kept: its author may have to see it. Neither the
-    message nor the exception holds the login of the order.
+    The exception of a client that is not ours is kept: its author may need it. Neither the message
+    nor the exception contains the login of the order.
     """
     if order is not None and order.login is not None:
         error.args = tuple(
@@ -309,13 +309,13 @@ def mistake(error: BaseException, client: object = None, order: Fetch | None = N
 
 
 def blamed(client: object) -> FailureCode:
-    """Return whose mistake an exception is: a client's that is not ours, or ours."""
+    """Return who is to blame for an exception: a client that is not ours, or this library."""
     foreign = client is not None and not getattr(client, "is_ours", False)
     return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
 
 
 def without_secrets(order: Fetch, error: WebClientErrorResponse) -> WebClientErrorResponse:
-    """Return the error of a client, without the login that it was given."""
+    """Return the error of a client, without the login that was passed to it."""
     message = error.message()
     safe = order.without_secrets(message)
     if safe == message:

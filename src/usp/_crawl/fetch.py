@@ -1,8 +1,8 @@
 """Fetches one document and takes the first look at it. All HTTP of a crawl goes through here.
 
-:func:`fetching` is what happens to a document, whoever fetches it: a generator that says what it needs,
-the answer or a piece of the body, and is given that by a driver. :func:`fetch_document` is the driver
-for clients that need not be awaited.
+:func:`fetching` is the same for every driver: a generator that yields what it needs, the response or a
+piece of the body, and is sent that by the driver. :func:`fetch_document` is the driver for synchronous
+clients.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ _WINDOW = 30.0  # seconds over which the rate of a transfer is measured
 class Need(Enum):
     """What a fetch needs to go on."""
 
-    ANSWER = "answer"  # of the client; an exception is thrown
+    ANSWER = "answer"  # the response of the client; an exception is thrown
     PIECE = "piece"  # of the body, or :data:`END`; an exception is thrown
-    TURN = "turn"  # nothing: a step of reading is done, and others may have theirs
+    TURN = "turn"  # nothing: a step of reading is done, others may go on
 
 
 END = object()
-"""What comes after the last piece of a body."""
+"""Marks the end of a body."""
 
 
 def _text(value: object) -> str | None:
-    """Return a text that a client gave; a mock may give anything."""
+    """Return a string of a client, or None: a mock may return anything."""
     return value if issubclass(type(value), str) else None  # type: ignore[return-value]
 
 
@@ -83,7 +83,7 @@ def _status(response: ResponseFacts) -> int:
 
 
 class Reception:
-    """Takes the body of one answer: stores it, looks at it, and says what came of it."""
+    """Receives the body of one response: stores it, glances at it, and returns the result."""
 
     def __init__(
         self,
@@ -140,13 +140,13 @@ class Reception:
 
     @property
     def wants_more(self) -> bool:
-        """Whether the rest need be received."""
+        """Whether the rest needs to be received."""
         return self._ended is None and self._look.wants_more
 
     def take(self, chunk: bytes) -> Iterator[None]:
-        """Store a chunk, then read it step by step: each may be done in another thread.
+        """Store a chunk, then read it step by step; each step may run in another thread.
 
-        After each step :meth:`tell` says what is known by now.
+        After each step, :meth:`tell` passes on what is known by then.
         """
         if self._ended is not None:
             return
@@ -166,9 +166,9 @@ class Reception:
                 return
 
     def tell(self) -> Arrival | None:
-        """Tell whoever reads along that more has come; return a page sitemap that has just begun.
+        """Notify readers that more has arrived; return a page sitemap that has just begun.
 
-        If nobody reads along, nothing is returned.
+        Without readers, None is returned.
         """
         if self._arrival is not None:
             self._arrival.tell()
@@ -200,7 +200,7 @@ class Reception:
         self._ended = self._ended or self._limits.reached(limit)
 
     def end(self, broken: Reason | None = None) -> Received | Failed:
-        """Return what came; ``broken`` is why the body ended too early, if it did."""
+        """Return what was received; ``broken`` is why the body ended too early, if it did."""
         if broken is not None and broken.code in _SEEN_BY_CLIENTS:
             self._ended = self._ended or broken
         look = self._look.close(broken, self._ended)
@@ -227,12 +227,12 @@ class Reception:
         return Received(document, look)
 
     def give_up(self, reason: Reason) -> Received | Failed:
-        """Return what came before the crawl was ended."""
+        """Return what was received before the crawl ended."""
         self._ended = self._ended or reason
         return self.end()
 
     def fail(self, error: BaseException, client: object = None) -> Received | Failed:
-        """Return what came before a mistake, a ``client``'s or ours; a stream may have read it."""
+        """Return what was received before an exception, of a ``client`` or of ours."""
         if self._writer.size and shortage_of(error) is None:
             text = self._order.without_secrets(f"{type(error).__name__}: {error}")
             return self.end(Reason(blamed(client), text))
@@ -256,10 +256,10 @@ def fetching(
     *,
     streams: bool = False,
 ) -> Generator[Need | Arrival | Received | Failed, Any, None]:
-    """Fetch a document, store it and look at it: yield what that needs, and in the end what came.
+    """Fetch a document, store it and glance at it: yield what that needs, and finally the result.
 
-    If somebody ``streams``, a page sitemap is yielded as soon as it is known to be one. ``given_up``
-    is asked while the body comes in: a reason ends the transfer. Every failure is a result.
+    With ``streams``, a page sitemap is yielded as soon as it is known to be one. ``given_up`` is
+    called while the body is received: a reason ends the transfer. Every failure is a result.
     """
     started = time.monotonic()
     result: Received | Failed
@@ -289,7 +289,7 @@ def fetching(
 
 
 def _exchange(order: Fetch, error: WebClientErrorResponse, started: float) -> Exchange:
-    """Return what is known of a request that led to no document."""
+    """Return what is known about a request that failed."""
     known = error.exchange
     if not isinstance(known, Exchange):
         known = Exchange(order.url, order.url, status_of(error))
@@ -364,7 +364,7 @@ def fetch_document(
     announce: Callable[[Arrival], object] | None = None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:
-    """Return what came of an order; ``announce`` is told of a page sitemap that begins to come in."""
+    """Return the result of an order; ``announce`` is called for a page sitemap as it begins."""
     fetch = fetching(order, client, store, given_up, limits, streams=announce is not None)
     response: Any = None
     body: Iterator[bytes] | None = None

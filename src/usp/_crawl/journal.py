@@ -1,9 +1,9 @@
 """What a crawl logs, by the loggers that programs silence or collect from.
 
-``usp.helpers`` tells of requests and ``usp.fetch_parse`` of documents, in the words of
-ultimate-sitemap-parser 1.8.1 wherever it has some; ``usp.objects.sitemap`` tells of nodes without
-content, and ``usp.tree`` of the start. No other logger has anything to say above DEBUG. There is one
-INFO line for each sitemap; a failure that is expected, or not the last word, is not a warning.
+``usp.helpers`` logs requests and ``usp.fetch_parse`` documents, in the words of
+ultimate-sitemap-parser 1.8.1 where it has any; ``usp.objects.sitemap`` logs nodes without content, and
+``usp.tree`` the start. No other logger logs above DEBUG. There is one INFO line for each sitemap; a
+failure that is expected, or that is followed by a retry, is not a warning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_FOUND = 404
 
 
 def fetching(url: str, level: int) -> None:
-    """Log that a document is asked for."""
+    """Log that a document is requested."""
     documents.debug("Fetching level %d sitemap from %s...", level, url)
 
 
@@ -62,7 +62,7 @@ def not_closed(url: str, error: Exception) -> None:
 
 
 def received(exchange: Exchange, look: Look, *, quiet: bool = False) -> None:
-    """Log what a document is, or why it is none, and what is wrong with it."""
+    """Log what a document is, or why it is not a sitemap, and what is wrong with it."""
     url, loud = exchange.final_url, logging.DEBUG if quiet else logging.WARNING
     complaint = gunzip_complaint(url, exchange.content_type, look.start, look.problems)
     if complaint is not None:

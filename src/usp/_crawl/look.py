@@ -1,4 +1,4 @@
-"""The first look at a document, while it comes in or at hand: what it is, and what it declares."""
+"""The first look at a document, while it is received or given: what it is, and what it declares."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 _SLICE = 64 * 1024  # bytes
-_FIRST_PIECE = 16 * 1024  # characters of the first slice: how long they take, tells about the rest
-_START = 2  # bytes that tell gzip
+_FIRST_PIECE = 16 * 1024  # characters of the first slice; the time they take predicts the rest
+_START = 2  # bytes that identify gzip
 _MAX_LASTMOD = 100  # characters: no date has more
 
 
 class FirstLook:
-    """Reads a document for the first time, while it comes in: ``feed`` chunks, then ``close``.
+    """Reads a document for the first time, while it is received: ``feed`` chunks, then ``close``.
 
-    Pages are counted if they are read: by a parser that does more than glance at them.
+    Pages are counted if the parser does more than glance at them.
     """
 
     def __init__(self, parser: DocumentParser, limits: Limits) -> None:
@@ -65,17 +65,17 @@ class FirstLook:
 
     @property
     def wants_more(self) -> bool:
-        """Whether the rest of the document is of any use."""
+        """Whether the rest of the document is needed."""
         return self.parser.refusal is None
 
     def feed(self, chunk: bytes) -> bool:
-        """Read on; return False if the rest is of no use."""
+        """Read on; return False if the rest is not needed."""
         for _ in self.steps(chunk):
             pass
         return self.wants_more
 
     def steps(self, chunk: bytes) -> Iterator[None]:
-        """Read on, step by step: what comes out of a chunk may be a lot of work."""
+        """Read on, step by step: a chunk may decompress to a lot of work."""
         if len(self._start) < _START:
             self._start += chunk[: _START - len(self._start)]
         for at in range(0, len(chunk), _SLICE):
@@ -116,11 +116,11 @@ class FirstLook:
 
     @property
     def is_enough(self) -> bool:
-        """Whether nothing but pages stands in the document, as far as a glance can tell."""
+        """Whether the document contains only pages, as far as a glance can tell."""
         return not self.parser.may_have_children
 
     def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Look:
-        """Return what the document is; ``broken`` or ``ended`` by us is why it may be incomplete."""
+        """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
         self._sort(self.parser.close(ended or broken))
         parser = self.parser.parser
         problems = self.parser.problems.listed()
@@ -158,7 +158,7 @@ def read_whole(
     broken: Reason | None = None,
     ended: Reason | None = None,
 ) -> Look:
-    """Read a stored document of which a glance was not enough: sitemaps may stand among its pages."""
+    """Read a stored document again, completely: there may be sitemaps among its pages."""
     exchange = document.exchange
     parser = DocumentParser(
         base,
@@ -173,10 +173,10 @@ def read_whole(
     return first.close(broken, ended)
 
 
-# A document that is at hand ------------------------------------------------------------------------
+# A document that is given --------------------------------------------------------------------------
 
 LOCAL_URL = "http://usp-local-dummy.local/"
-"""The address of a document that has none."""
+"""The URL of a document that has none."""
 
 
 def parse_document(
@@ -189,10 +189,10 @@ def parse_document(
     limits: Limits = DEFAULT,
     store: Store | None = None,
 ) -> AbstractSitemap:
-    """Parse a document that is at hand; ``url`` is where it came from, if that is known.
+    """Parse a document that is given; ``url`` is where it came from, if that is known.
 
-    Otherwise ``name`` is the address of its node. Chunks that end with ``LimitReached`` are what
-    there is of the document.
+    Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
+    until then is the document.
     """
     writer = (store or Store()).writer()
     first = FirstLook(

@@ -1,4 +1,4 @@
-"""What a crawl says and hears: orders, and what came of them. No clock, no threads, no I/O."""
+"""The orders of a crawl and their results. No clock, no threads, no I/O."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
 
 UNFETCHED = Reason(FailureCode.NOT_FETCHED, "Un-fetched child sitemap")
-"""Why a sitemap is missing that nobody asked for, in the words that programs know."""
+"""Why a sitemap that was not requested is missing, in the words of 1.8.1."""
 
 GIVEN_UP = Reason(FailureCode.INTERRUPTED, "the crawl was stopped")
-"""Why the rest is missing of what was being received when the crawl was stopped."""
+"""Why documents that were being received when the crawl was stopped are incomplete."""
 
 
 PATIENCE = 1.0
@@ -47,17 +47,17 @@ class Fetch:
 
     @property
     def address(self) -> str:
-        """What a client is asked for: the URL with the login for it, which nobody else is told."""
+        """The URL with its login, for the client that sends the request and for nothing else."""
         return self.url if self.login is None else with_login(self.url, self.login)
 
     def without_secrets(self, message: str) -> str:
-        """Return what a client says, without the login."""
+        """Return a message of a client, without the login."""
         return message if self.login is None else self.login.hidden_in(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A document came."""
+    """A document was received."""
 
     document: Document
     look: Look
@@ -65,21 +65,21 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No document came; ``exchange`` is what is known of the request, if one was made."""
+    """No document was received; ``exchange`` is what is known about the request, if one was sent."""
 
     error: WebClientErrorResponse
     exchange: Exchange | None = None
 
 
 RESULTS = (Received, Failed)
-"""What an order leads to in the end."""
+"""The final results of an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A document of which nothing more will come, and what came of it: what a snapshot keeps.
+    """A document and its final result: what a snapshot keeps.
 
-    ``lastmod`` is that of the entry that declares it, ``attempts`` how often it was asked for.
+    ``lastmod`` is that of the entry that declares it, ``attempts`` the number of requests.
     """
 
     url: str
@@ -105,11 +105,11 @@ class Fetched:
 
 
 class Recalls(abc.ABC):
-    """A client that knows documents of an earlier crawl, and what of them is still true."""
+    """A client that has the documents of an earlier crawl, and knows which are still current."""
 
     @abc.abstractmethod
     def recall(self, order: Fetch) -> Received | Failed | None:
-        """Return what came of an order earlier if it need not be asked again."""
+        """Return the earlier result of an order if no request is needed."""
 
     @abc.abstractmethod
     def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
@@ -121,11 +121,11 @@ class NotFetched(WebClientErrorResponse):
 
 
 class NotAsked(WebClientErrorResponse):
-    """Error of a document that was not asked for, or not to its end."""
+    """Error of a document that was not requested, or not received to its end."""
 
 
 class HostGivenUp(NotAsked):
-    """Error of a document at a host that was given up before it was asked for."""
+    """Error of a document that was not requested because its host was given up."""
 
 
 class ClientMistake(WebClientErrorResponse):
@@ -144,15 +144,15 @@ def not_fetched() -> Failed:
 
 
 def not_wanted(reason: Reason) -> NotAsked:
-    """Return the error of a document that was not asked for, or not to its end."""
+    """Return the error of a document that was not requested, or not received to its end."""
     return NotAsked(reason, retryable=False)
 
 
 class Arrival:
-    """A page sitemap that is still coming in, and can be read as far as it has come.
+    """A page sitemap that is still being received, and can be read as far as it has arrived.
 
-    Whoever waits for more of it leaves a call with :meth:`call_once`; it is made from the thread that
-    receives.
+    A reader that waits for more registers a callback with :meth:`call_once`; it is called in the
+    thread that receives.
     """
 
     def __init__(
@@ -166,11 +166,11 @@ class Arrival:
         self._call: Callable[[], object] | None = None
 
     def call_once(self, call: Callable[[], object]) -> None:
-        """Leave a call for the next time that more has come, or that nothing more will."""
+        """Register a callback for the next time that more has arrived, or that it is the end."""
         self._call = call
 
     def tell(self) -> None:
-        """Tell whoever waits that more has come, or that nothing more will."""
+        """Call the registered callback: more has arrived, or this is the end."""
         call, self._call = self._call, None
         if call:
             call()
@@ -196,11 +196,11 @@ class Look:
     """What the first look at a document showed.
 
     ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
-    ``children`` are what an index declares, each URL once; ``pages_at`` is where among them the first
-    stray page stands. ``broken`` says why the transfer ended too early, if it did, ``transfer`` is the
-    problem of it, which reading the document again would not show, and ``unfinished`` says why the rest
-    of the document was not read, whatever the reason. ``pages`` counts its pages, if somebody wanted
-    to know.
+    ``children`` are those that an index declares, each URL once; ``pages_at`` is the position of the
+    first stray page among them. ``broken`` is why the transfer ended too early, if it did;
+    ``transfer`` is the problem for that, which parsing the document again would not find; and
+    ``unfinished`` is why the rest of the document was not read, for whatever reason. ``pages`` is the
+    number of its pages, if they were counted.
     """
 
     kind: type[AbstractIndexSitemap | AbstractPagesSitemap] | None
@@ -215,7 +215,7 @@ class Look:
     crawl_delay: float | None = None
     pages: int | None = None
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
-    start: bytes = b""  # the first bytes, as they came
+    start: bytes = b""  # the first bytes, as received
 
     def without_children(self, reason: Reason) -> Look:
         """Return the same without the children, which are counted as left out."""

@@ -1,4 +1,4 @@
-"""Documents, which are fetched once, and the places in the tree where they stand: they become nodes."""
+"""Documents, which are fetched once, and their places in the tree, which become nodes."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """It waits to be asked for; ``arrival`` is what came of it the last time, if it broke off."""
+    """It waits for its request; ``arrival`` is what was received last time, if that broke off."""
 
     arrival: Arrival | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """It was asked for; ``arrival`` is what comes of it, if that can be read already."""
+    """It was requested; ``arrival`` is what is being received, if that can be read already."""
 
     arrival: Arrival | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Doc:
-    """A document: fetched once, wherever it stands in the tree."""
+    """A document: fetched once, however many places it has in the tree."""
 
     url: str
     role: Role
@@ -56,32 +56,32 @@ class Doc:
     level: int
     probe: bool
     quiet: bool
-    host: str  # asked for so much at a time
-    origin: str  # answers, or does not
+    host: str  # the unit of the concurrency limit
+    origin: str  # responds, or does not
     lastmod: str | None = None  # of the entry that declares it
     attempt: int = 0
     failures: Counter[Kind] = field(default_factory=Counter)
-    partial: Received | None = None  # the most that came of a document that broke off
+    partial: Received | None = None  # the longest part of a document that broke off
     last: Exchange | None = None  # the last request that failed
     state: Queued | Fetching | Received | Failed = field(default_factory=Queued)
 
     @property
     def result(self) -> Received | Failed | None:
-        """What came of it, once that is settled."""
+        """The result, once it is settled."""
         return self.state if isinstance(self.state, RESULTS) else None
 
     @property
     def arrival(self) -> Arrival | None:
-        """What comes of it, until that is settled."""
+        """What is being received, until the result is settled."""
         return None if isinstance(self.state, RESULTS) else self.state.arrival
 
     def begin(self) -> None:
-        """Take note that it is asked for."""
+        """Record that it is requested."""
         self.attempt += 1
         self.state = Fetching(self.arrival)
 
     def put_back(self) -> None:
-        """Take note that it will be asked for again."""
+        """Record that it will be requested again."""
         self.state = Queued(self.arrival)
 
 
@@ -90,17 +90,17 @@ class Doc:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Its document has not come yet, or not its turn."""
+    """Its document has not arrived, or it is not its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Nothing was asked for: the sitemap stands elsewhere in the tree."""
+    """Nothing was requested: the sitemap is elsewhere in the tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """No sitemap stands there."""
+    """There is no sitemap."""
 
     reason: Reason
     problems: tuple[Problem, ...] = ()
@@ -110,7 +110,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A sitemap stands there, with those that it declares below it."""
+    """There is a sitemap, with those that it declares below it."""
 
     received: Received
     children: tuple[Place, ...] = ()
@@ -123,14 +123,14 @@ _EXPECTED = Expected()
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """A place in the tree, and the document that stands there or will."""
+    """A place in the tree, and its document."""
 
     url: str
     level: int
     above: Place | None
     position: tuple[int, ...]
     lastmod: str | None = None
-    declared_by: frozenset[str] = frozenset()  # what the caller says stands above the top
+    declared_by: frozenset[str] = frozenset()  # the parents that the caller gave for the top
     doc: Doc | None = None
     probe: bool = False  # a known path
     state: State = _EXPECTED
@@ -145,22 +145,22 @@ class Place:
 
     @property
     def skipped(self) -> tuple[SkippedSitemap, ...]:
-        """What is declared there and left out by an option or a callback."""
+        """What is declared there but left out by an option or a callback."""
         return self.state.skipped if isinstance(self.state, Present) else ()
 
     @property
     def received(self) -> Received | None:
-        """What came, if it is a sitemap."""
+        """What was received, if it is a sitemap."""
         return self.state.received if isinstance(self.state, Present) else None
 
     @property
     def reason(self) -> Reason | None:
-        """Why no sitemap stands there, if none does."""
+        """Why there is no sitemap, if there is none."""
         return self.state.reason if isinstance(self.state, Absent) else None
 
     @property
     def problems(self) -> list[Problem]:
-        """What is known to be wrong here, beside what stands in the document."""
+        """The problems of this place, apart from those inside the document."""
         of_document = self.state.problems if isinstance(self.state, Absent) else ()
         return [*of_document, *self.losses]
 
@@ -170,17 +170,17 @@ class Place:
         return isinstance(self.state, Absent) and self.state.recurs
 
     def leave_out(self, left_out: LeftOut, what: str) -> None:
-        """Take note of what is not in the tree because of a limit."""
+        """Record what is left out of the tree because of a limit."""
         self.left_out = left_out.reason.after(f"{left_out.count:,} of its {what} left out")
         self.losses.append(left_out_problem(left_out, what))
 
     def miss(self, reason: Reason) -> None:
-        """Take note that not all of its pages were read, unless something is missing already."""
+        """Record that not all of its pages were read, unless something is missing already."""
         self.left_out = self.left_out or reason.after("not all of its pages were read")
 
     @property
     def parents(self) -> frozenset[str]:
-        """The URLs of the sitemaps above, put together when asked: a tree may be deep."""
+        """The URLs of the sitemaps above; collected on demand, as a tree may be deep."""
         urls, place = set(), self
         while place.above is not None:
             place = place.above
@@ -189,23 +189,23 @@ class Place:
 
     @property
     def is_homepage(self) -> bool:
-        """Whether the place is only looked at for links, and stands nowhere in the tree."""
+        """Whether it is only searched for links, and is not in the tree."""
         return self.doc is not None and self.doc.role is Role.HOMEPAGE
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other place would tell that the document failed: no sitemap declares it."""
+        """Whether no other place would report a failure of the document: no sitemap declares it."""
         declared = self.probe and self.doc is not None and not self.doc.probe
         return len(self.position) == 1 and not declared
 
     @property
     def is_there(self) -> bool:
-        """Whether the document has come, or will not."""
+        """Whether the document has arrived, or never will."""
         return self.doc is None or self.doc.result is not None
 
     @property
     def arrival(self) -> Arrival | None:
-        """The document while it comes in, unless a redirect led to one of its own parents."""
+        """The document while it is received, unless a redirect led to one of its own parents."""
         arrival = self.doc.arrival if self.doc else None
         if arrival is None:
             return None
@@ -214,13 +214,13 @@ class Place:
 
     @property
     def node_url(self) -> str:
-        """The address of the node: after redirects, unless these led astray."""
+        """The URL of the node: after redirects, unless these led to one of its own parents."""
         astray = isinstance(self.state, Absent) and self.state.astray
         return self.url if astray else self.final_url
 
     @property
     def final_url(self) -> str:
-        """The address after redirects, as far as they are known."""
+        """The URL after redirects, as far as they are known."""
         if self.doc and isinstance(self.doc.state, Received):
             return self.doc.state.document.exchange.final_url
         if self.doc and self.doc.arrival:
@@ -277,7 +277,7 @@ def _node(place: Place, children: list[AbstractSitemap], limits: Limits) -> Abst
 
 
 def failure_of(place: Place) -> Failure | None:
-    """Return what of a place is missing in the tree, if something is; of a loop, why it ends there."""
+    """Return why a place is missing or incomplete, if it is; for a loop, why it ends there."""
     doc = place.doc
     result = doc.result if doc else None
     reason = place.reason or place.left_out
@@ -293,7 +293,7 @@ def failure_of(place: Place) -> Failure | None:
 
 
 def exchange_of(place: Place) -> Exchange | None:
-    """Return what was said when the document of a place was fetched, if it was asked for."""
+    """Return how the document of a place was fetched, if it was requested."""
     result = place.doc.result if place.doc else None
     if isinstance(result, Received):
         return result.document.exchange
@@ -323,7 +323,7 @@ def document_node(
     exchange = received.document.exchange
     assert look.kind is not None
     if issubclass(look.kind, AbstractPagesSitemap):
-        # Reading the pages finds the rest; only the transfer is not seen then.
+        # Parsing the pages finds all other problems, but not that of the transfer.
         known = [] if look.transfer is None else [look.transfer]
         return look.kind(
             url,

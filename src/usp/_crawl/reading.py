@@ -1,4 +1,4 @@
-"""Reads the pages of a crawl while it goes on, in the order of the tree."""
+"""Reads the pages of a crawl that is still going on, in the order of the tree."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class PageStream:
-    """Hands out the pages that can be read without waiting, each time it is asked.
+    """Yields the pages that can be read without waiting.
 
-    They come in the order of the tree: what comes in before its turn waits in the store. The
-    document whose turn it is, is read while it comes in.
+    They are in the order of the tree: documents that arrive before their turn wait in the store, and
+    the one whose turn it is is read while it is received.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class PageStream:
     ) -> None:
         self._crawl = crawl
         self._settled: deque[Place] = deque()
-        self._streamed: set[Place] = set()  # read while they came in
+        self._streamed: set[Place] = set()  # read while they were received
         self._growing: _Growing | None = None
         self._clock = clock
         self._current: Place | None = None  # whose document is being read from the store
@@ -57,26 +57,26 @@ class PageStream:
 
     @property
     def waits_for(self) -> Arrival | None:
-        """The document that must grow before there are more pages, if it is coming in."""
+        """The document that must grow before there are more pages, if it is being received."""
         return self._growing.arrival if self._growing else None
 
     @property
     def can_go_on(self) -> bool:
-        """Whether more of that document has come than is read."""
+        """Whether more of that document has arrived than has been read."""
         return self._growing is not None and self._growing.has_more
 
     def ready(self) -> Iterator[SitemapPage]:
-        """Yield the pages that are there, up to the limit; each knows its sitemap."""
+        """Yield the pages that have arrived, up to the limit; each knows its sitemap."""
         return pages_of(self.blocks())
 
     def blocks(self) -> Iterator[tuple[str, PageBlock]]:
-        """Yield the same pages in blocks, each with the address of its sitemap."""
+        """Yield the same pages in blocks, each with the URL of its sitemap."""
         return (step for step in self.steps() if step is not None)
 
     def steps(self) -> Iterator[tuple[str, PageBlock] | None]:
-        """Yield the same blocks; None after a step that gave none, for who has other things to do.
+        """Yield the same blocks, and None after a step without pages, so that others may go on.
 
-        Reading ends soon after the time of the crawl is over, whatever is left.
+        Reading ends soon after the time limit of the crawl, even if pages are left.
         """
         most = self._crawl.limits.pages
         for sitemap_url, block in self._in_time():
@@ -114,7 +114,7 @@ class PageStream:
                 return
 
     def name_unread(self) -> None:
-        """Let the tree say what was not read when the time was over; called once it is complete."""
+        """Record in the tree what was not read in time; called once the crawl is complete."""
         if not self._unread:
             return
         growing = [self._growing.place] if self._growing else []
@@ -127,7 +127,7 @@ class PageStream:
     def interrupted(self, reason: Reason) -> None:
         """Go on with the next document if one was being read when the stream was interrupted.
 
-        The tree will say of that one that some of its pages are missing.
+        In the tree, that one will be incomplete.
         """
         if not self._reading:
             return
@@ -166,7 +166,7 @@ class PageStream:
         return True
 
     def _blocks_of(self, place: Place) -> Iterable[PageBlock | None]:
-        if place.is_homepage or not self._crawl.holds(place):  # asked for every place, in order
+        if place.is_homepage or not self._crawl.holds(place):  # called for every place, in order
             return ()
         received = place.received
         if received is None or place in self._streamed:
@@ -183,16 +183,15 @@ def _has_pages(received: Received) -> bool:
 
 
 def pages_of(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[SitemapPage]:
-    """Yield the pages of blocks, each with the address of the sitemap it is from."""
+    """Yield the pages of blocks, each with the URL of its sitemap."""
     for sitemap_url, block in blocks:
         yield from of_sitemap(sitemap_url, block.pages())
 
 
 class _Growing:
-    """Reads a document that is still coming in, as far as it has come.
+    """Reads a document that is still being received, as far as it has arrived.
 
-    If it breaks off and is asked for again, the pages that were not given yet are read from what
-    came in the end.
+    If it breaks off and is requested again, the remaining pages are read from the final document.
     """
 
     def __init__(self, place: Place, arrival: Arrival, limits: Limits) -> None:
@@ -221,9 +220,9 @@ class _Growing:
         return self._settled or self.arrival.writer.size > self._position
 
     def read(self) -> Iterator[PageBlock | None]:
-        """Yield the pages of what has come since the last time; None after a step without any."""
+        """Yield the pages that have arrived since the last call, and None after a step without any."""
         while True:
-            settled = self._settled  # asked first: what comes after is not missed
+            settled = self._settled  # checked first, so that nothing is missed
             chunk = self.arrival.writer.read(self._position)
             if chunk:
                 self._position += len(chunk)

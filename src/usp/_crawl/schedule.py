@@ -1,6 +1,6 @@
-"""When documents are asked for: in the order of the tree, no host too much at once.
+"""When documents are requested: in the order of the tree, with limits per host.
 
-After a failed request, whether and when it is repeated, and what becomes of its host.
+After a failure: whether and when the request is repeated, and when a host is given up.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _BUSY = frozenset({429, 503})
 
 
 class Kind(Enum):
-    """Why a request failed; each has a budget of its own."""
+    """Why a request failed; each kind has its own budget of retries."""
 
-    CONNECTION = "connection"  # no answer, or one that broke off
-    BUSY = "busy"  # the server asks for patience
-    SERVER = "server"  # any other answer that may be another one next time
+    CONNECTION = "connection"  # no response, or one that broke off
+    BUSY = "busy"  # the server asks us to wait
+    SERVER = "server"  # any other response that may be different next time
 
 
 def kind_of(error: WebClientErrorResponse) -> Kind:
@@ -46,11 +46,11 @@ def kind_of(error: WebClientErrorResponse) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and after how long to ask again.
+    """How often, and after which pauses, to repeat a request.
 
-    ``connection``, ``busy`` and ``server`` are how many failures of a kind there may be, the last
-    one included. The pause grows by ``growth`` from try to try. A server that names a longer pause is
-    obeyed up to ``longest_delay``; one that asks for more is not asked again.
+    ``connection``, ``busy`` and ``server`` are how many failures of a kind there may be, including
+    the last one. The pause grows by ``growth`` with each attempt. A longer ``Retry-After`` is
+    respected up to ``longest_delay``; beyond that, the request is not repeated.
     """
 
     connection: int = 3
@@ -63,10 +63,10 @@ class RetryPolicy:
     def delay(
         self, failures: int, error: WebClientErrorResponse, chance: float = 0.5
     ) -> float | None:
-        """Return the seconds to wait after so many failures of a kind, or None to give up.
+        """Return the seconds to wait after this many failures of a kind, or None to give up.
 
-        ``chance`` from 0 to 1 varies the pause by a half either way, so that requests that failed
-        together do not come back together.
+        ``chance``, from 0 to 1, varies the pause by up to 50 %, so that requests that failed
+        together are not repeated together.
         """
         budget = getattr(self, kind_of(error).value)
         if not error.retryable() or failures >= budget:
@@ -78,28 +78,28 @@ class RetryPolicy:
 
 
 DECLARED = RetryPolicy()
-"""For documents that somebody declared to exist."""
+"""For documents that are declared."""
 
 PROBE = RetryPolicy(connection=2, busy=2, server=2)
-"""For known paths, which most often lead nowhere."""
+"""For known paths, most of which do not exist."""
 
 
 SHORTAGE_PAUSE = 0.2
 SHORTAGE_SECONDS = 30.0
-"""How long a crawl waits for what this machine is short of, and after how long it tries again."""
+"""After how many seconds a crawl tries again if this machine lacks resources, and for how long."""
 
 
 # Hosts ----------------------------------------------------------------------------------------------
 
 MAX_SILENT = 2
-"""A host that has never answered is given up after so many requests without an answer in time."""
+"""A host that has never responded is given up after this many requests without a response in time."""
 
 SLOW_AFTER = 3
-"""A host is asked for one thing at a time after so many failures in a row."""
+"""A host gets one request at a time after this many failures in a row."""
 
 MAX_FAILURES = 10
 MAX_FAILING = 20.0
-"""A host is given up after so many failures in a row, over at least so many seconds."""
+"""A host is given up after this many failures in a row, over at least this many seconds."""
 
 _CLIENT_ERRORS = range(400, 500)
 _TOO_MANY_REQUESTS = 429
@@ -126,17 +126,17 @@ class Hosts:
         return known.given_up if known else None
 
     def is_slow(self, host: str) -> bool:
-        """Return whether a host should be asked for one thing at a time."""
+        """Return whether a host should get one request at a time."""
         known = self._hosts.get(host)
         return known is not None and known.failures >= SLOW_AFTER
 
     def answers(self, host: str) -> bool:
-        """Return whether a host has answered before."""
+        """Return whether a host has responded before."""
         known = self._hosts.get(host)
         return known is not None and known.answers
 
     def judge(self, host: str, result: Received | Failed, now: float) -> None:
-        """Take note of what came of a request."""
+        """Record the result of a request."""
         known = self._hosts.setdefault(host, _Conduct())
         if not isinstance(result, Failed):
             known.answers = True
@@ -152,7 +152,7 @@ class Hosts:
             if known.silent >= MAX_SILENT:
                 known.given_up = failure_reason(error)
         elif status in _CLIENT_ERRORS and status != _TOO_MANY_REQUESTS:
-            known.failures = 0  # that was about a document, and nothing about its host
+            known.failures = 0  # this concerns the document, not its host
         elif status is not None or error.retryable() or error.unreachable:
             self._count(known, error, now)
 
@@ -170,7 +170,7 @@ class Hosts:
 
 
 class Queueable(Protocol):
-    """What a queue needs to know of a document."""
+    """What a queue needs to know about a document."""
 
     position: tuple[int, ...]
     host: str
@@ -185,15 +185,15 @@ class _Host(Generic[T]):
     gap: float = 0.0  # seconds between the beginnings of two requests
     active: int = 0
     started: float = 0.0  # the last request
-    only: T | None = None  # what has to come before anything else is asked for
+    only: T | None = None  # must be fetched before anything else is requested
     free_at: float = 0.0
     parked: list[tuple[tuple[int, ...], int, T]] = field(default_factory=list)
 
 
 class Queue(Generic[T]):
-    """Hands out documents by their position in the tree, those of a busy host later.
+    """Returns documents by their position in the tree, those of a busy host later.
 
-    ``gap`` seconds at least are between the beginnings of two requests to a host.
+    There are at least ``gap`` seconds between the starts of two requests to a host.
     """
 
     def __init__(self, per_host: int, gap: float = 0.0) -> None:
@@ -201,7 +201,7 @@ class Queue(Generic[T]):
         self._ready: list[tuple[tuple[int, ...], int, T]] = []
         self._later: list[tuple[float, int, T | str]] = []  # documents, and hosts that rest
         self._hosts: defaultdict[str, _Host[T]] = defaultdict(lambda: _Host(per_host, gap))
-        self._count = 0  # tells documents of one position apart
+        self._count = 0  # orders documents of the same position
 
     def put(self, item: T, not_before: float | None = None) -> None:
         """Add a document, for now or for later."""
@@ -212,7 +212,7 @@ class Queue(Generic[T]):
             heapq.heappush(self._later, (not_before, self._count, item))
 
     def restrain(self, host: str, most: int, gap: float | None = None) -> None:
-        """Ask a host for so many things at a time, with a pause between them if there is one."""
+        """Limit the requests to a host at a time, with a ``gap`` between them if it is given."""
         known = self._hosts[host]
         known.only = None
         known.most = most
@@ -222,13 +222,13 @@ class Queue(Generic[T]):
         self._unpark(known)
 
     def release(self, host: str) -> None:
-        """Let all documents of a host come up at once: it will not be asked any more."""
+        """Make all documents of a host available at once: it gets no more requests."""
         known = self._hosts[host]
         known.only, known.gap, known.free_at, known.most = None, 0.0, 0.0, sys.maxsize
         self._unpark(known)
 
     def reserve(self, item: T) -> None:
-        """Ask a host for nothing but this document, until it is restrained in another way."""
+        """Request nothing but this document from its host, until :meth:`restrain` is called."""
         self._hosts[item.host].only = item
 
     def _rest(self, host: str, until: float) -> None:
@@ -259,13 +259,13 @@ class Queue(Generic[T]):
         return None
 
     def done(self, item: T) -> None:
-        """Take note that a document is no longer being fetched."""
+        """Record that a document is no longer being fetched."""
         host = self._hosts[item.host]
         host.active -= 1
         self._unpark(host)
 
     def _unpark(self, host: _Host[T]) -> None:
-        """Let as many documents of a host come up again as it has room for."""
+        """Make as many documents of a host available again as it has room for."""
         for _ in range(min(host.most - host.active, len(host.parked))):
             heapq.heappush(self._ready, heapq.heappop(host.parked))
 
@@ -275,10 +275,10 @@ class Queue(Generic[T]):
 
 
 class Schedule:
-    """Decides which document is asked for next, and whether one that failed is asked for again.
+    """Decides which document is requested next, and whether a failed one is requested again.
 
-    A host that fails is asked for less at a time, then given up; a pause that robots.txt asks for is
-    kept if the options say so. ``chance`` gives random numbers from 0 to 1.
+    A host that keeps failing gets one request at a time, and is then given up. The Crawl-delay of
+    robots.txt is respected if the options say so. ``chance`` returns random numbers from 0 to 1.
     """
 
     def __init__(self, options: CrawlOptions, per_host: int, chance: Callable[[], float]) -> None:
@@ -290,19 +290,19 @@ class Schedule:
         self._short_since: float | None = None  # of something on this machine
 
     def add(self, doc: Doc) -> None:
-        """Add a document that was not asked for yet."""
+        """Add a document that has not been requested yet."""
         if self._keeps_delay and doc.role is Role.ROBOTS:
-            self._queue.reserve(doc)  # nothing is asked before robots.txt has come
+            self._queue.reserve(doc)  # nothing is requested before robots.txt has arrived
         self._queue.put(doc)
 
     def add_declared(self, doc: Doc, error: WebClientErrorResponse) -> None:
-        """Add a document again that failed as a known path, if one that is declared would be."""
+        """Add a known path that failed again, if a declared document would be retried."""
         if DECLARED.delay(max(doc.failures[kind_of(error)], 1), error) is not None:
             doc.put_back()
             self._queue.put(doc)
 
     def next(self, now: float) -> Doc | None:
-        """Return the document to ask for now, if there is one; its host is busy until it is over."""
+        """Return the document to request now, if there is one; its host is busy until it is done."""
         return self._queue.get(now)
 
     def next_due(self) -> float | None:
@@ -310,15 +310,15 @@ class Schedule:
         return self._queue.next_due()
 
     def given_up(self, doc: Doc) -> Reason | None:
-        """Return why a document is not worth asking for: its host is given up."""
+        """Return why a document need not be requested, if its host is given up."""
         return self._hosts.given_up(doc.origin)
 
     def leave(self, doc: Doc) -> None:
-        """Take note that a document is not asked for after all."""
+        """Record that a document is not requested after all."""
         self._queue.done(doc)
 
     def finished(self, doc: Doc, result: Received | Failed, now: float) -> None:
-        """Take note of what came of a request; ask a host that fails for less at a time."""
+        """Record the result of a request; slow down for a host that keeps failing."""
         self._short_since = None
         was_slow = self._hosts.is_slow(doc.origin)
         self._hosts.judge(doc.origin, result, now)
@@ -332,12 +332,12 @@ class Schedule:
     def repeat(
         self, doc: Doc, error: WebClientErrorResponse, now: float, *, ending: bool
     ) -> float | None:
-        """Add a document again that failed; return the seconds until then, or None if it is not."""
+        """Add a failed document again and return the pause before it, or return None to give up."""
         kind = kind_of(error)
         doc.failures[kind] += 1
         if ending or self._hosts.given_up(doc.origin) is not None:
             return None
-        if error.unreachable and self._hosts.answers(doc.origin):  # somebody was there just now
+        if error.unreachable and self._hosts.answers(doc.origin):  # it responded a moment ago
             error = WebClientErrorResponse(error.message(), retryable=True)
         policy = PROBE if doc.probe else DECLARED
         pause = policy.delay(doc.failures[kind], error, self._chance())
@@ -346,9 +346,9 @@ class Schedule:
         return pause
 
     def wait_out(self, doc: Doc, code: int, now: float) -> None:
-        """Add a document again that could not be fetched for want of something on this machine.
+        """Add a document again that could not be fetched because this machine lacks resources.
 
-        Nobody is blamed. Raises :class:`LocalShortageError` if waiting does not help.
+        Its host is not blamed. Raises :class:`LocalShortageError` if waiting does not help.
         """
         self._queue.done(doc)
         if self._short_since is None:
@@ -361,7 +361,7 @@ class Schedule:
             self._queue.put(doc, not_before=now + SHORTAGE_PAUSE)
 
     def settled(self, doc: Doc, result: Received | Failed) -> None:
-        """Keep to the pause that a robots.txt asks for, from now on."""
+        """Respect the Crawl-delay of a robots.txt from now on."""
         if self._keeps_delay and doc.role is Role.ROBOTS:
             delay = result.look.crawl_delay if isinstance(result, Received) else None
             self._queue.restrain(doc.host, 1 if delay else self._per_host, delay)

@@ -1,4 +1,4 @@
-"""The pages of a stored document, each URL once; they are read anew each time."""
+"""The pages of a stored document, each URL once; they are parsed on each iteration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UniquePages:
         self._longest = longest
 
     def of(self, entry: Entry) -> Iterable[SitemapPage]:
-        """Return the pages of an entry that no entry before it had."""
+        """Return the pages of an entry whose URLs are new."""
         if isinstance(entry, ChildEntry):
             return ()
         if isinstance(entry, PageEntry):
@@ -48,7 +48,7 @@ class UniquePages:
         return entry.pages() if new is None else compress(entry.pages(), new)
 
     def is_new(self, url: str) -> bool:
-        """Remember a URL of a page; return whether no page before it had the same."""
+        """Remember the URL of a page; return whether it is new."""
         return self._new([url]) is None
 
     def block(self, entry: PageBatch) -> PageBlock:
@@ -80,9 +80,9 @@ def page_blocks(
     unique: UniquePages,
     read: Callable[[Entry], Iterable[SitemapPage]] | None = None,
 ) -> Iterator[PageBlock]:
-    """Yield the pages of entries in blocks; those that come one by one are put together.
+    """Yield the pages of entries in blocks; single pages are collected into blocks.
 
-    ``read`` gives the pages of an entry that is not a batch, each once.
+    ``read`` returns the pages of an entry that is not a batch, each once.
     """
     read = read or unique.of
     single: list[SitemapPage] = []
@@ -101,7 +101,7 @@ def page_blocks(
 
 
 def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
-    """Return a block, or so many of its pages if it has more."""
+    """Return a block, cut to at most this many pages."""
     if most is None or len(block.urls) <= most:
         return block
     return PageList(list(islice(block.pages(), most)))
@@ -110,8 +110,7 @@ def _first_pages(block: PageBlock, most: int | None) -> PageBlock:
 class StoredPages:
     """The pages of a stored document: a page source for the nodes of the tree.
 
-    ``base`` is what relative addresses are resolved against; ``most`` is how many pages are read,
-    None for all.
+    Relative URLs are resolved against ``base``; ``most`` is the maximum number of pages, or None.
     """
 
     __slots__ = ("_base", "_document", "_limits", "_most")
@@ -129,7 +128,7 @@ class StoredPages:
         self._most = most
 
     def __iter__(self) -> Iterator[SitemapPage]:
-        """Read the pages; the first declaration of a URL counts."""
+        """Yield the pages; the first declaration of a URL counts."""
         pages = chain.from_iterable(self._batches(UniquePages(self._limits.url_length)))
         return pages if self._most is None else islice(pages, self._most)
 
@@ -137,14 +136,14 @@ class StoredPages:
         return map(unique.of, self._entries(self._parser(fast=True)))
 
     def blocks(self) -> Iterator[PageBlock]:
-        """Read the same pages block by block."""
+        """Yield the same pages block by block."""
         return (block for block in self.steps() if block is not None)
 
     def steps(self, given: UniquePages | None = None) -> Iterator[PageBlock | None]:
-        """Read the same, but for pages that were given already; None after a step without any.
+        """Yield the same blocks without the pages in ``given``, and None after a step without pages.
 
-        For who has something else to do meanwhile, or not for ever: a damaged document takes long,
-        and has few pages.
+        For callers with other work to do, or a time limit: a damaged document may take long and have
+        few pages.
         """
         most, count = self._most, 0
         unique = given or UniquePages(self._limits.url_length)

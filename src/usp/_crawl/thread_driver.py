@@ -1,4 +1,4 @@
-"""Drives a crawl on threads, from start to end: obeys its orders, several at a time."""
+"""Drives a crawl on threads, from start to end: executes its orders, several at a time."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
 
 class ThreadDriver:
-    """Drives a crawl, step by step or to its end; events are told in the thread that drives.
+    """Drives a crawl, step by step or to its end; events are emitted in the driving thread.
 
-    A context: leaving it ends the threads. A client that promises no more than one request at a time
-    is called in the thread that drives, unless ``any_thread`` will do. ``streams`` is whether somebody
-    reads page sitemaps while they come in.
+    A context manager: leaving it ends the threads. A client that allows one request at a time is
+    called in the driving thread, unless ``any_thread`` is set. ``streams`` is whether page sitemaps
+    are read while they are received.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ThreadDriver:
             else (_Workers(fetch, room_of(client), self._driving, streams=streams))
         )
 
-    def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - nobody subclasses it
+    def __enter__(self) -> ThreadDriver:  # noqa: PYI034 - there are no subclasses
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,7 +88,7 @@ class ThreadDriver:
             self.step()
 
     def step(self, *, wait: bool = True) -> None:
-        """Hand out orders, and take one piece of news; ``wait`` for it unless there is some."""
+        """Start new orders and process one piece of news; if there is none, ``wait`` for it."""
         driving, work = self._driving, self._work
         for order in driving.orders(work.room()):
             work.start(order)
@@ -101,7 +101,7 @@ class ThreadDriver:
             driving.take(news)
 
     def wake_by(self, arrival: Arrival) -> None:
-        """End the wait of a step when more of a document has come."""
+        """End the wait of a step when more of a document has arrived."""
         arrival.call_once(self._work.wake)
 
     def wake(self) -> None:
@@ -110,7 +110,7 @@ class ThreadDriver:
 
 
 class _Here:
-    """Obeys one order at a time, in the caller's thread: for clients that promise no more."""
+    """Executes one order at a time, in the caller's thread: for clients that allow no more."""
 
     def __init__(self, fetch: Callable[..., Received | Failed]) -> None:
         self._fetch = fetch
@@ -130,14 +130,14 @@ class _Here:
         return order, self._fetch(order)
 
     def wake(self) -> None:
-        """Nothing: nobody waits while a document comes in."""
+        """Do nothing: there is no wait while a document is received."""
 
     def stop(self) -> None:
-        """Nothing: what was started is over."""
+        """Do nothing: what was started has ended."""
 
 
 class _Workers:
-    """Obeys several orders at a time, each in a thread of its own; threads start when needed."""
+    """Executes several orders at a time, each in its own thread; threads start when needed."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ def crawl_with(
     options: CrawlOptions,
     record: Recording | None = None,
 ) -> T:
-    """Run a crawl from start to end; return what ``search`` made of it, the top of the tree."""
+    """Run a crawl from start to end; return the result of ``search``, the top of the tree."""
     with client_for(web_client, start_url, options) as client:
         crawl = begin(client, start_url, options)
         top = search(crawl)
@@ -238,7 +238,7 @@ def crawl_with(
 def client_for(
     web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
-    """Yield what fetches for one crawl: a client of ours, or the caller's."""
+    """Yield the client for one crawl: ours, or the caller's."""
     given = web_client if web_client is not None else RequestsWebClient()
     client = prepared(given, without_login(start_url), options.effective_limits, awaits=False)
     try:
@@ -251,7 +251,7 @@ def client_for(
 def get_with_retries(
     url: str, web_client: AbstractWebClient, policy: RetryPolicy, *, quiet_404: bool = False
 ) -> AbstractWebClientResponse:
-    """Fetch a URL in this thread, sleeping between the tries."""
+    """Fetch a URL in this thread, sleeping between the attempts."""
     attempt = 1
     while True:
         response = web_client.get(url)

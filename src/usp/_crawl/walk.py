@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 class Top(Protocol):
-    """Decides what stands at the top of the tree; it is asked in the order of the tree."""
+    """Decides what is at the top of the tree; its methods are called in the order of the tree."""
 
     def holds(self, top: Place) -> bool:
         """Return whether a place at the top is in the tree."""
 
     def declares(self, url: str) -> bool:
-        """Return whether a URL stands in what comes before the known paths."""
+        """Return whether a URL is declared in what comes before the known paths."""
 
 
 class Everything:
-    """A top that holds whatever is wanted."""
+    """A top that holds everything."""
 
     def holds(self, top: Place) -> bool:  # noqa: ARG002
         """Return True."""
@@ -56,9 +56,9 @@ class Everything:
 class Walk:
     """The way through the places of a tree, depth first.
 
-    It stops at the place that is ``awaited``, whose document is not there yet, until it is
-    ``complete``. ``ask`` wants the document of a place that a sitemap declares, by its address;
-    ``tell`` hears of those that are skipped.
+    It stops at the place that is ``awaited``, whose document has not arrived yet, until it is
+    ``complete``. ``ask`` requests the document of a place, given the URL of the declaring sitemap;
+    ``tell`` is called for those that are skipped.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Walk:
     ) -> Place:
         """Return a new place at the top, after those that are there already.
 
-        A known path that is asked for ``later`` is so when everything before it is settled.
+        With ``later``, a known path is requested only when everything before it is settled.
         """
         place = Place(url, level, None, (len(self._roots),), declared_by=parents, probe=probe)
         self._roots.append(place)
@@ -103,7 +103,7 @@ class Walk:
         return place
 
     def ask_no_more(self) -> None:
-        """Ask no callbacks any more: the crawl is ended."""
+        """Call no more callbacks: the crawl has ended."""
         self._asks_callbacks = False
 
     def holds(self, place: Place) -> bool:
@@ -116,16 +116,14 @@ class Walk:
         return settled
 
     def advance(self) -> Reason | None:
-        """Go on as far as possible; return the reason if the tree has as many pages as it may.
+        """Go on as far as possible; return the reason if the limit of pages is reached.
 
         If a callback raises an exception, its place is tried again the next time.
         """
         self.awaited = None
         if self._ahead is None:
             self._ahead = [(place, False) for place in reversed(self._roots)]
-        ahead = (
-            self._ahead
-        )  # a stack rather than recursion: how deep a tree is, its website decides
+        ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         while ahead:
             place, is_walked = ahead[-1]
             if is_walked:
@@ -143,7 +141,7 @@ class Walk:
             if not children:
                 ahead[-1] = (place, True)
                 continue
-            # Pages of an index stand among its children; those of all others come first.
+            # Pages of an index are among its children; those of all others come first.
             pages_at = (received.look.pages_at if received else None) or 0
             first, last = children[:pages_at], children[pages_at:]
             ahead[-1:] = [  # all at once: an interrupt must not leave a half of them
@@ -155,14 +153,14 @@ class Walk:
         return None
 
     def _ask_for_known_paths(self) -> None:
-        """Ask for the known paths that nothing before them declares: what is declared was decided."""
+        """Request the known paths that nothing before them declares."""
         later, self._later = self._later, []
         for place in later:
             if not self._top.declares(place.url):
                 place.doc = self._ask(place, None)
 
     def _finish(self, place: Place) -> Reason | None:
-        """Count the pages of a place once those before it are counted, and hand it on."""
+        """Count the pages of a place once those before it are counted, and mark it as settled."""
         received = place.received
         reason = None if received is None else self._count_pages(place, received.look)
         self._settled.append(place)
@@ -171,7 +169,7 @@ class Walk:
     def _settle(self, place: Place) -> None:
         place.state = self._outcome(place)
         is_top = self._top_of(place) is place and not place.is_homepage
-        if is_top and not self._top.holds(place):  # asked about every one of them, in order
+        if is_top and not self._top.holds(place):  # called for each of them, in order
             if place.reason is not None:
                 journal.left_out(place.node_url, str(place.reason), quiet=place.probe)
             return
@@ -183,7 +181,7 @@ class Walk:
 
     @staticmethod
     def _outcome(place: Place) -> State:
-        """Return what has become of a place whose document is there."""
+        """Return the state of a place whose document has arrived."""
         if isinstance(place.state, Absent):
             return place.state  # it was refused when it was declared
         result = place.doc.result if place.doc else None
@@ -206,14 +204,14 @@ class Walk:
         return Present(result)
 
     def _top_of(self, place: Place) -> Place:
-        """Return the place at the top of the tree that a place stands below, or is."""
+        """Return the place at the top of the tree above a place, or the place itself."""
         top = self._roots[place.position[0]]
         if top.is_homepage and len(place.position) > 1:
             return top.children[place.position[1]]
         return top
 
     def _count_pages(self, place: Place, look: Look) -> Reason | None:
-        """Leave out the pages that are too many; return the reason if no more are wanted."""
+        """Leave out pages beyond the limit; return the reason if it is reached."""
         most = self._limits.pages
         if most is None or not look.pages or not self.holds(place):
             return None
@@ -279,7 +277,7 @@ class Walk:
 
 
 def _why_failed(place: Place, result: Failed) -> Reason:
-    """Return why a document did not come; raises what a client raised that nobody would hear of."""
+    """Return why a document is missing; raises an exception of a client that would be hidden."""
     if isinstance(result.error, NotFetched):
         return UNFETCHED
     if isinstance(result.error, ClientMistake) and place.is_alone:
@@ -287,11 +285,11 @@ def _why_failed(place: Place, result: Failed) -> Reason:
     return failure_reason(result.error).at(f"Unable to fetch sitemap from {place.url}")
 
 
-# Which sitemaps are followed: what callbacks say, and which addresses are refused -----------------
+# Which sitemaps are followed: callbacks, and URLs that are refused ---------------------------------
 
 
 def has_callbacks(options: CrawlOptions) -> bool:
-    """Return whether anybody is asked which children to follow."""
+    """Return whether there are callbacks that decide which children to follow."""
     return bool(
         options.recurse_callback or options.recurse_list_callback or options.recurse_entry_callback
     )
@@ -300,7 +298,7 @@ def has_callbacks(options: CrawlOptions) -> bool:
 def followed(
     children: list[ChildEntry], level: int, parents: frozenset[str], options: CrawlOptions
 ) -> list[ChildEntry]:
-    """Return the children to follow, in order: the list is asked for first, then each child."""
+    """Return the children to follow, in order: the list callback is called first."""
     if options.recurse_list_callback:
         by_url = {child.loc: child for child in children}
         urls = options.recurse_list_callback(list(by_url), level, set(parents))
@@ -321,7 +319,7 @@ def _follows(child: ChildEntry, level: int, parents: frozenset[str], options: Cr
 
 
 def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT) -> Reason | None:
-    """Return why a sitemap is not even requested, if it is not; ``above`` have no fragments."""
+    """Return why a sitemap must not be requested, or None; ``above`` are URLs without fragments."""
     refusal = refuse_address(url)
     if refusal:
         return refusal
@@ -341,17 +339,17 @@ def refuse(url: str, level: int, above: frozenset[str], limits: Limits = DEFAULT
 
 
 def recurs(url: str, above: frozenset[str]) -> bool:
-    """Return whether a sitemap is one of those that it stands below, which have no fragments."""
+    """Return whether a sitemap is one of its ancestors, given as URLs without fragments."""
     return without_fragment(url) in above
 
 
 def without_fragments(urls: Iterable[str]) -> frozenset[str]:
-    """Return URLs without their fragments: what is fetched for them."""
+    """Return URLs without their fragments, as they are requested."""
     return frozenset(map(without_fragment, urls))
 
 
 def refuse_address(url: str) -> Reason | None:
-    """Return why a URL cannot be asked for, if it cannot."""
+    """Return why a URL cannot be requested, or None."""
     try:
         read_url(url)
     except BadUrl as error:

@@ -1,6 +1,6 @@
 """What a crawl begins with: a website, whose sitemaps are looked for, or one sitemap.
 
-Both say what of it stands in the tree: tree and stream, on threads and on asyncio, share them.
+Both decide what is in the tree; trees and streams, on threads and on asyncio, share them.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def in_order(paths: Iterable[str], extra: Iterable[str] = ()) -> list[str]:
 
 
 class OneSitemap:
-    """Wants one sitemap, whose address is known, from a crawl: the top of its own tree.
+    """Requests one sitemap, whose URL is known, from a crawl: the root of its own tree.
 
-    A ``guess`` may well be something else, and is asked for less often.
+    A ``guess`` may well be something else, and is retried less often.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class OneSitemap:
 
     @property
     def url(self) -> str:
-        """The address, after redirects as far as they are known."""
+        """The URL, after redirects as far as they are known."""
         return self._place.node_url
 
     @property
     def is_wrong_guess(self) -> bool:
-        """Whether it was a guess, and what comes is not XML that is a sitemap or a feed.
+        """Whether it was a guess, and the document is not XML that is a sitemap or a feed.
 
-        Text that is served somewhere is a list of addresses only if somebody says so.
+        Text at a guessed URL is not taken as a list of URLs.
         """
         received, arrival = self._place.received, self._place.arrival
         kind = received.look.kind if received else arrival.kind if arrival else None
@@ -107,7 +107,7 @@ class OneSitemap:
         return tree
 
     def holds(self, top: Place) -> bool:
-        """Return whether a place stands at the top of the tree."""
+        """Return whether a place is at the top of the tree."""
         return top is self._place
 
     def declares(self, url: str) -> bool:  # noqa: ARG002
@@ -116,7 +116,7 @@ class OneSitemap:
 
 
 class Website:
-    """Wants robots.txt, then the links of the homepage, then the known paths, from a crawl."""
+    """Requests robots.txt, then the links of the homepage, then the known paths, from a crawl."""
 
     is_wrong_guess = False
 
@@ -136,7 +136,7 @@ class Website:
         self._robots = (
             crawl.want(f"{homepage_url}robots.txt", role=Role.ROBOTS) if use_robots else None
         )
-        # Sitemaps that the homepage links to stand where those at known paths do: at level 0.
+        # Sitemaps that the homepage links to are at level 0, like those at known paths.
         self._homepage = (
             crawl.want(homepage_url, role=Role.HOMEPAGE, level=-1) if use_html_links else None
         )
@@ -158,7 +158,7 @@ class Website:
         return tree
 
     def _tried(self, held: Iterable[Place]) -> Iterator[Exchange]:
-        """Yield the exchanges of what was asked for and stands nowhere in the tree."""
+        """Yield the exchanges of requests for documents that are not in the tree."""
         there = {id(place.doc) for top in held for place in _places(top)}
         for place in (self._robots, self._homepage, *self._known):
             exchange = None if place is None else exchange_of(place)
@@ -167,23 +167,23 @@ class Website:
                 yield exchange
 
     def _not_found(self) -> Iterator[Failure | None]:
-        """Yield what could not be looked at: nobody knows whether something is there."""
+        """Yield the failures of what could not be checked: there may be sitemaps."""
         failures = list(self._failures())
         nobody = [failure for failure, alone in failures if alone]
         for failure, alone in failures:
-            # That nobody is at the host is told once, and best by robots.txt, which comes first.
+            # An unreachable host is reported once, best for robots.txt, which comes first.
             if not alone or failure is nobody[0]:
                 yield failure
 
     def _failures(self) -> Iterator[tuple[Failure | None, bool]]:
-        """Return what could not be looked at, and whether its host is to blame."""
+        """Yield the failures of what could not be checked, and whether its host is to blame."""
         unasked = False
         for place in (self._robots, self._homepage, *self._known):
             result = place.doc.result if place and place.doc else None
             if place is None or result is None:
                 continue
             if not isinstance(result, Failed):
-                # The page of a bot wall says nothing about what it hides.
+                # The page of a bot wall does not show whether there is a sitemap.
                 look = result.look
                 guarded = look.refusal and look.refusal.code is FailureCode.BOT_CHALLENGE
                 if guarded or (place.is_homepage and look.unfinished):
@@ -197,7 +197,7 @@ class Website:
                 yield failure_of(place), result.error.unreachable
 
     def _tops(self) -> Iterator[Place]:
-        """Return what may stand at the top of the tree, in order."""
+        """Yield the places that may be at the top of the tree, in order."""
         if self._robots is not None:
             yield self._robots
         if self._homepage is not None:
@@ -205,10 +205,10 @@ class Website:
         yield from self._known
 
     def holds(self, top: Place) -> bool:
-        """Return whether a place stands at the top of the tree; asked in order, or asked again.
+        """Return whether a place is at the top of the tree; to be called in the order of the tree.
 
         A response that is not a robots.txt is left out of the tree, and so are known paths that lead
-        to no sitemap, or to one that robots.txt's subtree declares or that stands at the top already.
+        to no sitemap, or to one that robots.txt's subtree declares or that is at the top already.
         """
         known = self._held.get(id(top))
         if known is None:
@@ -239,9 +239,9 @@ class Website:
 
 
 def _is_absent(place: Place, error: WebClientErrorResponse) -> bool:
-    """Return whether an answer says that nothing is there.
+    """Return whether a response means that nothing is there.
 
-    Of a known path any refusal does; of robots.txt or the homepage it may be meant for robots.
+    For a known path any refusal does; for robots.txt or the homepage, robots may be blocked.
     """
     status = status_of(error)
     if place.doc and place.doc.probe:
