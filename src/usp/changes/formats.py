@@ -40,15 +40,21 @@ _LONGEST = 60  # characters of a value in a line of text
 
 def text_of(change: Change) -> str:
     """Return a change in one line, for people and ``grep``."""
-    sign = SIGNS[change.kind]
+    sign, details = SIGNS[change.kind], details_of(change)
     if not isinstance(change, PageChange):
-        why = f": {change.reason}" if change.reason else ""
         word = f" {change.kind.value}" if change.kind in _NAMED else ""
-        return printable(f"{sign} sitemap {change.url}{word}{why}")
+        return printable(f"{sign} sitemap {change.url}{word}{details and f': {details}'}")
+    return printable(f"{sign} {change.url}{details and f'  {details}'}")
+
+
+def details_of(change: Change) -> str:
+    """Return what changed, in a few words: fields and sitemaps of a page, the reason of a failure."""
+    if not isinstance(change, PageChange):
+        return change.reason or ""
     said = [_field_text(field) for field in change.fields]
     if change.kind in (ChangeKind.CHANGED, ChangeKind.MOVED) and (change.left or change.joined):
         said.append(_move_text(change))
-    return printable(f"{sign} {change.url}" + (f"  {'; '.join(said)}" if said else ""))
+    return "; ".join(said)
 
 
 _NAMED = frozenset({ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN})

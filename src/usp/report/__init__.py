@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, duration, grouped, size
 from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, InvalidSitemap
+from usp.report.changes import changes_card
 from usp.report.charts import Cards
 from usp.report.fetches import FetchLog
 from usp.report.markup import DASH, Addresses, shown_url
@@ -40,9 +41,10 @@ def html(
     events: object = None,
     *,
     all_problems: bool = False,
+    before: AbstractSitemap | None = None,
 ) -> str:
     """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
-    return page(summarise(tree, events, all_problems=all_problems))
+    return page(summarise(tree, events, all_problems=all_problems, before=before))
 
 
 def write_report(
@@ -51,9 +53,10 @@ def write_report(
     events: object = None,
     *,
     all_problems: bool = False,
+    before: AbstractSitemap | None = None,
 ) -> None:
     """Write the report of a tree to a file, atomically."""
-    page = html(tree, events, all_problems=all_problems)
+    page = html(tree, events, all_problems=all_problems, before=before)
     with replacing(path) as file:
         file.write(page.encode())
 
@@ -84,7 +87,7 @@ def page(summary: Summary) -> str:
         "when": f"{summary.made:%Y-%m-%d %H:%M} UTC",
         "style": style,
         "tiles": _tiles(summary, content),
-        "damage": "".join(damage_cards(summary)),
+        "damage": "".join((*damage_cards(summary), changes_card(summary))),
         "sitemaps": counted(summary.totals.sitemaps, "sitemap"),
         "origin": escape(shown_url(summary.origin, 120)),
         "cards": content,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from usp._formats import values
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
+from usp.report.changes import changes_of
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import fetches_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
+    from usp.report.changes import ChangeList
     from usp.report.duplicates import Duplicates
     from usp.report.fetches import Fetch
 
@@ -140,6 +142,7 @@ class Summary:
     failure_reasons: Spread
     fetches: list[Fetch] | None
     probes: list[Fetch]
+    changes: ChangeList | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries and lists."""
@@ -151,12 +154,13 @@ def summarise(
     events: object = None,
     *,
     all_problems: bool = False,
+    before: AbstractSitemap | None = None,
 ) -> Summary:
     """Return a tree in numbers; its pages are parsed once, in bounded memory.
 
     Checking a document for problems is slow, so only a limited number of pages is checked, those of
-    sitemaps that look damaged first; with ``all_problems`` all are. ``events`` are ignored: nodes know
-    how they were fetched.
+    sitemaps that look damaged first; with ``all_problems`` all are. With the tree ``before``, changes
+    since are listed, too. ``events`` are ignored: nodes know how they were fetched.
     """
     del events
     nodes: list[AbstractSitemap] = []
@@ -208,6 +212,7 @@ def summarise(
         failure_reasons=_spread(_reasons(failures)),
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
+        changes=None if before is None else changes_of(before, tree),
     )
 
 

@@ -8,7 +8,7 @@ import rich_click as click
 
 from usp._base.safe_text import printable
 from usp.cli.output import Command
-from usp.cli.shared_options import Target, crawl_options, url_argument
+from usp.cli.shared_options import Target, address_type, crawl_options, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,20 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
 )
+@click.option(
+    "--compare",
+    "former",
+    type=address_type,
+    metavar="A",
+    help="Also show what changed since A: a snapshot, a file, a folder or another website.",
+)
 @crawl_options
 def command(
     crawling: Crawling,
     start: Address,
     output: Path | None,
     all_problems: bool,
+    former: Address | None,
 ) -> None:
     """Write a report on the sitemaps of a website: one HTML file that works offline.
 
@@ -51,13 +59,15 @@ def command(
       usp report example.org
       usp report example.org -o example.html
       usp report https://example.org/sitemap.xml --all-problems
+      usp report example.org --compare last-week.warc.gz
     """  # noqa: D301 - click knows the backspace
     from usp.cli.crawling import end_with
     from usp.report import html
 
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
-        page = html(tree, all_problems=all_problems)
+        before = None if former is None else crawling.tree(former, on_event=progress)
+        page = html(tree, all_problems=all_problems, before=before)
         if output is not None:
             _write(page, output)
     click.echo(page if output is None else printable(str(output)))
