@@ -1,7 +1,8 @@
 import pytest
 import rich_click as click
 
-from usp.cli.crawling import address, looks_like_sitemap
+from usp._base.sitemap_urls import looks_like_sitemap
+from usp.cli.crawling import address
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     PagesXMLSitemap,
 )
-from usp.tree import sitemap_from_bytes
+from usp.tree import sitemap_from_bytes, sitemap_tree_for_sitemap
 
 few = settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 H = "http://h"
@@ -182,3 +182,15 @@ def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_no_block():
     held = {id(change.after._block) for change in changes}
     assert len(held) == len(changes)
     assert max(len(change.after._block._block) for change in changes) < 100
+
+
+def test_files_snapshots_and_urls_are_compared_too(tmp_path, serve):
+    site = serve({"/sitemap.xml": document([(1, "", "plain")]), "/robots.txt": "User-agent: *"})
+    file, snapshot = tmp_path / "old.xml", tmp_path / "site.warc.gz"
+    file.write_bytes(document([(2, "", "plain")]))
+    url = site.url("/sitemap.xml")
+    recorded = sitemap_tree_for_sitemap(url, record=snapshot)
+    for after in (url, recorded, snapshot, str(snapshot)):
+        kinds = {change.url: change.kind for change in diff(file, after)}
+        assert kinds == {f"{H}/1": ChangeKind.ADDED, f"{H}/2": ChangeKind.REMOVED}
+    assert list(diff(f"{site.base}/", f"{site.base}/")) == []

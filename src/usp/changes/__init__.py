@@ -2,9 +2,7 @@
 
 ::
 
-    before = usp.sitemap_tree_for_homepage("https://example.org/")
-    ...
-    for change in usp.diff(before, usp.sitemap_tree_for_homepage("https://example.org/")):
+    for change in usp.diff("monday.warc.gz", "https://example.org/"):
         print(change.kind, change.url)
 
 A sitemap that failed removes nothing: its pages are *unknown*.
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from usp.changes.pages import page_changes
 from usp.changes.sides import sides, sitemap_changes
+from usp.changes.sources import tree_of
 from usp.changes.values import (
     Change,
     ChangeCounts,
@@ -28,7 +27,10 @@ from usp.changes.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from usp.changes.sources import Source
     from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
+    from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = [
     "Change",
@@ -77,11 +79,21 @@ class Diff:
         return self._counts
 
 
-def diff(before: AbstractSitemap, after: AbstractSitemap) -> Diff:
+def diff(
+    before: Source,
+    after: Source,
+    web_client: AbstractWebClient | None = None,
+    *,
+    options: CrawlOptions | None = None,
+) -> Diff:
     """Return what changed between two trees: an iterable of changes, which compares on iteration.
+
+    Both are trees, or what they are read from: the URL of a website or a sitemap, the path of a
+    snapshot or a sitemap. ``web_client`` and ``options`` are for what is fetched.
 
     Pages are compared by their URLs. One is removed only if every sitemap that listed it was read
     completely, or is gone from an index that was; otherwise it is unknown. So is one that is new where
     the tree before is incomplete. Takes little memory, however many pages there are.
     """
-    return Diff(before, after)
+    trees = [tree_of(given, web_client, options) for given in (before, after)]
+    return Diff(*trees)

@@ -10,7 +10,7 @@ import pickle
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 from typing import TYPE_CHECKING
 
 from usp.objects.page_blocks import pages_alone
@@ -105,8 +105,14 @@ class Differing:
 
     @classmethod
     def _absent(cls, these: Prints, those: Prints) -> Differing:
-        same = found(these.entries, [those.entries])
-        return cls._at(these, [at for at, is_same in enumerate(same) if not is_same])
+        positions: list[int] = []
+        for start in range(0, len(these.entries), _TOGETHER):
+            part = these.entries[start : start + _TOGETHER]
+            missing = set(part).difference(those.entries)
+            if missing:
+                there = map(missing.__contains__, part)
+                positions.extend(compress(range(start, start + len(part)), there))
+        return cls._at(these, positions)
 
     @classmethod
     def _at(cls, prints: Prints, positions: Sequence[int]) -> Differing:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usp import aio
+from usp._base.sitemap_urls import looks_like_sitemap
 from usp._base.urls import without_login
 from usp._snapshot.snapshot import open_snapshot
 from usp.changes import Diff
@@ -162,6 +163,10 @@ def _is_same(known: str, url: str) -> bool:
     return known.rstrip("/") == url.rstrip("/") or strip_url_to_homepage(url) == known
 
 
+def _is_sitemap(url: str, told: bool | None) -> bool:
+    return looks_like_sitemap(url) if told is None else told
+
+
 @shows(WebsiteKeywords)
 def watch(
     url: str,
@@ -170,7 +175,7 @@ def watch(
     *,
     every: float = 300.0,
     rounds: int | None = None,
-    is_sitemap: bool = False,
+    is_sitemap: bool | None = None,
     existing: bool = False,
     trust_lastmod: bool = False,
     stop: threading.Event | None = None,
@@ -185,6 +190,7 @@ def watch(
     dealt with until then, because the process has ended or ``round.retry()`` was called, come again. A
     round that fails is given too, with its ``error``, and the next one tries again.
 
+    ``is_sitemap`` is whether the URL is that of one sitemap, if it does not look like what it is.
     ``rounds`` is how many there are, ``stop`` ends a pause and with it the watch. The other options are
     those of ``sitemap_tree_for_homepage`` and of ``usp.update``.
 
@@ -194,7 +200,14 @@ def watch(
     watching = _Watch(url, snapshot, every, existing=existing)
     stop = stop or threading.Event()
     return _rounds(
-        watching, url, web_client, given, rounds, stop, is_sitemap=is_sitemap, trusts=trust_lastmod
+        watching,
+        url,
+        web_client,
+        given,
+        rounds,
+        stop,
+        is_sitemap=_is_sitemap(url, is_sitemap),
+        trusts=trust_lastmod,
     )
 
 
@@ -245,7 +258,7 @@ def watch_async(
     *,
     every: float = 300.0,
     rounds: int | None = None,
-    is_sitemap: bool = False,
+    is_sitemap: bool | None = None,
     existing: bool = False,
     trust_lastmod: bool = False,
     options: CrawlOptions | None = None,
@@ -259,7 +272,13 @@ def watch_async(
     given = combined(options, keywords, WebsiteKeywords)
     watching = _Watch(url, snapshot, every, existing=existing)
     return _async_rounds(
-        watching, url, web_client, given, rounds, is_sitemap=is_sitemap, trusts=trust_lastmod
+        watching,
+        url,
+        web_client,
+        given,
+        rounds,
+        is_sitemap=_is_sitemap(url, is_sitemap),
+        trusts=trust_lastmod,
     )
 
 

@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 import rich_click as click
 from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
+from usp._base.sitemap_urls import DOCUMENTS, PAGES, looks_like_sitemap
 from usp._base.urls import BadUrl, read_url, shown, url_parts, with_login, without_login
 from usp._crawl.thread_driver import crawl_with
 from usp._http.identity import DEFAULT_TIMEOUT
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Website
     from usp.events import Listener
     from usp.objects.sitemap import AbstractSitemap
-
-_DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
-_PAGES = (".html", ".htm", ".xhtml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class Address:
         """Whether only the content can show that this is a sitemap, as with ``/feed/``."""
         if self.is_local or self.is_sitemap:
             return False
-        return self.has_path and not url_parts(self.url).path.endswith(_PAGES)
+        return self.has_path and not url_parts(self.url).path.endswith(PAGES)
 
 
 def address(text: str) -> Address:
@@ -131,27 +128,11 @@ def _existing(text: str) -> Path | None:
         return None
 
 
-def looks_like_sitemap(url: str) -> bool:
-    """Return whether a URL looks like that of a sitemap rather than of a website.
-
-    It does if the last segment of its path has a suffix of sitemaps, feeds or robots.txt (``.xml``,
-    ``.txt``, ``.rss``, ``.atom``, also compressed) or contains ``sitemap``, or if its query has a key
-    ``sitemap``. A path that ends in a slash or in ``.html`` stands for its website, like any other URL.
-    """
-    parts = url_parts(url)
-    name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")
-    if name.endswith(_PAGES):
-        return False
-    if name.endswith(_DOCUMENTS) or "sitemap" in name:
-        return True
-    return "sitemap" in parse_qs(parts.query, keep_blank_values=True)
-
-
 def _with_scheme(text: str) -> str:
     """Return the URL of a host written without a scheme; a word or a file name is not a host."""
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
     named = "." in host or host.partition(":")[0] == "localhost"
-    return f"https://{text}" if named and not host.endswith(_DOCUMENTS) else ""
+    return f"https://{text}" if named and not host.endswith(DOCUMENTS) else ""
 
 
 # How a command gets a tree, and how it ends --------------------------------------------------------

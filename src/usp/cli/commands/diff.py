@@ -78,8 +78,8 @@ def command(
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
     with _trouble(), crawling.running() as progress:
-        trees = [_tree(crawling, start, progress) for start in (before, after)]
-        changes = diff(*trees)
+        former = _tree(crawling, before, progress)
+        changes = diff(former, _tree(crawling, after, progress))
         counts = _write(changes, output, unknown=unknown)
     _end(changes, counts, strict=crawling.strict)
 
