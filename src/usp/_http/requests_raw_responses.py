@@ -22,8 +22,7 @@ _MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the rea
 _LONGEST_LINE = 65537
 _MOST_FIELDS = 100  # as many as http.client takes
 _NO_BODY = frozenset({http.HTTPStatus.NO_CONTENT, http.HTTPStatus.NOT_MODIFIED})
-_FIELD = re.compile(rb"([!#-'*+.0-9A-Z^-z|~-]++):[ \t]*+([\t -~\x80-\xff]*+)\r\n")
-_FIELDS = re.compile(rb"(?:%s)++" % _FIELD.pattern)
+_FIELDS = re.compile(rb"(?:[!#-'*+.0-9A-Z^-z|~-]++:[\t -~\x80-\xff]*+\r\n)++")
 
 
 def until(deadline: float, patience: float | None) -> float:
@@ -145,11 +144,12 @@ class _Head(io.BufferedReader):
         end = here.find(b"\r\n\r\n") + 2
         if not _FIELDS.fullmatch(here, 0, end):
             return None
-        found = _FIELD.findall(here, 0, end)
-        if len(found) > _MOST_FIELDS:
+        lines = here[: end - 2].decode("latin-1").split("\r\n")
+        if len(lines) > _MOST_FIELDS:
             return None
         self._fields = end + 2
-        return _Fields([(name.decode("ascii"), value.decode("latin-1")) for name, value in found])
+        fields = (line.partition(":") for line in lines)
+        return _Fields([(name, value.lstrip(" \t")) for name, _, value in fields])
 
     def pass_fields(self) -> None:
         """Stand behind the fields that were looked at."""

@@ -141,13 +141,18 @@ def _list_sitemaps(
     tree = crawling.tree(start, on_event=progress)
     if listing.target is not None:
         _end_if_nothing(tree, crawling, listing, start)
-    rows = sitemap_rows(tree, why)
+    columns = listing.columns
+    rows = sitemap_rows(tree, why, problems=not columns or _tells_problems(columns))
     if listing.output == "text":
         rows = ({name: _printed(value) for name, value in row.items()} for row in rows)
     with _reporting(listing.target):
         write_sitemaps(rows, listing.target or sys.stdout, listing.output, listing.columns)
     sys.stdout.flush()
     end_with(tree, start, strict=crawling.strict, shown=True)
+
+
+def _tells_problems(columns: Iterable[str]) -> bool:
+    return any(name.startswith("problem") for name in columns)
 
 
 def _printed(value: object) -> object:

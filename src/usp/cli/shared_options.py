@@ -179,15 +179,6 @@ _FETCH_OPTIONS = [
         is_flag=True,
         help="Do not verify TLS certificates.",
     ),
-]
-_CRAWL_OPTIONS = [
-    *_WEBSITE_OPTIONS,
-    click.option(
-        "--user-agent",
-        envvar="USP_USER_AGENT",
-        metavar="NAME",
-        help="User-Agent header to send.",
-    ),
     click.option(
         "-H",
         "--header",
@@ -199,6 +190,15 @@ _CRAWL_OPTIONS = [
     ),
     click.option(
         "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
+    ),
+]
+_CRAWL_OPTIONS = [
+    *_WEBSITE_OPTIONS,
+    click.option(
+        "--user-agent",
+        envvar="USP_USER_AGENT",
+        metavar="NAME",
+        help="User-Agent header to send.",
     ),
     click.option(
         "--concurrency",
@@ -281,8 +281,8 @@ def crawl_options(command: F) -> F:
                 **{name: values.pop(name) for name in ("crawl_delay", "keep_partial", "wait")},
             ),
             zones=read_zones(values.pop("allow_network")),
-            headers=tuple(map(_read_header, values.pop("headers"))),
-            proxy=_read_proxy(values.pop("proxy")),
+            headers=tuple(map(read_header, values.pop("headers"))),
+            proxy=read_proxy(values.pop("proxy")),
             verify=read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
             **{name: values.pop(name) for name in _AS_GIVEN},
         )
@@ -355,7 +355,8 @@ def read_zones(given: tuple[str, ...], *, trust_start: bool = True) -> Zones:
         raise click.BadParameter(str(error), param_hint="--allow-network") from error
 
 
-def _read_header(given: str) -> tuple[str, str]:
+def read_header(given: str) -> tuple[str, str]:
+    """Return the name and the value of a header."""
     name, colon, value = given.partition(":")
     if not colon or not name.strip() or not given.isprintable():
         raise click.BadParameter(
@@ -365,7 +366,7 @@ def _read_header(given: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _read_proxy(given: str | None) -> str | None:
+def read_proxy(given: str | None) -> str | None:
     """Return the URL of a proxy; a message does not repeat it, since it may hold a password."""
     scheme, colon, _ = (given or "").partition("://")
     if colon and scheme.lower() not in _PROXIES:

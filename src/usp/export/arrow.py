@@ -41,7 +41,6 @@ __all__ = [
     "c_stream",
     "reader",
     "record_batches",
-    "row_group",
     "to_arrow",
 ]
 
@@ -51,6 +50,7 @@ _ROWS = 1 << 11  # rows at a time: with their values they take the most memory
 _FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)
 _FREQUENCY_NUMBERS = {one: at for at, one in enumerate(SitemapPageChangeFrequency)}
 _PRECISION_NUMBERS: dict[str | None, int] = {word: at for at, word in enumerate(PRECISIONS)}
+_WORDS = {"changefreq": _FREQUENCIES, "lastmod_precision": PRECISIONS}
 _READ = {"url": "url", **OF_TEXTS}
 
 
@@ -219,6 +219,9 @@ class _TextColumns(_Columns):
             return self._field(name)
         if name == "priority":
             return pa.repeat(pa.scalar(read_priority("")), self.count)
+        words = _WORDS.get(name)
+        if words is not None:  # the same ones, whether or not a page has any
+            return dictionary(pa.nulls(self.count, pa.int32()), words)
         return pa.nulls(self.count, arrow_type(COLUMNS[name]))
 
     def _field(self, name: str) -> Any:

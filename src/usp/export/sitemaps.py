@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.files import replacing
@@ -14,7 +15,7 @@ from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, Inval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.problem import Failure
+    from usp.objects.problem import Failure, Problem
     from usp.objects.sitemap import AbstractSitemap
 
 __all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "sitemap_rows", "write_sitemaps"]
@@ -26,6 +27,8 @@ SITEMAP_COLUMNS: Mapping[str, str] = {
     "status": "int32",
     "bytes": "int64",
     "pages": "int64",
+    "problems": "int64",
+    "problem_codes": "string",
     "failure": "string",
     "code": "string",
 }
@@ -33,12 +36,16 @@ SITEMAP_COLUMNS: Mapping[str, str] = {
 
 
 def sitemap_rows(
-    tree: AbstractSitemap, reason_of: Callable[[Failure], str] | None = None
+    tree: AbstractSitemap,
+    reason_of: Callable[[Failure], str] | None = None,
+    *,
+    problems: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each sitemap, in the order of the tree; what was not found comes first.
 
     ``parent`` is the sitemap that declares it, None at the top; ``pages`` counts its own pages, which
     reads them, and is None for what lists none. ``reason_of`` words a failure: briefly, unless told.
+    Without ``problems`` these columns are None: finding them reads every field of every page.
     """
     told = reason_of or _brief
     if isinstance(tree, IndexWebsiteSitemap):
@@ -51,7 +58,9 @@ def sitemap_rows(
         waiting = [(tree, None)]
     while waiting:
         node, parent = waiting.pop()
-        yield sitemap_row(node, told) | {"parent": parent}
+        # First: finding the problems of a sitemap counts its pages as well.
+        found = problem_columns(node.problems) if problems else dict(_NO_PROBLEMS)
+        yield sitemap_row(node, told) | {"parent": parent} | found
         waiting += [(below, node.url) for below in reversed(node.sub_sitemaps)]
 
 
@@ -66,11 +75,33 @@ def sitemap_row(
         "parent": None,
         "type": kind_of(node).name,
         "status": node.status,
-        "bytes": node.size,
+        "bytes": bytes_received(node),
         "pages": node.page_count() if has_pages else None,
         "failure": None if why is None else reason_of(why),
         "code": None if why is None else why.code.value,
     }
+
+
+_NO_PROBLEMS: Mapping[str, Any] = {"problems": None, "problem_codes": None}
+
+
+def problem_columns(problems: Iterable[Problem]) -> dict[str, Any]:
+    """Return the columns of problems: how many, and how many of each code, as ``code:number code:…``.
+
+    The most frequent come first.
+    """
+    times: Counter[str] = Counter()
+    for problem in problems:
+        times[problem.code.value] += problem.times
+    codes = " ".join(f"{code}:{count}" for code, count in times.most_common())
+    return {"problems": times.total(), "problem_codes": codes or None}
+
+
+def bytes_received(node: AbstractSitemap) -> int | None:
+    """Return the number of bytes of a sitemap as received; also of one that could not be read."""
+    if node.size is not None or node.exchange is None:
+        return node.size
+    return node.exchange.received or None
 
 
 def _failed(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:

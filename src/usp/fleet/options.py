@@ -9,6 +9,8 @@ from usp.limits import Limits
 from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from usp._base.urls import Login
     from usp._http.identity import Timeout
     from usp.events import Event, Listener
@@ -49,8 +51,9 @@ class FleetOptions(CrawlOptions):
     ``columns`` are some of :data:`usp.export.COLUMNS`. ``problems`` reads every field of every page to
     count what is wrong with it, which takes several times as long. ``verify`` is whether certificates
     are verified, or the file or folder of the authorities to trust; ``wait`` is the pause in seconds
-    between two requests of a worker to one host. ``logins`` are those in the addresses of sites; they
-    are never written anywhere.
+    between two requests of a worker to one host. ``headers`` are sent to every site, those that may be
+    secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the addresses
+    of sites. None of these is ever written anywhere.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -63,6 +66,8 @@ class FleetOptions(CrawlOptions):
     pages: bool = True
     columns: tuple[str, ...] | None = None
     problems: bool = False
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    proxy: str | None = field(default=None, repr=False)
     logins: dict[str, Login] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,10 +78,21 @@ class FleetOptions(CrawlOptions):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
+        self._check_client()
         if self.columns is not None:
             from usp.export.schema import chosen  # noqa: PLC0415 - the help needs none of it
 
             object.__setattr__(self, "columns", chosen(self.columns))
+
+    def _check_client(self) -> None:
+        """Raise ``TypeError`` or ``ValueError`` for what no client could be given, before it is."""
+        from usp._http.identity import check_options, checked_timeout  # noqa: PLC0415 - as above
+
+        check_options(None, self.headers, None, self.zones)
+        object.__setattr__(self, "timeout", checked_timeout(self.timeout))
+        for name in ("user_agent", "proxy"):
+            if not isinstance(getattr(self, name), str | None):
+                raise TypeError(f"{name} must be a string or None")
 
     @property
     def effective_limits(self) -> Limits:

@@ -17,10 +17,10 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
-from usp.export.sitemaps import why_missing
+from usp.export.sitemaps import bytes_received, problem_columns, why_missing
 from usp.fleet.tables import page_columns, pages_of, rows_of
-from usp.objects.problem import Failure, FailureCode, how_many
-from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap, kind_of
+from usp.objects.problem import Failure, FailureCode
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, kind_of
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
@@ -168,20 +168,19 @@ class SiteCrawl:
             "type": kind_of(node).name,
             "depth": depth,
             "status": node.status,
-            "bytes": node.size,
+            "bytes": bytes_received(node),
             "pages": self._counts[id(node)] if has_pages else None,
-            "problems": self._problems(node),
+            **self._problems(node),
             "duration": None if node.exchange is None else node.exchange.seconds,
             "failure": None if why is None else why.plain,
             "code": None if why is None else why.code.value,
         }
 
-    def _problems(self, node: AbstractSitemap) -> int | None:
-        if isinstance(node, AbstractIndexSitemap) or self._options.problems:
-            if isinstance(node, AbstractPagesSitemap):
-                return how_many(node.problems_until(self._overdue))
-            return how_many(node.problems)
-        return None
+    def _problems(self, node: AbstractSitemap) -> dict[str, Any]:
+        if isinstance(node, AbstractPagesSitemap):
+            wanted = self._options.problems
+            return problem_columns(node.problems_until(self._overdue)) if wanted else {}
+        return problem_columns(node.problems)
 
     def _outcome(self, rows: list[dict[str, Any]], pages: int) -> dict[str, Any]:
         failures = [] if self._tree is None else self._tree.failures()
@@ -274,6 +273,8 @@ class FleetClient(AiohttpWebClient):
             verify=options.verify,
             user_agent=options.user_agent,
             timeout=options.timeout,
+            headers=options.headers,
+            proxy=options.proxy,
             max_concurrent_requests=options.per_host,
             zones=options.zones,
         )

@@ -45,6 +45,7 @@ _SITEMAPS = {
     "bytes": "int64",
     "pages": "int64",
     "problems": "int64",
+    "problem_codes": "string",
     "duration": "float64",
     "failure": "string",
     "code": "string",

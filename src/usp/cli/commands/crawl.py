@@ -22,7 +22,9 @@ from usp.cli.shared_options import (
     Integer,
     Number,
     fetch_options,
+    read_header,
     read_limits,
+    read_proxy,
     read_verify,
     read_zones,
     website_values,
@@ -200,6 +202,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         pages=not values["no_pages"],
         columns=names,
         verify=read_verify(values["ca_bundle"], insecure=values["insecure"]),
+        headers=dict(map(read_header, values["headers"])),
+        proxy=read_proxy(values["proxy"]),
         **{
             name: values[name]
             for name in (

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 LINES = ("tabtree", "pages")
 TABLES = ("csv", "json", "jsonl", "parquet", "xml")
 SITEMAP_TABLES = ("text", "csv", "json", "jsonl", "parquet")
-SITEMAP_COLUMNS = ("url", "parent", "type", "status", "bytes", "pages", "failure", "code")
+SITEMAP_COLUMNS = (
+    *("url", "parent", "type", "status", "bytes", "pages", "problems", "problem_codes"),
+    *("failure", "code"),
+)
 _USUAL = "tabtree"
 
 
