@@ -52,6 +52,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("options", "_base.patterns"): "the same; only patterns are compiled",
     ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
     ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",
+    ("fleet.options", "_http.identity"): "the same; only options that are given are checked",
     ("objects.abstract_sitemap", "_snapshot.recording"): "save: warcio is an extra",
     ("_crawl.driving", "_snapshot.recording"): "the same; most crawls are not recorded",
     (
