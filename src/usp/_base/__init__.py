@@ -1,1 +1,1 @@
-"""What every layer uses and knows none: dates, URLs, text for people, logs, shortage of resources."""
+"""What every layer uses: dates, URLs, text for people, logs, shortage of resources."""

@@ -1,8 +1,8 @@
 """Dates: read as sitemaps and feeds write them, compared in UTC, and written again.
 
-Nothing is filled in from today: what does not name its year is not a date. Neither is a date in the
-years 0 and 1, which is what programs write who have none (``0001-01-01T00:00:00Z`` is Go's, and
-``0000-00-00`` is MySQL's).
+Nothing is filled in from today: a text without a year is not a date. Neither is a date in the years 0
+and 1, which programs write for a missing date (``0001-01-01T00:00:00Z`` in Go, ``0000-00-00`` in
+MySQL).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = [
 ]
 
 Moment: TypeAlias = datetime | date | str
-"""A date as people give it; a text is read as those of sitemaps are."""
+"""A date as a parameter; a string is read like the dates of sitemaps."""
 
 MAX_REMEMBERED = 100
-"""Characters of a text that may be given to a function that remembers it."""
+"""Maximum length of texts that are cached."""
 
 _remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
 
 PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
-"""What a date may be given to, from the coarsest on."""
+"""The precisions of dates, from the coarsest to the finest."""
 
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
@@ -84,7 +84,7 @@ _ZONES = {  # RFC 2822, section 4.3; other names are left unknown
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
 
-# Repairs: what stands around dates, and within.
+# Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
 _NAMED_OFFSET = re.compile(r"(?<![A-Za-z])(?:GMT|UTC?|Z) ?([+-])(\d{1,2})(?::?(\d{2}))?(?!\d)")
 _CUT_SHORT = re.compile(r"(?<=\d)[T,;]$")  # a time that is missing, a list that goes on
@@ -113,10 +113,10 @@ _INSIDE = re.compile(
 
 
 def read_date(text: str) -> datetime | None:
-    """Return the date that a text means; None if it is not one.
+    """Return the date in a text, or None.
 
-    A year means its first day, and so does a month. The result is aware if the text has an offset,
-    naive if not. Markup and words around a date are passed over if there is only one date.
+    A year or a month means its first day. The result is aware if the text has an offset, naive if
+    not. Markup and words around a date are ignored if there is only one date.
     """
     text = text.strip()
     date = None
@@ -131,7 +131,7 @@ def read_date(text: str) -> datetime | None:
         return date if date.year > 1 else None
     if len(text) > _MAX_LENGTH:
         return None
-    # dateutil follows POSIX and reads GMT+0200 as two hours *behind* Greenwich; nobody else does.
+    # dateutil follows POSIX and reads GMT+0200 as two hours *behind* Greenwich, unlike everyone else.
     text = _CUT_SHORT.sub("", _NAMED_OFFSET.sub(_plain_offset, text.translate(_DASHES)))
     date = _read(text)
     if date is None:
@@ -153,7 +153,7 @@ def _read_rfc_822(text: str) -> datetime | None:
 
 @_remembered
 def known_date(text: str) -> datetime | None:
-    """Return what :func:`read_date` returns, and remember it; an empty text is not a date.
+    """Return what :func:`read_date` returns, cached; an empty text is not a date.
 
     For columns of dates; longer texts than :data:`MAX_REMEMBERED` are for :func:`read_date`.
     """
@@ -166,7 +166,7 @@ def _plain_offset(match: re.Match[str]) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """Return a text without what commonly stands around a date, or within."""
+    """Return a text without common additions around and inside dates."""
     text = _MONOTONIC.sub("", _MARKUP.sub(" ", text)).strip(_AROUND)
     text = _LOST_PLUS.sub(r"\1+\2", _SPACED.sub(".", text))
     text = _SHORT_OFFSET.sub(r"\g<1>0", _REMARK.sub("", text))
@@ -257,7 +257,7 @@ _BASIC_TIME = re.compile(r"\d{8}[Tt\s]?\d{4}(\d{2})?")
 
 @_remembered
 def known_utc_text(text: str) -> str | None:
-    """Return the date that a text means, written in UTC, and remember it; None if it is not a date."""
+    """Return the date in a text, written in UTC, cached; None if it is not a date."""
     date = known_date(text)
     return None if date is None else utc_text(date)
 
@@ -284,10 +284,10 @@ def precision_of_text(text: str) -> str | None:
 
 
 def precision_of(date: datetime | None) -> str | None:
-    """Return how exactly a date was given whose text is not known any more.
+    """Return the precision of a date whose text is no longer known.
 
-    A fraction shows. Midnight without an offset is a day: that is how a day, a month and a year are
-    read. Anything else has a time, which sitemaps give in seconds.
+    A fraction is visible. Midnight without an offset is a day, as days, months and years are read as
+    that. Anything else has a time, which is in seconds in sitemaps.
     """
     if date is None:
         return None
@@ -299,7 +299,7 @@ def precision_of(date: datetime | None) -> str | None:
 def in_utc(date: datetime) -> datetime:
     """Return a date in UTC; one without an offset is taken as UTC.
 
-    So is one that UTC has no year for.
+    So is one that would be in year 0 or 10000 in UTC.
     """
     if date.utcoffset() is None:
         return date.replace(tzinfo=UTC)

@@ -39,7 +39,7 @@ def size(number: int) -> str:
         value /= _KIB
         if round(value) < _KIB:
             break
-    # Three digits tell enough: 1.5, 99.9, 100, 1,023.
+    # Three digits are enough: 1.5, 99.9, 100, 1,023.
     return f"{value:.1f} {unit}" if round(value, 1) < 100 else f"{value:,.0f} {unit}"  # noqa: PLR2004
 
 

@@ -1,8 +1,7 @@
-"""Names and modules that are loaded when somebody needs them, and optional dependencies.
+"""Names and modules that are loaded on first use, and optional dependencies.
 
-``usp`` itself offers what most programs need. The other modules offer what those of
-ultimate-sitemap-parser 1.8.1 had imported, so that ``from usp.helpers import urlparse`` works. Names
-are loaded on first use.
+``usp`` itself offers what most programs need. The other modules also offer the names that those of
+ultimate-sitemap-parser 1.8.1 imported, so that ``from usp.helpers import urlparse`` works.
 
 Importing this module warns of ultimate-sitemap-parser, which has the same import name and overwrites
 our files. ``usp`` imports it first, and so does ``usp._crawl`` in case ``usp/__init__.py`` itself was
@@ -56,7 +55,7 @@ _OFFERED = {
     "usp.web_client.requests_client": ("RequestsWebClient",),
     "usp.web_client.zones": ("Zones",),
 }
-"""What ``usp`` itself offers, by the module that has it."""
+"""The names of ``usp`` itself, by the module that defines them."""
 
 _FLEET = {
     "crawler": ("crawl_sites",),
@@ -67,7 +66,7 @@ _FLEET = {
     "stats": ("dataset_stats",),
     "tables": ("schema_of", "unwrap", "wide_schema"),
 }
-"""The same for ``usp.fleet``, which a worker and the help of a command need only parts of."""
+"""The same for ``usp.fleet``: workers and the help of a command need only parts of it."""
 
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "usp": {

@@ -1,4 +1,4 @@
-"""Patterns for addresses, with stars or as regular expressions."""
+"""Patterns for URLs, with stars or as regular expressions."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 FOR_SITEMAPS = "sitemap:"
-"""Begins a pattern of a selection that is for the address of the sitemap."""
+"""The prefix of a pattern for the URL of the sitemap."""
 
 _REGULAR = "re:"
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Patterns for addresses, those that are wanted and those that are not."""
+    """Patterns for URLs: those to include and those to exclude."""
 
     include: tuple[re.Pattern[str], ...] = ()
     exclude: tuple[re.Pattern[str], ...] = ()
 
     @classmethod
     def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
-        """Return the patterns that texts describe; raises ``ValueError`` for one that is wrong."""
+        """Compile patterns; raises ``ValueError`` for one that is invalid."""
         return cls(
             tuple(_compiled("include", text) for text in include),
             tuple(_compiled("exclude", text) for text in exclude),
@@ -35,15 +35,15 @@ class Patterns:
         return bool(self.include or self.exclude)
 
     def match(self, url: str) -> bool:
-        """Return whether an address is wanted."""
+        """Return whether a URL is included and not excluded."""
         return self.includes(url) and not self.excludes(url)
 
     def includes(self, url: str) -> bool:
-        """Return whether an address is among those that are wanted."""
+        """Return whether a URL matches a pattern to include, or there are none."""
         return not self.include or any(pattern.search(url) for pattern in self.include)
 
     def excludes(self, url: str) -> bool:
-        """Return whether an address is among those that are not."""
+        """Return whether a URL matches a pattern to exclude."""
         return any(pattern.search(url) for pattern in self.exclude)
 
 
@@ -57,7 +57,7 @@ def checked(name: str, given: Sequence[str]) -> tuple[str, ...]:
 
 
 def for_sitemaps(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the patterns of a selection that are for sitemaps, without what marks them."""
+    """Return the patterns of a selection that are for sitemaps, without their prefix."""
     return tuple(text.removeprefix(FOR_SITEMAPS) for text in given if text.startswith(FOR_SITEMAPS))
 
 

@@ -1,6 +1,6 @@
 """Why something is missing: a code for programs, words for people, and what to do about it.
 
-An advice uses the names of the library; the command line names its own options instead
+Advice uses the names of the library; the command line names its own options instead
 (``usp.cli.errors``).
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Topic(Enum):
-    """What an advice is about; the value is its words, which may name something."""
+    """What advice is about; the value is its text, in which ``{0}`` is a name."""
 
     RAISE_LIMIT = "raise it with Limits({0}=…), on the command line with --max {0}=…"
     ALLOW_NETWORK = 'Zones(allow=("{0}",)) or --allow-network {0} permits it'
@@ -37,7 +37,7 @@ class Advice:
         return self.topic.value.format(self.name)
 
     def reworded(self, text: str, words: str) -> str:
-        """Return a text that gives this advice in parentheses with other words, or without them."""
+        """Return a text with this advice, which it has in parentheses, in other words or left out."""
         return text.replace(f" ({self})", f" ({words})" if words else "")
 
 
@@ -45,9 +45,9 @@ class Advice:
 class Reason:
     """Why a sitemap, or the rest of it, is missing.
 
-    ``text`` leaves out the address, for whoever shows that beside it. ``full`` names it, in the words
-    of ultimate-sitemap-parser 1.8.1 wherever that has some; ``str()`` returns it. The ``advice``
-    stands in the texts, in parentheses.
+    ``text`` leaves out the URL, to be shown next to it. ``full`` includes it, in the words of
+    ultimate-sitemap-parser 1.8.1 where it has any; ``str()`` returns that. The ``advice`` is part of
+    both texts, in parentheses.
     """
 
     code: FailureCode
@@ -68,17 +68,17 @@ class Reason:
         return replace(self, text=f"{words}: {self.text}", full=None)
 
     def at(self, words: str) -> Reason:
-        """Return the same reason with some words before it that name the address."""
+        """Return the same reason after some words that include the URL."""
         return replace(self, full=f"{words}: {self}")
 
 
 def advised(code: FailureCode, text: str, topic: Topic, name: str = "") -> Reason:
-    """Return a reason that ends with an advice."""
+    """Return a reason that ends with advice."""
     advice = Advice(topic, name)
     return Reason(code, f"{text} ({advice})", advice)
 
 
 def limit_advice(code: object) -> Advice | None:
-    """Return how a limit is raised, for the code of one."""
+    """Return the advice to raise a limit, for the code of a limit."""
     limit = getattr(code, "limit", None)  # the codes are not loaded: `usp --help` needs none
     return None if limit is None else Advice(Topic.RAISE_LIMIT, limit)

@@ -1,4 +1,4 @@
-"""Text that a website wrote, fit to keep, show and log: bounded, and unable to steer a terminal."""
+"""Text of websites, made safe to keep, show and log: bounded, and without control characters."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import logging
 from typing import Any
 
 MAX_TEXT = 500
-"""Characters that are kept of a message, a reason or a name: what is longer says no more."""
+"""Maximum length of a message, a reason or a name."""
 
 
 def excerpt(text: str, most: int = MAX_TEXT) -> str:
-    """Return text as it is, or its beginning if it has more than ``most`` characters."""
+    """Return text, cut to at most ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def printable(text: str) -> str:
-    """Return text with what has no shape percent-encoded: controls, line ends, marks of direction."""
+    """Return text with control characters, line ends and bidirectional marks percent-encoded."""
     if text.isprintable():
         return text
     from urllib.parse import quote  # noqa: PLC0415 - most text is printable
@@ -25,14 +25,13 @@ def printable(text: str) -> str:
     )
 
 
-# The loggers of the library: whoever handles their records gets text that is safe to show ----------
+# The loggers of the library: their records are safe to show -----------------------------------------
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of that name; its records have no controls and no marks of direction.
+    """Return the logger of that name; its records have no control characters or bidirectional marks.
 
-    Addresses and messages in them are a website's. A handler, a formatter or a collector of somebody
-    else's need not know that.
+    URLs and messages in them come from websites. Handlers, formatters and collectors need not care.
     """
     logger = logging.getLogger(name)
     if not any(isinstance(one, _Safe) for one in logger.filters):
@@ -41,7 +40,7 @@ def get_logger(name: str) -> logging.Logger:
 
 
 class _Safe(logging.Filter):
-    """Escapes what a record is made of; the message keeps its pattern and the number of arguments."""
+    """Escapes the parts of a record; the message keeps its pattern and the number of arguments."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return True: every record passes."""

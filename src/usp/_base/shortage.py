@@ -1,7 +1,7 @@
 """What this machine runs out of: descriptors, memory, disk. It is never the fault of a website.
 
-Requests are begun only while there are descriptors for them (:func:`room`). What fails all the same for
-want of them is recognised by :func:`shortage_of`: the crawl waits and asks again, and ends with a
+Requests are started only while there are descriptors for them (:func:`begin`). If one fails for lack of
+them nevertheless, :func:`shortage_of` recognises it: the crawl waits and tries again, and ends with a
 :class:`LocalShortageError` if that does not help.
 """
 
@@ -29,7 +29,7 @@ else:
     _resource = _module
 
 PAUSE = 0.2
-"""Seconds after which somebody who needs a descriptor looks again."""
+"""Seconds after which a crawl without descriptors tries again."""
 
 _ENOUGH = 1 << 16  # a limit as high as this is never reached by requests
 _FRESH = 0.02  # seconds for which a count of open descriptors is good
@@ -40,7 +40,7 @@ _SCARCE = 2  # from one in so many on, connections are not kept for later
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those inside it, wherever a library has put them, the outer ones first."""
+    """Yield an exception and those inside it, wherever a library puts them, the outer ones first."""
     waiting, seen = deque([error]), set[int]()
     while waiting and len(seen) < _MOST_CAUSES:
         one = waiting.popleft()
@@ -54,12 +54,12 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def shortage_of(error: BaseException) -> int | None:
-    """Return the errno of the shortage that an exception tells of, if any of its causes does."""
+    """Return the errno of a shortage if an exception, or one of its causes, is about one."""
     for cause in causes(error):
         if isinstance(cause, MemoryError):
             return errno.ENOMEM
         if isinstance(cause, socket.gaierror):
-            # Looking up a name needs a descriptor too, and does not say so when there is none.
+            # Looking up a name needs a descriptor, too; the error does not show that there is none.
             if _left() == 0:
                 return errno.EMFILE
         elif isinstance(cause, OSError) and cause.errno in LocalShortageError.ADVICE:
@@ -71,7 +71,7 @@ def shortage_of(error: BaseException) -> int | None:
 
 
 class _Descriptors:
-    """Counts the open descriptors of this process, those included that requests will need soon."""
+    """Counts the open descriptors of this process, including those that requests will need soon."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class _Descriptors:
             self._open = 0 if self._limit is None else _open_descriptors()
 
     def begin(self, wanted: int) -> int:
-        """Return how many of the wanted requests may begin now, and take note of them."""
+        """Return how many of the wanted requests may start now, and count them."""
         with self._lock:
             now = time.monotonic()
             self._count(now)
@@ -101,7 +101,7 @@ class _Descriptors:
             return granted
 
     def give_back(self, count: int) -> None:
-        """Take back the note of requests that have ended, or have not begun after all."""
+        """Stop counting requests that have ended, or have not started after all."""
         with self._lock:
             for _ in range(min(count, len(self._begun))):
                 self._begun.pop()
@@ -150,7 +150,7 @@ def _left() -> int | None:
 
 @contextlib.contextmanager
 def more_descriptors() -> Iterator[None]:
-    """Let this process have as many descriptors open as it may allow itself, and set that back."""
+    """Raise the limit of open descriptors as far as possible, and restore it afterwards."""
     if _resource is None:
         yield
         return

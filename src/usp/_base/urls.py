@@ -1,8 +1,7 @@
-"""The one parse of a URL: the same value is judged, asked for and logged.
+"""The only parser of URLs: the same value is checked, requested and logged.
 
-Libraries disagree about odd addresses: what one takes for a login is the host of another. So an HTTP
-URL is read here, once, and written again in a form in which nothing is left to interpretation. What
-cannot be written so is refused.
+Libraries disagree about odd URLs: what one takes for a login is the host for another. So an HTTP URL is
+parsed here, once, and written in an unambiguous form. A URL for which there is none is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import idna
 from urllib3.util import parse_url
 
 PORTS = {"http": 80, "https": 443}
-"""The port that is meant if none is written."""
+"""The default ports."""
 
 _URL = re.compile(r"(https?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -51,7 +50,7 @@ _LOGIN = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
 
 
 class BadUrl(ValueError):  # noqa: N818 - says what it is
-    """A URL that cannot be asked for; the message says why, without its password."""
+    """A URL that cannot be requested; the message says why, without its password."""
 
     def __init__(self, why: str, url: str | None = None) -> None:
         super().__init__(why if url is None else f"{shown(url)!r} {why}")
@@ -86,7 +85,7 @@ class Login:
         return message
 
     def written(self) -> str:
-        """Return the login as it stands in an address, before the ``@``."""
+        """Return the login as it is written in a URL, before the ``@``."""
         return f"{quote(self.user, safe='')}:{quote(self.password, safe='')}"
 
 
@@ -95,7 +94,8 @@ class HttpUrl:
     """An HTTP URL, taken apart.
 
     ``host`` is a name in lower-case ASCII or an address in its usual form, without brackets;
-    ``port`` is the one that is connected to. The login is kept apart: no text of this value has it.
+    ``port`` is the one that is connected to. The login is kept apart: no text of this value contains
+    it.
     """
 
     scheme: str
@@ -114,18 +114,18 @@ class HttpUrl:
 
     @property
     def origin(self) -> str:
-        """The scheme, the host and the port: what answers or does not."""
+        """The scheme, the host and the port."""
         return f"{self.scheme}://{self.site}"
 
     def may_share(self, other: HttpUrl) -> bool:
-        """Return whether a secret for this URL may be told to the other one.
+        """Return whether a secret for this URL may be sent to the other one.
 
         It must be the same host and port, and HTTPS if this one is.
         """
         return self.site == other.site and not (self.scheme == "https" and other.scheme == "http")
 
     def text(self) -> str:
-        """Return the URL as it is asked for: all libraries read and write it in this way."""
+        """Return the URL as it is requested: all libraries read and write it in this way."""
         url = f"{self.scheme}://{self.authority}{self.rest}"
         if _WRITTEN.fullmatch(url):
             return url
@@ -141,7 +141,7 @@ class HttpUrl:
 
 
 def read_host(text: str) -> str:
-    """Parse a host that stands alone, with or without brackets; raises :class:`BadUrl`."""
+    """Parse a host by itself, with or without brackets; raises :class:`BadUrl`."""
     return (_known_host if len(text) <= _MOST_CACHED else _read_host)(text)
 
 
@@ -183,7 +183,7 @@ def _read_url(text: str) -> HttpUrl:
     return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
 
 
-# One URL is judged and asked for by several; those of an index are judged all at once.
+# A URL is parsed at several places, one after another; those of an index are all parsed at once.
 _known_url = functools.lru_cache(maxsize=2048)(_read_url)
 
 
@@ -277,7 +277,7 @@ def _unreserved(escape: re.Match[str]) -> str:
 
 
 def host_of(url: str) -> str | None:
-    """Return the host of a URL, and its port unless it is the usual one; None if it is refused."""
+    """Return the host of a URL, and its port unless it is the default port; None if it is refused."""
     try:
         return read_url(url).site
     except BadUrl:
@@ -285,7 +285,7 @@ def host_of(url: str) -> str | None:
 
 
 def without_fragment(url: str) -> str:
-    """Return what is asked for if a URL is: everything but its fragment."""
+    """Return a URL without its fragment, as it is requested."""
     return urldefrag(url)[0] if "#" in url else url
 
 
@@ -293,13 +293,13 @@ def without_fragment(url: str) -> str:
 
 
 def without_login(url: str) -> str:
-    """Return a URL without user name and password, and otherwise as it is written."""
+    """Return a URL without user name and password, otherwise as it is written."""
     match = _LOGIN.match(url) if "@" in url else None
     return match[1] + url[match.end() :] if match else url
 
 
 def with_login(url: str, login: Login) -> str:
-    """Return a URL that has none with a user name and password."""
+    """Return a URL with a user name and password added."""
     head, slashes, tail = url.partition("//")
     return f"{head}{slashes}{login.written()}@{tail}"
 
@@ -307,7 +307,7 @@ def with_login(url: str, login: Login) -> str:
 def shown(url: object) -> str:
     """Return a URL for a message: without anything that may be a password, and not too long.
 
-    Where it cannot be told what the login is, everything up to the last ``@`` may be.
+    If it is not clear what the login is, everything up to the last ``@`` is hidden.
     """
     text = str(url)
     if "@" in text and not _has_plain_login(text):
@@ -319,7 +319,7 @@ def shown(url: object) -> str:
 
 
 def _has_plain_login(text: str) -> bool:
-    """Return whether it can be told what the login of a URL is, or that it has none."""
+    """Return whether it is clear what the login of a URL is, or that it has none."""
     match = _URL.fullmatch(text.strip(_BLANKS))
     if match is None:
         return False
@@ -331,7 +331,7 @@ def _has_plain_login(text: str) -> bool:
     return not _NOT_IN_AUTHORITY.search(userinfo)
 
 
-# Addresses as they are written: for what is shown, counted or compared, and not asked for -----------
+# URLs as they are written: to be shown, counted or compared, but not requested ---------------------
 
 
 def url_parts(url: str) -> SplitResult:
@@ -354,6 +354,6 @@ def origin_of(url: str) -> str:
 
 
 def host_in(url: str) -> str:
-    """Return what stands before the path, in lower case; quick, for many addresses."""
+    """Return what comes before the path, in lower case; quick, for many URLs."""
     parts = url.split("/", 3)
     return parts[2].lower() if len(parts) > 2 else ""  # noqa: PLR2004 - scheme, nothing, host

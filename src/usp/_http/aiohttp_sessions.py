@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
-    """Return a session that connects where the gate lets it; without one it asks a proxy."""
+    """Return a session that connects where the gate allows it; without a gate, it is for a proxy."""
     checked = trusting(verify) if isinstance(verify, str) else verify
     connector: aiohttp.TCPConnector
     if gate is None:
@@ -46,7 +46,7 @@ def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aioht
 
 
 def set_cookies(response: Any) -> list[str]:
-    """Return the cookies that an answer sets, each as it is written."""
+    """Return the ``Set-Cookie`` headers of a response."""
     getall = getattr(response.headers, "getall", None)
     return list(getall("Set-Cookie", ())) if getall is not None else []
 
@@ -75,12 +75,12 @@ class _Resolver(aiohttp.abc.AbstractResolver):
         return admitted
 
     async def close(self) -> None:
-        """Let go of what the resolver holds."""
+        """Close the resolver."""
         await self._resolver.close()
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Looks at every connection before anything is sent."""
+    """Checks every connection before anything is sent."""
 
     def __init__(self, gate: Gate, **options: Any) -> None:
         self._gate = gate
@@ -88,7 +88,7 @@ class _Connector(aiohttp.TCPConnector):
         super().__init__(resolver=self._gate_resolver, **options)
 
     async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
-        """Return a connection that leads where it may."""
+        """Return a connection that the gate allows."""
         literal = literal_of(req.url.raw_host or "")
         if literal is not None:  # which no resolver is asked about
             self._gate.admit(req.url.raw_host, str(literal))
@@ -111,7 +111,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _peer(transport: Any) -> str | None:
-    """Return the address at the other end, if that can be told."""
+    """Return the address of the peer, if it is known."""
     name = transport.get_extra_info("peername") if transport is not None else None
     return str(name[0]) if isinstance(name, tuple) and name else None
 
@@ -132,7 +132,7 @@ def kind_of(error: Exception) -> Kind:
 
 
 def is_proxied(session: Any, url: str) -> bool:
-    """Return whether a session asks a proxy of its own for a URL."""
+    """Return whether a session uses its own proxy for a URL."""
     if getattr(session, "_default_proxy", None):
         return True
     if getattr(session, "trust_env", False) is not True:
@@ -142,9 +142,9 @@ def is_proxied(session: Any, url: str) -> bool:
 
 
 async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
-    """Return where a session may connect to; None if its connections cannot be seen.
+    """Return the addresses to which a session may connect; None if they cannot be known.
 
-    Nobody knows which of several addresses it takes.
+    It may use any of them.
     """
     if not isinstance(session, aiohttp.ClientSession):
         return None
@@ -161,12 +161,12 @@ async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
 
 
 def peer_of(response: Any) -> str | None:
-    """Return the address that an answer came from, if that can be told."""
+    """Return the address that a response came from, if it is known."""
     return _peer(getattr(getattr(response, "connection", None), "transport", None))
 
 
 def bound_cookies(session: Any, url: HttpUrl, answers: list[str]) -> None:
-    """Leave in a session's jar as many cookies of an answer as it may keep."""
+    """Remove from a session's jar the cookies of a response that it may not keep."""
     jar = getattr(session, "cookie_jar", None)
     if not answers or not isinstance(jar, aiohttp.abc.AbstractCookieJar):
         return
@@ -184,9 +184,9 @@ def bound_cookies(session: Any, url: HttpUrl, answers: list[str]) -> None:
 
 
 def guest_session(session: Any) -> aiohttp.ClientSession | None:
-    """Return a session beside a user's that has its connections, but knows nothing secret.
+    """Return a session that shares the connections of a user's session, but not its secrets.
 
-    None if the user's knows nothing secret either, or is not a session of ``aiohttp``.
+    None if the user's session has no secrets either, or is not a session of ``aiohttp``.
     """
     if not isinstance(session, aiohttp.ClientSession):
         return None

@@ -1,4 +1,4 @@
-"""Bodies that are compressed in a way that nobody asked for: Brotli and Zstandard.
+"""Bodies in encodings that were not requested: Brotli and Zstandard.
 
 Requests ask for gzip and deflate, which are decompressed later, by their content. Some servers send
 ``br`` or ``zstd`` nevertheless; where a library for it is installed, such a body is read here, in
@@ -44,13 +44,13 @@ class _Decompressor(Protocol):
         """Yield what ``data`` becomes."""
 
     def is_complete(self) -> bool:
-        """Return whether the end has come."""
+        """Return whether the end has been reached."""
 
 
 class BodyDecoder:
-    """Decodes a body: ``feed`` what comes, get what it is.
+    """Decodes a body: ``feed`` chunks, get decoded ones.
 
-    A body that is not what its ``Content-Encoding`` says passes as it came.
+    A body that does not match its ``Content-Encoding`` is passed on as it is.
     """
 
     def __init__(self, content_encoding: str | None) -> None:
@@ -59,7 +59,7 @@ class BodyDecoder:
         self._head: bytes | None = b"" if self._decompressor is not None else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what has become readable; raises :class:`BrokenBody` if the data is damaged."""
+        """Yield what has been decoded; raises :class:`BrokenBody` if the data is damaged."""
         if self._head is not None:
             self._head += data
             if len(self._head) < _HEAD:
@@ -76,14 +76,14 @@ class BodyDecoder:
             raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
 
     def _begin(self) -> bytes:
-        """Look at the first bytes; what they are not compressed as, they are not."""
+        """Check by the first bytes whether the body is compressed as declared."""
         head, self._head = self._head or b"", None
         if _is_plain(self._name, head):
             self._decompressor = None
         return head
 
     def _short(self, body: bytes) -> Iterator[bytes]:
-        """Yield a body that is too short to see what it is: if it cannot be read, it is plain."""
+        """Yield a body that is too short for a check: if it cannot be decoded, it is plain."""
         assert self._decompressor is not None
         try:
             pieces = list(self._decompressor.pieces(body))
@@ -179,7 +179,7 @@ _LIBRARIES: dict[str, tuple[tuple[str, Callable[[Any], _Decompressor]], ...]] = 
 
 
 def _decompressor(name: str) -> _Decompressor | None:
-    """Return what decompresses an encoding, if a library for it is installed."""
+    """Return a decompressor for an encoding, if a library for it is installed."""
     for module, kind in _LIBRARIES.get(name, ()):
         library = _library(module)
         if library is not None:

@@ -1,7 +1,7 @@
-"""Why a request failed, in words for people: the same for the same failure, whichever client asks.
+"""Why a request failed, in words for people: the same words for every client, without secrets.
 
-The libraries wrap what happened in exceptions of their own, one in another, and print all of them.
-What people need to know stands in the innermost ones. Secrets are kept out of it.
+The libraries wrap what happened in their own exceptions, one inside another, and print all of them.
+What people need to know is in the innermost ones.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ _BEFORE: _Table = (
 def reason_of(
     error: BaseException, url: str, timeout: object = None, *, in_body: bool = False
 ) -> Reason:
-    """Return why asking for a URL failed, or reading its body.
+    """Return why a request failed, or reading its body.
 
-    ``timeout`` is how long was waited: one number, or one to connect and one to read.
+    ``timeout`` is that of the request: one number, or a pair for connecting and for reading.
     """
     found = list(causes(error))
     names = {name for one in found for name in _names_of(one)}
@@ -123,13 +123,13 @@ def reason_of(
 
 
 def too_large(limit: int | None) -> Reason:
-    """Return that a body has more bytes than its client was told to receive."""
+    """Return the reason that a body has more bytes than its client may receive."""
     text = f"more than {limit} bytes; the rest was not received"
     return Reason(FailureCode.LIMIT_DOCUMENT_BYTES, text)
 
 
 def _has_spoken(error: BaseException) -> bool:
-    """Return whether an exception of ``requests`` is one that somebody else raised, in own words."""
+    """Return whether an exception of ``requests`` was raised by other code, with its own message."""
     plain = len(error.args) == 1 and isinstance(error.args[0], str) and error.args[0].strip()
     names = set(_names_of(error))
     return bool(plain) and "RequestException" in names and "ValueError" not in names
@@ -141,7 +141,7 @@ def _names_of(error: BaseException) -> Iterator[str]:
 
 
 class _Target:
-    """What was asked for, and how long that was waited for."""
+    """What was requested, and with which timeout."""
 
     def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
         self.in_body = in_body
@@ -150,14 +150,14 @@ class _Target:
             parts = urlsplit(url.strip())
             self.scheme, self.host = parts.scheme.lower(), parts.hostname or url
             self.port = parts.port or _PORTS.get(self.scheme, 0)
-            if parts.path != "/robots.txt":  # that one is asked for in place of its website
+            if parts.path != "/robots.txt":  # requested on behalf of the website
                 self._rest = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         except ValueError:
             self.scheme, self.host, self.port = "", url, 0
         self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
 
     def goes_through(self, found: list[BaseException]) -> bool:
-        """Return whether a proxy was asked; then the failure is about that one."""
+        """Return whether the connection was to a proxy; then the failure is about the proxy."""
         for one in found:
             connection = getattr(one, "conn", one)
             host, port = getattr(connection, "host", None), getattr(connection, "port", None)
@@ -171,7 +171,7 @@ class _Target:
 
     @property
     def netloc(self) -> str:
-        """The host as a URL has it."""
+        """The host as written in a URL."""
         return self.host if ":" not in self.host else f"[{self.host}]"
 
     @property
@@ -185,7 +185,7 @@ class _Target:
 
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
-    """Return what happened, if it is one of the things that happen."""
+    """Return the reason, if the exceptions are among those that are known."""
     for told in (_of_lookup, _of_tls, _of_connection, _of_head):
         for one in found:
             if said := told(one, target):
@@ -211,7 +211,7 @@ def _of_lookup(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_tls(error: BaseException, target: _Target) -> Reason | None:
-    """Return what TLS complains of; what wraps such an error does not say what it is."""
+    """Return the reason for an error of TLS; the exceptions around it do not have it."""
     why = getattr(error, "verify_message", None)
     if isinstance(error, ssl.SSLCertVerificationError) and why:
         text = f"the certificate of {target.host} is not trusted: {why}"
@@ -227,7 +227,7 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_head(error: BaseException, target: _Target) -> Reason | None:
-    """Return that a head is too large; no library has a class of its own for that."""
+    """Return the reason for headers that are too large; no library has its own class for that."""
     if target.in_body or not _LARGE_HEAD.search(str(error)):
         return None
     return LARGE_HEAD
@@ -264,7 +264,7 @@ def _within(seconds: object) -> str:
 
 
 def _own_words(found: list[BaseException]) -> str:
-    """Return what the outermost exception says that has anything to say in words."""
+    """Return the message of the outermost exception that has a readable one."""
     for one in found:
         texts = [text for text in one.args if isinstance(text, str) and text.strip()]
         said = str(one) if len(one.args) == 1 and texts else ": ".join(texts[:2])
@@ -273,13 +273,13 @@ def _own_words(found: list[BaseException]) -> str:
     return type(found[0]).__name__
 
 
-# Bot walls: what guards of websites say of themselves ---------------------------------------------
+# Bot walls, recognised by their headers ------------------------------------------------------------
 
 _FORBIDDEN = 403
 _GUARDED = frozenset({_FORBIDDEN, 406, 429, 503})
 _ERRORS = range(400, 600)
 
-_GUARDS = {  # header: the value that tells, or None if any does
+_GUARDS = {  # header: a part of its value, or None for any value
     "x-datadome": None,
     "x-iinfo": None,  # Imperva
     "x-amzn-waf-action": None,
@@ -291,7 +291,7 @@ _GUARD_PREFIX = "x-px-"  # PerimeterX
 
 
 def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
-    """Return whether an error is meant for robots rather than for the address that was asked for."""
+    """Return whether an error is meant to block robots, whatever the URL."""
     if status == _FORBIDDEN:
         return True
     if status not in _ERRORS:
@@ -314,11 +314,11 @@ _SECRET_HEADERS = frozenset(
     {"set-cookie", "set-cookie2", "cookie", "authorization", "proxy-authorization"}
     | {"authentication-info", "proxy-authentication-info"}
 )
-_SHORTEST = 4  # characters of a secret that can be told from a word
+_SHORTEST = 4  # characters: a shorter secret cannot be told from a word
 
 
 def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
-    """Return headers without those that hold secrets, and without logins in the others."""
+    """Return headers without those that contain secrets, and without logins in the others."""
     return tuple(
         (str(name), redacted(str(value)))
         for name, value in headers
@@ -327,7 +327,7 @@ def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, s
 
 
 def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
-    """Return a reason without secrets, and without the login of any address in it."""
+    """Return a reason without secrets, and without the logins of URLs in it."""
     hidden = {*secrets}
     advice = reason.advice
     if advice is not None:
@@ -336,7 +336,7 @@ def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
 
 
 def redacted(message: str, secrets: Iterable[str] = ()) -> str:
-    """Return a message without secrets, and without the login of any address in it."""
+    """Return a message without secrets, and without the logins of URLs in it."""
     if secrets:
         for secret in sorted({*secrets}, key=len, reverse=True):
             if len(secret) >= _SHORTEST:
@@ -345,7 +345,7 @@ def redacted(message: str, secrets: Iterable[str] = ()) -> str:
 
 
 def secrets_of_proxies(*proxies: object) -> set[str]:
-    """Return what is secret in the addresses of proxies, those of the environment included."""
+    """Return what is secret in the URLs of proxies, including those of the environment."""
     found: set[str] = set()
     for proxy in (*proxies, *getproxies().values()):
         login, at, _ = str(proxy or "").rpartition("@")
@@ -357,13 +357,13 @@ def secrets_of_proxies(*proxies: object) -> set[str]:
 
 
 def secrets_of_params(session: Any) -> set[str]:
-    """Return what is secret in the parameters that a session adds to addresses."""
+    """Return what is secret in the parameters that a session adds to URLs."""
     values = {value for _, value in _pairs(session)}
     return {form for value in values for form in (value, quote(value), quote_plus(value))}
 
 
 def without_params(url: str, asked: str, session: Any) -> str:
-    """Return a URL without the parameters of a session, unless it was asked for with them."""
+    """Return a URL without the parameters of a session, unless it was requested with them."""
     pairs = _pairs(session)
     if not pairs:
         return url

@@ -1,9 +1,8 @@
-"""One request after another until a document answers: what every client of ours does, whoever sends.
+"""The flow of requests to one document, the same for all of our clients.
 
 A client drives :meth:`Flow.exchange`, a generator: it sends each :class:`Request` without following
-where it leads, and hands back the :class:`Head` of the answer, or throws the exception. What is told
-to whom, where redirects lead, which cookies go back, how long all of it may take and what a failure
-means is decided here.
+redirects, and sends the :class:`Head` of the response to the generator, or throws the exception.
+Headers, secrets, redirects, cookies, deadlines and the meaning of failures are decided here.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
     from usp._http.identity import Identity
 
 Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
-"""Headers that ask for a document only if it has changed, by what is asked for and what answers."""
+"""Headers of conditional requests (If-None-Match, If-Modified-Since), by URL and final URL."""
 
 HEAD_BYTES = 32 * 1024
-"""Bytes of the status line and the headers of an answer."""
+"""Maximum bytes of the status line and the headers of a response."""
 
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _LONGEST_REASON = 200
@@ -58,25 +57,25 @@ _SHORTEST_WAIT = 0.001  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When an answer must be complete, by ``time.monotonic``, and what is said if it is not."""
+    """When a response must be complete, by ``time.monotonic``, and the reason if it is not."""
 
     at: float
     reason: Reason
 
     @property
     def is_over(self) -> bool:
-        """Whether the time has come."""
+        """Whether it has passed."""
         return time.monotonic() >= self.at
 
     @property
     def left(self) -> float:
-        """The seconds until then; never quite none, which would mean for ever to some libraries."""
+        """The seconds until then; never 0, which means forever to some libraries."""
         return max(self.at - time.monotonic(), _SHORTEST_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to send: ``text`` is its URL. ``is_home`` is whether its host may know secrets."""
+    """A request to send: ``text`` is its URL. ``is_home`` is whether its host may get secrets."""
 
     url: HttpUrl
     text: str
@@ -88,11 +87,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of an answer.
+    """The status and headers of a response.
 
-    ``peer`` is the address that answered, where the session does not see to that itself; ``cookies``
-    are what it sets, where the session does not keep them. ``is_bounded`` is whether the session has
-    seen to it that there are not too many headers.
+    ``peer`` is the address that responded, unless the session checks it itself; ``cookies`` are those
+    that it sets, unless the session keeps them. ``is_bounded`` is whether the session has limited the
+    size of the headers.
     """
 
     status: int
@@ -106,7 +105,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The way to a document: what was asked for, what answered, and the requests on the way."""
+    """The way to a document: the URL requested, the URL that responded, and the requests between."""
 
     asked: str
     url: str
@@ -125,9 +124,9 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What a flow has to know about the session that sends."""
+    """What a flow needs to know about the session that sends."""
 
-    names_itself: bool = False  # it has a user agent of its own
+    names_itself: bool = False  # it has its own user agent
     has_login: bool = False  # it, or the client, logs in by itself at home
     timeout: object = None  # seconds: one number, or one to connect and one to read
     secrets: Callable[[], set[str]] = field(default=set)  # not to be seen in a message
@@ -136,8 +135,7 @@ class Session:
 class Flow:
     """The requests of one client, alone or in a crawl; may be used from several threads.
 
-    ``kind_of`` tells what an exception of the client's library means, ``error`` is the class of its
-    failures.
+    ``kind_of`` classifies exceptions of the client's library, ``error`` is the class of its failures.
     """
 
     def __init__(
@@ -170,7 +168,7 @@ class Flow:
         return flow
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything but the gate, which has learned where the original began."""
+        """Return everything except the gate, which knows where the original began."""
         return {name: value for name, value in vars(self).items() if name != "gate"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -179,7 +177,7 @@ class Flow:
     def exchange(
         self, url: str, session: Session
     ) -> Generator[Request | Arrived | WebClientErrorResponse, Head, None]:
-        """Yield the requests for a URL, each host told only what it may know, then how it ended."""
+        """Yield the requests for a URL, without secrets for other hosts, and then the outcome."""
         outcome: Arrived | WebClientErrorResponse
         try:
             outcome = yield from self._follow(read_url(url), session)
@@ -203,7 +201,7 @@ class Flow:
             except (BadUrl, Refused):
                 raise
             except Exception as error:  # noqa: BLE001 - the client throws what it takes for a failure
-                # A redirect may have led to another host: nothing is said about the one asked then.
+                # A redirect may have led to another host: then this is not about the first one.
                 about = target.site == start.site
                 return self.failed(error, texts[-1], session, deadline, is_about_host=about)
             if head.peer is not None:
@@ -223,7 +221,7 @@ class Flow:
             texts.append(target.text())
 
     def deadline(self) -> Deadline | None:
-        """Return when an answer to a request that is sent now must be complete."""
+        """Return when the response to a request that is sent now must be complete."""
         limits, ends = self.limits, []
         if limits.document_seconds is not None:
             ends.append((time.monotonic() + limits.document_seconds, "document_seconds"))
@@ -235,9 +233,9 @@ class Flow:
         return Deadline(at, self._too_late[limit])
 
     def admit(self, host: str, addresses: Iterable[str] | None) -> None:
-        """Raise :class:`Refused` if a host may not be asked at one of its addresses.
+        """Raise :class:`Refused` if a host may not be connected to at one of its addresses.
 
-        None means that nobody here sees them: a proxy looks them up, or a session that is none of ours.
+        None means that they are not known: a proxy looks them up, or a session that is not ours.
         """
         if addresses is None:
             self.gate.admit_name(host)
@@ -267,7 +265,7 @@ class Flow:
     def refused(
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
     ) -> WebClientErrorResponse | None:
-        """Return the failure that a status means, if it means one; ``texts`` are the URLs asked."""
+        """Return the failure for an error status, or None; ``texts`` are the URLs requested."""
         is_large = not head.is_bounded and _size(head.headers) > HEAD_BYTES
         leads_on = head.status in REDIRECTS and head.location
         if not is_large and (leads_on or 200 <= head.status < 300):  # noqa: PLR2004
@@ -299,7 +297,7 @@ class Flow:
         *,
         is_about_host: bool,
     ) -> WebClientErrorResponse:
-        """Return what an exception means, and whether it says something about the host asked."""
+        """Return the failure for an exception; ``is_about_host`` is whether it is the first host's."""
         if deadline is not None and deadline.is_over:
             return self._error(deadline.reason, retryable=False, silent=is_about_host)
         reason = without_secrets(reason_of(error, url, session.timeout), session.secrets())
@@ -316,7 +314,7 @@ class Flow:
 
 
 def _size(headers: Mapping[str, str]) -> int:
-    """Return how many bytes headers take; those of a mock may be anything."""
+    """Return the size of headers in bytes; those of a mock may be anything."""
     return sum(len(str(name)) + len(str(value)) + 4 for name, value in headers.items())
 
 
@@ -330,7 +328,7 @@ def _hop(request: Request, head: Head, *, leads_on: bool) -> Hop:
 
 
 def phrase(status: int, reason: str) -> str:
-    """Return the words beside a status, or the usual ones if there are none."""
+    """Return the reason phrase of a status, or the standard one if there is none."""
     if reason:
         return reason[:_LONGEST_REASON]
     try:
@@ -354,7 +352,7 @@ def retry_after(header: str | None) -> float | None:
 
 
 class Body:
-    """A body while it comes in: ``feed`` what has come, get what it is; in time, and up to a limit."""
+    """A body while it is received: decodes what is fed, up to a limit and a deadline."""
 
     def __init__(
         self, content_encoding: str | None, limit: int | None, deadline: Deadline | None
@@ -364,7 +362,7 @@ class Body:
         self._deadline = deadline
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what has become readable; raises :class:`BrokenBody` if it is too late or too much."""
+        """Yield what has been decoded; raises :class:`BrokenBody` if it is too late or too large."""
         for piece in self._decoder.feed(data):
             yield from self._bounded(piece)
             self._check_time()
@@ -376,7 +374,7 @@ class Body:
             yield from self._bounded(piece)
 
     def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:
-        """Return why a body broke off that was received with an exception."""
+        """Return the error for an exception while the body was received."""
         self._check_time()
         return BrokenBody(reason_of(error, url, timeout, in_body=True))
 

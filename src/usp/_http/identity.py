@@ -1,4 +1,4 @@
-"""What a client says about itself, to whom, whom it trusts and how long it waits: what ours share."""
+"""What our clients share: headers and secrets, trusted authorities, timeouts and pauses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Timeout: TypeAlias = float | tuple[float, float] | None
 
 DEFAULT_TIMEOUT: Timeout = (9.05, 60.0)
-"""Seconds to connect, and seconds between two pieces of an answer."""
+"""Seconds to connect, and seconds between two pieces of a response."""
 
 _FOR_EVERYBODY = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "dnt", "from", "user-agent"}
@@ -34,7 +34,7 @@ _OF_THE_CONNECTION = frozenset({"connection", "host"})
 
 
 def is_harmless(header: str) -> bool:
-    """Return whether a header may go to every host: one that is not known may be a key."""
+    """Return whether a header may be sent to every host: an unknown one may be a key."""
     return header.lower() in _FOR_EVERYBODY
 
 
@@ -44,9 +44,9 @@ def is_secret(header: str) -> bool:
 
 
 def checked_timeout(timeout: object) -> Any:
-    """Return a timeout; raises ``ValueError`` for one that no request could keep.
+    """Return a timeout; raises ``ValueError`` for one that is impossible.
 
-    Objects of a library that has timeouts of its own are left to it.
+    Timeout objects of a library are passed on as they are.
     """
     parts = tuple(timeout) if isinstance(timeout, tuple | list) else (timeout,)
     wrong = isinstance(timeout, tuple | list) and len(parts) != 2  # noqa: PLR2004 - connect, read
@@ -65,7 +65,7 @@ def _is_impossible(seconds: object) -> bool:
 def check_options(
     wait: object, headers: Mapping[Any, Any] | None, max_concurrent_requests: object, zones: object
 ) -> None:
-    """Raise ``TypeError`` or ``ValueError`` for an option of a client that cannot be meant."""
+    """Raise ``TypeError`` or ``ValueError`` for options of a client that are invalid."""
     if wait is not None:
         check_wait(wait)
     for name, value in (headers or {}).items():
@@ -79,10 +79,10 @@ def check_options(
 
 
 class Identity:
-    """The headers of a client; those that may be secret go home, and to no other host.
+    """The headers of a client; those that may be secret are sent to the home host only.
 
-    Home is the host of the start, or else the one that is asked first. If it is asked by HTTPS, it is
-    not told secrets without.
+    Home is the host of the start, or else the first one requested. If that was by HTTPS, secrets are
+    not sent without it.
     """
 
     def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
@@ -97,7 +97,7 @@ class Identity:
         return identity
 
     def is_home(self, url: HttpUrl | str) -> bool:
-        """Return whether a URL is of the host that may know secrets."""
+        """Return whether a URL is on the host that may get secrets."""
         try:
             target = read_url(url) if isinstance(url, str) else url
         except BadUrl:
@@ -107,7 +107,7 @@ class Identity:
         return self._home.may_share(target)
 
     def headers(self, url: HttpUrl | str, *, names_itself: bool = False) -> dict[str, str]:
-        """Return the headers of a request; a session that names itself needs no user agent."""
+        """Return the headers of a request; without a user agent if the session has its own."""
         headers = {"Accept-Encoding": ACCEPTED}
         if self._user_agent is not None or not names_itself:
             headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
@@ -146,13 +146,13 @@ class RequestWaiter:
         self._is_first = True
 
     def wait(self) -> None:
-        """Sleep before every request but the first: ``wait`` seconds, give or take a half."""
+        """Sleep before every request except the first: ``wait`` seconds, varied if it is random."""
         pause = self.pause()
         if pause > 0:
             time.sleep(pause)
 
     def pause(self) -> float:
-        """Return the seconds to sleep before the next request, for who sleeps otherwise."""
+        """Return the seconds to sleep before the next request, for callers that sleep themselves."""
         is_first, self._is_first = self._is_first, False
         if is_first or self._wait <= 0:
             return 0.0

@@ -1,7 +1,7 @@
 """Where a redirect leads, and the cookies that are sent on the way: the same for every client.
 
-Some websites set a cookie and redirect to the same address until it comes back. A crawl needs no
-others, so none are kept: nobody can fill a jar. The bounds are those of curl.
+Some websites set a cookie and redirect to the same URL until it is sent back. A crawl needs no other
+cookies, so none are kept, and no jar can be filled. The bounds are those of curl.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-"""The statuses that lead elsewhere, if the answer says where."""
+"""The statuses of redirects, if the response has a Location."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -42,7 +42,7 @@ class BadRedirect(Exception):  # noqa: N818 - says what happened, as the other n
 def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> HttpUrl:
     """Return the URL that a redirect leads to; raises :class:`BadRedirect`.
 
-    A fragment stays, and so does a login where the host is the same.
+    A fragment is kept, and so is a login if the host is the same.
     """
     text = location if isinstance(location, str) else _text(location)
     longest = limits.url_length
@@ -90,10 +90,10 @@ def _join(here: HttpUrl, location: str) -> HttpUrl:
 
 
 MOST_COOKIES = 50
-"""Cookies that are taken from one answer."""
+"""Cookies that are accepted from one response."""
 
 MOST_BYTES = 8 * 1024
-"""Of the ``Cookie`` header of one request, and of what answers may add to a session's jar."""
+"""Of the ``Cookie`` header of one request, and of what responses may add to a session's jar."""
 
 _LONGEST = 4096  # of one cookie
 _LONGEST_DATE = 64
@@ -101,17 +101,16 @@ _MOST_IN_JAR = 1000  # cookies of all hosts
 
 
 class HopCookies:
-    """The cookies on the way to one document; each goes back to the very host that has set it.
+    """The cookies on the way to one document; each is sent only to the host that has set it.
 
-    A cookie for a whole domain goes back to that host alone, so that no list of public suffixes is
-    needed.
+    So is a cookie for a whole domain, which makes a list of public suffixes unnecessary.
     """
 
     def __init__(self) -> None:
         self._cookies: dict[str, dict[tuple[str, str], str]] = {}  # by site; name and path: value
 
     def take(self, url: HttpUrl, answers: Iterable[str]) -> None:
-        """Take the ``Set-Cookie`` headers of an answer from ``url``."""
+        """Store the ``Set-Cookie`` headers of a response from ``url``."""
         kept = self._cookies.setdefault(url.site, {})
         for text in list(answers)[:MOST_COOKIES]:
             cookie = _Cookie.read(text, url)
@@ -174,7 +173,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _is_over(told: dict[str, str]) -> bool:
-    """Return whether a cookie is one that is taken back."""
+    """Return whether a cookie is expired, which deletes it."""
     age = told.get("max-age")
     if age is not None:
         return age.startswith("-") or age.strip("0") == ""
@@ -189,7 +188,7 @@ def _is_over(told: dict[str, str]) -> bool:
 
 
 class NoNewCookies(http.cookiejar.DefaultCookiePolicy):
-    """Lets a jar send what its owner has put into it, and take nothing from answers."""
+    """Lets a jar send what its owner has put into it, and accept nothing from responses."""
 
     def set_ok(self, cookie: Any, request: Any) -> bool:  # noqa: ARG002
         """Return False."""
@@ -202,7 +201,7 @@ def name_of(answer: str) -> str:
 
 
 def within_bounds(kept: Iterable[tuple[str, str, str]], host: str, answers: list[str]) -> list[str]:
-    """Return those of an answer's cookies that the jar of a user's session may take.
+    """Return the cookies of a response that the jar of a user's session may accept.
 
     ``kept`` are the name, value and domain of those that it has. A cookie for a whole domain, which
     may be one of many owners, is made one for its host.

@@ -1,7 +1,7 @@
-"""Sessions of ``requests`` that are not ours: their secrets, proxies and addresses, and their answers.
+"""Sessions of ``requests`` that are not ours: their secrets, proxies, addresses and responses.
 
-A session may be anything that has ``get``: one that caches, one that is mocked. An answer may have no
-more than a status, headers and a body. What is missing is not asked for.
+A session may be anything that has ``get``: one that caches, or a mock. A response may have no more than
+a status, headers and a body. What is missing is not used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_session(session: Any) -> bool:
 
 
 def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return those options that a call takes, as far as it tells."""
+    """Return those options that a function accepts, according to its signature."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -50,7 +50,7 @@ def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any
 
 
 class Stranger(requests.auth.AuthBase):
-    """Takes from a request what is not meant for its host: the last thing that is done to it."""
+    """Removes secrets from a request to another host, as its last change before it is sent."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         self._headers = headers  # of the client, chosen for this host
@@ -69,7 +69,7 @@ class Stranger(requests.auth.AuthBase):
 
 
 class LoggedIn(requests.auth.AuthBase):
-    """Uses the login of an address; unlike that of a session, it is of no other use."""
+    """Uses the login of a URL, for this request only."""
 
     def __init__(self, login: Login) -> None:
         self._login = login
@@ -89,9 +89,9 @@ def options(
     first: bool,
     ours: bool,
 ) -> dict[str, Any]:
-    """Return the arguments that keep a session's secrets home, and a redirect's body unread.
+    """Return the arguments that keep secrets from other hosts, and the bodies of redirects unread.
 
-    ``headers`` are those of the client, which have been chosen for this host.
+    ``headers`` are those of the client for this host.
     """
     options: dict[str, Any] = {}
     if not home:
@@ -114,7 +114,7 @@ def options(
 
 
 def _bound_cookies(session: requests.Session, response: requests.Response, host: str) -> None:
-    """Leave a session as many cookies to keep as it may; it reads them after its hooks."""
+    """Leave only as many cookies in a response as a session may keep; it reads them after its hooks."""
     message = getattr(getattr(response.raw, "_original_response", None), "msg", None)
     answers = message.get_all("Set-Cookie") if isinstance(message, HTTPMessage) else None
     if message is None or not answers:
@@ -127,7 +127,7 @@ def _bound_cookies(session: requests.Session, response: requests.Response, host:
 
 
 def _leave_body(response: requests.Response, **_: object) -> None:
-    """Let nobody read what comes with a redirect: it may have no end."""
+    """Drop the body of a redirect, which may be endless."""
     if response.is_redirect and getattr(response, "_content", None) is False:
         vars(response).update(_content=b"", _content_consumed=True)
         response.raw.close()
@@ -147,7 +147,7 @@ def remember_redirect(session: Any, response: Any) -> None:
 
 
 def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
-    """Return whether a session asks a proxy for a URL."""
+    """Return whether a session uses a proxy for a URL."""
     if not is_session(session):
         return bool(proxies)
     settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
@@ -156,9 +156,9 @@ def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> 
 
 
 def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
-    """Return where a session may connect to; None if its connections cannot be seen.
+    """Return the addresses to which a session may connect; None if they cannot be known.
 
-    Nobody knows which of several addresses it takes.
+    It may use any of them.
     """
     if not is_session(session):
         return None
@@ -174,7 +174,7 @@ def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:
 
 
 def _has_sockets(session: requests.Session, url: str) -> bool:
-    """Return whether a session connects to anything, as far as can be seen."""
+    """Return whether a session makes network connections, as far as can be seen."""
     try:
         adapter = session.get_adapter(url)
     except requests.exceptions.InvalidSchema:
@@ -183,7 +183,7 @@ def _has_sockets(session: requests.Session, url: str) -> bool:
 
 
 def peer_of(response: Any) -> str | None:
-    """Return the address that an answer came from, if that can be told."""
+    """Return the address that a response came from, if it is known."""
     raw = getattr(response, "raw", None)
     connection = getattr(getattr(raw, "connection", None), "sock", None)
     file = getattr(getattr(raw, "_original_response", None), "fp", None)
@@ -196,20 +196,20 @@ def peer_of(response: Any) -> str | None:
     return None
 
 
-# Answers --------------------------------------------------------------------------------------------
+# Responses ------------------------------------------------------------------------------------------
 
 
 def as_response(answer: Any, url: str = "") -> requests.Response:
-    """Return an answer with everything that our client asks of one; ``url`` is what was asked for."""
+    """Return a response with all attributes that our client uses; ``url`` is that of the request."""
     known = issubclass(type(answer), requests.Response | ForeignResponse)  # a mock only says so
     whole = known and not _was_filled_in(answer)
     return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
 
 
 def _was_filled_in(answer: Any) -> bool:
-    """Return whether somebody wrote the body into a response of ``requests`` that never was sent.
+    """Return whether a response of ``requests`` was filled in instead of received, as tests do.
 
-    Tests do so. Such a response has no connection that could be read or closed.
+    It has no connection that could be read or closed.
     """
     if isinstance(answer, ForeignResponse):
         return False
@@ -218,7 +218,7 @@ def _was_filled_in(answer: Any) -> bool:
 
 
 class ForeignResponse:
-    """An answer of which little is known: what it lacks has the value that means nothing."""
+    """A response of another class: attributes that it lacks have neutral values."""
 
     def __init__(self, answer: Any, url: str) -> None:
         self._answer = answer
@@ -238,7 +238,7 @@ class ForeignResponse:
         return b"".join(self.iter_content())
 
     def iter_content(self, chunk_size: int = 128 * 1024) -> Iterator[bytes]:
-        """Yield the body: as the answer has it, in pieces if it has it in no other way."""
+        """Yield the body, as a whole if the response has it, or else in pieces."""
         body = getattr(self._answer, "content", None)
         if isinstance(body, bytes | bytearray | str):
             yield body.encode() if isinstance(body, str) else bytes(body)
@@ -254,7 +254,7 @@ class ForeignResponse:
             yield text.encode()
 
     def close(self) -> None:
-        """Close the answer, if that can be done."""
+        """Close the response, if it can be closed."""
         close = getattr(self._answer, "close", None)
         # One of ``requests`` closes what it was read from, which one that was filled in may not have.
         is_real = issubclass(type(self._answer), requests.Response)

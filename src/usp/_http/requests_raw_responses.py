@@ -1,4 +1,4 @@
-"""Answers as they come from a socket: complete at the deadline, with a head of some length at most."""
+"""Responses as they come from the socket: with a deadline, and with headers of bounded size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import socket
 
 DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("DEADLINE", default=None)
-"""When the answer to the request that is being sent must be complete, by ``time.monotonic``."""
+"""When the response to the request that is being sent must be complete, by ``time.monotonic``."""
 
 _MOST_INTERIM = 20  # answers such as 103 Early Hints, which come before the real one
 _LONGEST_LINE = 65537
@@ -26,7 +26,7 @@ _FIELDS = re.compile(rb"(?:[!#-'*+.0-9A-Z^-z|~-]++:[\t -~\x80-\xff]*+\r\n)++")
 
 
 def until(deadline: float, patience: float | None) -> float:
-    """Return the seconds that something may be waited for."""
+    """Return the seconds to wait at most."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
@@ -34,7 +34,7 @@ def until(deadline: float, patience: float | None) -> float:
 
 
 class Answer(http.client.HTTPResponse):
-    """An answer that must be complete at the deadline, with a head of some length at most."""
+    """A response with a deadline, and with headers of bounded size."""
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         self._head = _Head(_Reader(sock))
@@ -51,9 +51,9 @@ class Answer(http.client.HTTPResponse):
         self._head.room = None
 
     def _begin_plainly(self, version: str, status: int, reason: str) -> bool:
-        """Read the fields of an answer that is as most are: of a known length, with nothing odd.
+        """Read the headers of an ordinary response: of a known length, with nothing unusual.
 
-        The parser of ``http.client`` is made for mail, and takes as long as all else here together.
+        The parser of ``http.client`` is made for mail, and takes as long as everything else together.
         """
         if version != "HTTP/1.1" or status in _NO_BODY or getattr(self, "_method", "") != "GET":
             return False
@@ -72,7 +72,7 @@ class Answer(http.client.HTTPResponse):
         return True
 
     def _read_status(self) -> tuple[str, int, str]:
-        """Read the status of the real answer; ``http.client`` knows of 100 Continue only."""
+        """Read the status of the final response; ``http.client`` only knows 100 Continue."""
         read, self._status_read = self._status_read, None
         if read is not None:
             return read
@@ -87,12 +87,12 @@ class Answer(http.client.HTTPResponse):
 
 
 def is_interim(status: int) -> bool:
-    """Return whether the answer with this status is still to come."""
+    """Return whether this status is that of an interim response."""
     return 100 <= status < 200 and status != http.HTTPStatus.SWITCHING_PROTOCOLS  # noqa: PLR2004
 
 
 class _Fields(http.client.HTTPMessage):
-    """The fields of a head in which nothing is odd, found by their names; nobody changes them."""
+    """The headers of an ordinary response by name, read-only."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Fields(http.client.HTTPMessage):
 
 
 class _Opened:
-    """Stands for a socket whose file is open already."""
+    """Takes the place of a socket whose file is already open."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file
@@ -121,7 +121,7 @@ class _Opened:
 
 
 class _Head(io.BufferedReader):
-    """Reads lines, as long as they are not too many bytes: ``room`` is for so many more."""
+    """Reads lines up to a number of bytes in total."""
 
     room: int | None = HEAD_BYTES
     _fields = 0  # bytes of the fields that were looked at
@@ -139,7 +139,7 @@ class _Head(io.BufferedReader):
                 raise http.client.HTTPException(f"more than {HEAD_BYTES:,} bytes of headers")
 
     def plain_fields(self) -> _Fields | None:
-        """Return the fields that come next, if all are here and none is odd; they are still to come."""
+        """Return the next headers if all have arrived and none is unusual; does not consume them."""
         here = self.peek()
         end = here.find(b"\r\n\r\n") + 2
         if not _FIELDS.fullmatch(here, 0, end):
@@ -152,12 +152,12 @@ class _Head(io.BufferedReader):
         return _Fields([(name, value.lstrip(" \t")) for name, _, value in fields])
 
     def pass_fields(self) -> None:
-        """Stand behind the fields that were looked at."""
+        """Skip the headers that were peeked at."""
         self._spend(len(self.read(self._fields)))
 
 
 class _Reader(io.RawIOBase):
-    """Reads a socket; no longer than until the deadline of the request."""
+    """Reads from a socket until the deadline of the request."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -170,7 +170,7 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read what has come."""
+        """Read what has arrived."""
         if self._deadline is not None:
             wait = until(self._deadline, self._patience)
             if wait != self._sock.gettimeout():
@@ -179,7 +179,7 @@ class _Reader(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Release the socket."""
         if not self.closed:
             self._raw.close()
         super().close()

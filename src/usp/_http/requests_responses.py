@@ -1,4 +1,4 @@
-"""The answers of the client on ``requests``: a body that is received while it is read, or a failure."""
+"""The responses of the client on ``requests``: a body that is received on iteration, or a failure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BODY_ERRORS = (
 
 
 class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
-    """A 2xx answer; its body is received while it is read."""
+    """A 2xx response; its body is received on iteration."""
 
     _shown: Callable[[str], str] = staticmethod(without_login)
     _hops: tuple[Hop, ...] = ()
@@ -68,7 +68,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return int(self._response.status_code)
 
     def status_message(self) -> str:
-        """Return the reason beside the status, or the standard one."""
+        """Return the reason phrase of the status, or the standard one."""
         return phrase(self.status_code(), str(self._response.reason or ""))
 
     def header(self, case_insensitive_name: str) -> str | None:
@@ -80,19 +80,19 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return tuple(self._response.headers.items())
 
     def redirects(self) -> tuple[str, ...]:
-        """Return the addresses that led here."""
+        """Return the URLs that redirected here."""
         return tuple(self._shown(response.url) for response in self._response.history)
 
     def hops(self) -> tuple[Hop, ...]:
-        """Return the requests that led here, the last one included."""
+        """Return the requests that led here, including the last one."""
         return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
 
     def url(self) -> str:
-        """Return the address after redirects."""
+        """Return the URL after redirects."""
         return self._shown(self._response.url)
 
     def raw_data(self) -> bytes:
-        """Return the body, HTTP's compression removed, up to the limit; the same each time."""
+        """Return the body up to the limit, without the compression of HTTP; the same each time."""
         if self._data is None:
             self._data = self._receive()
         return self._data
@@ -112,7 +112,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         return bytes(data if self._limit is None else data[: self._limit])
 
     def body(self) -> Iterator[bytes]:
-        """Return the body as it comes, gzip and deflate left compressed; stops at the limit."""
+        """Yield the body as it arrives, gzip and deflate still compressed; stops at the limit."""
         overridden = type(self).raw_data is not RequestsWebClientSuccessResponse.raw_data
         if overridden or self._data is not None:
             yield self.raw_data()  # a subclass has its own data; what was read is read
@@ -133,22 +133,22 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
             raise body.failure(error, self.url(), self._timeout) from error
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._response.close()
 
 
 class RequestsWebClientErrorResponse(WebClientErrorResponse):
-    """An error status, or no answer at all."""
+    """An error status, or no response at all."""
 
 
 def _received(raw: urllib3.response.HTTPResponse) -> Iterator[bytes]:
-    """Yield what has come, still compressed."""
+    """Yield what arrives, still compressed."""
     while data := raw.read1(_CHUNK, decode_content=False):
         yield data
 
 
 def excerpt_of(response: requests.Response) -> str:
-    """Return the beginning of a body as text, whatever is wrong with it."""
+    """Return the beginning of a body as text, even if it is broken."""
     try:
         return next(iter(response.iter_content(_EXCERPT)), b"").decode("utf-8", "replace")
     except BODY_ERRORS as error:
@@ -175,7 +175,7 @@ def kind_of(error: Exception) -> Kind:
 
 
 def _is_nonsense(error: urllib3.exceptions.ProtocolError) -> bool:
-    """Return whether what came is not HTTP, and will not be the next time."""
+    """Return whether the response is not HTTP, so that a retry will not help."""
     cause = error.args[-1]
     return isinstance(cause, HTTPException) and not isinstance(cause, OSError)
 
