@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from usp._formats.xml.entries import RawEntry, Step
     from usp._formats.xml.lanes import LaneParser
 
-# How nearly every program writes a link to another language.
+# How nearly every program writes a link to another language; what is in its address, one look tells.
 _LINK = re.compile(
-    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="(https?://[\w!#-%\'-;=-~]++)"\s*+/>'
+    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="(https?://[^"]++)"\s*+/>'
 )
+_OF_ADDRESSES = bytes(set(range(0x21, 0x7F)) - set(b'"&<'))
+_WORD = re.compile(r"\w*+")
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _MAX_PLANS = 500
@@ -166,6 +168,10 @@ class BlockReader:
             else:
                 links.append(None)
                 rest.append(entry)
+        hrefs = "".join([href for found in links if found for _, href in found])
+        others = hrefs.encode("utf-8", "surrogatepass").translate(None, _OF_ADDRESSES)
+        if not _WORD.fullmatch(others.decode("utf-8", "surrogatepass")):
+            return block, ()
         return url_end.join([*rest, ""]), links
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
@@ -191,11 +197,15 @@ def _split(block: str) -> tuple[list[str], str]:
     return block.split(end)[:-1], end
 
 
+_NO_EXTENSIONS = PageFields()[3:]
+_ALTERNATES = PageFields._fields.index("alternates")
+
+
 class _Records:
     """The elements of an extension in an entry, by record, each with its number."""
 
     def __init__(self, space: Space, records: list[list[tuple[str, int]]]) -> None:
-        self.field = EXTENSIONS[space]
+        self.at = PageFields._fields.index(EXTENSIONS[space])
         self._records = records
         self._read = READERS[space]
         self._many = MANY[space]
@@ -216,7 +226,7 @@ class _Records:
         table = self._table
         if table is not None and self._shortcuts is not None:
             found = [table.read_texts(steps, texts, base) for steps in self._shortcuts]
-            if None not in found:
+            if all(one is not None for one in found):  # ``in`` would compare their fields
                 return found if self._many else found[0]
         records = [
             [Field(name, texts[at] or "", elements[at]) for name, at in record]
@@ -258,7 +268,9 @@ class _Plan:
             text = texts[at]
             if text and not text.isspace():
                 raw[name] = text
-        more: dict[str, Any] = {one.field: one.read(elements, texts, base) for one in self._records}
+        fields = [*remembered_own(raw), *_NO_EXTENSIONS]
+        for one in self._records:
+            fields[one.at] = one.read(elements, texts, base)
         if links:
-            more["alternates"] = links
-        return PageFields(*remembered_own(raw), **more)
+            fields[_ALTERNATES] = links
+        return PageFields._make(fields)

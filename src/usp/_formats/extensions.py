@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
-from usp._formats.values import resolved
+from usp._formats.values import SCHEMES, resolved
 from usp._formats.xml.entries import ElementNames
 from usp._formats.xml.namespaces import Space
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
@@ -31,11 +31,13 @@ _ReadText: TypeAlias = Callable[[str | None], Any]
 Shortcut: TypeAlias = tuple[int, str, _ReadText, Any]
 """A field that is all in its text: the number of its element, its name, what reads and resolves it."""
 
+_text = values.text  # looked up for every field
+
 _READ: Mapping[Kind, _ReadText] = {
-    Kind.TEXT: values.text,
+    Kind.TEXT: _text,
     Kind.VERBATIM: lambda raw: raw,
-    Kind.ADDRESS: values.text,
-    Kind.ADDRESS_OR_NAME: values.text,
+    Kind.ADDRESS: _text,
+    Kind.ADDRESS_OR_NAME: _text,
     Kind.TIME: values.date,
     Kind.NUMBER: values.number,
     Kind.WHOLE: values.whole_number,
@@ -78,6 +80,7 @@ class TableReader:
     def __init__(self, table: Table, prefix: str) -> None:
         self._table = table
         self._prefix = prefix
+        self._make = table.make
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [spec for spec in table.specs if spec.required]
@@ -146,11 +149,19 @@ class TableReader:
         """Return the value of a record by its shortcut; None if one of the texts cannot be read."""
         found: dict[str, Any] = {}
         for at, key, read, resolve in steps:
-            value = read(texts[at])
+            text = texts[at]
+            if read is not _text:
+                value = read(text)
+            elif text and ("&" not in text or ";" not in text):  # as nearly all are
+                value = text.strip() or None
+            else:
+                value = _text(text)
             if value is None:
                 return None
-            found[key] = resolve(value, base) if resolve else value
-        return self._table.make(found)
+            if resolve and not value.startswith(SCHEMES):
+                value = resolve(value, base)
+            found[key] = value
+        return self._make(found)
 
     def _made(self, found: dict[str, Any]) -> Any:
         for name in self._each:
@@ -158,7 +169,7 @@ class TableReader:
         for name, table in self._inside.items():
             if name in found:
                 found[name] = table.make(found[name])
-        return self._table.make(found)
+        return self._make(found)
 
     def _read_element(
         self, element: Field, found: dict[str, Any], note: Note, base: str | None

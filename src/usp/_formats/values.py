@@ -86,7 +86,7 @@ def yes_no(raw: str | None) -> bool | None:
 def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
     """Return the items of a list, without empty ones; without a separator blanks separate them."""
     parts = (text(raw) or "").split(separator)
-    return tuple(item for part in parts if (item := part.strip()))
+    return tuple(filter(None, map(str.strip, parts)))
 
 
 # Addresses ------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, which are not white space to Python
 _BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
 _BLANK = re.compile(r"\s")
-_SCHEMES = ("http://", "https://")
+SCHEMES = ("http://", "https://")
 _HOST = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+\.?+)(:[0-9]{1,5})?+(?=[/?#]|\Z)")
 
 
@@ -102,7 +102,7 @@ def is_address(text: str, base: str | None) -> bool:
     """Return whether a text is clearly the address of something: not relative to a place unknown."""
     if _BLANK.search(text):
         return False
-    return text[:8].lower().startswith((*_SCHEMES, "/")) or begins_with_host(text, base)
+    return text[:8].lower().startswith((*SCHEMES, "/")) or begins_with_host(text, base)
 
 
 def begins_with_host(loc: str, base: str | None) -> bool:
@@ -137,7 +137,7 @@ def absolute_url(loc: str, base: str | None) -> str | None:
 
 def _absolute_url(loc: str, base: str | None) -> str | None:
     loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
-    absolute = loc[:8].lower().startswith(_SCHEMES)
+    absolute = loc[:8].lower().startswith(SCHEMES)
     if not absolute and begins_with_host(loc, base):
         scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
         absolute, loc = True, f"{scheme}://{loc}"
@@ -216,6 +216,6 @@ def resolved(address: str, base: str | None) -> str:
 
     One that cannot be is left as it is written.
     """
-    if address.startswith(_SCHEMES) or address[:8].lower().startswith(_SCHEMES):
+    if address.startswith(SCHEMES) or address[:8].lower().startswith(SCHEMES):
         return address
     return absolute_url(address, base) or address

@@ -94,7 +94,7 @@ def _are_last(block: str, *tags: str) -> bool:
 @lru_cache(maxsize=64)
 def _first(name: str) -> re.Pattern[str]:
     """Return the pattern of the first entry of a block."""
-    url, loc, *fields = _named(name, "loc", *FIELDS)
+    url, loc, *fields = map(re.escape, _names(name, "loc", *FIELDS))
     one = "|".join(fields)
     given = rf"((?:<(?:{one})>(?:{_CDATA})?+[^<]*+</(?:{one})>{_B}){{0,9}}+)"
     return re.compile(
@@ -123,13 +123,14 @@ def _entry(style: Style, others: tuple[str, ...]) -> re.Pattern[str]:
 
     It has the loc. Where no such entry follows an end, an empty text tells.
     """
-    url, loc = _named(style.name, "loc")
+    url = re.escape(style.name)
     text = rf"(?:{_CDATA}[^<\]]*+\]\]>|[^<]*+)" if style.has_cdata else "[^<]*+"
     before, after = (
         "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
         for names in (style.before, style.after)
     )
-    strange = "|".join([rf"/?{url}", rf"/?{loc}", "[!?]", *map(re.escape, others)])
+    names = list(_names(style.name, "loc"))
+    tag = _beginning("!", "?", *others, *names, *(f"/{name}" for name in names))
     end = re.escape(style.url_end)
     rest = end.removeprefix(f"</{url}")
     comments = rf"(?:{_COMMENT}{_B})*+" if style.has_comments else ""
@@ -137,8 +138,20 @@ def _entry(style: Style, others: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(
         rf"</{url}(?:{rest}{_B}{comments}{re.escape(style.url)}{_B}{before}{re.escape(style.loc)}"
         rf"{_B}({start}[^{stop}]{{0,{_MAX_LOC}}}+){_B}{re.escape(style.loc_end)}{_B}{after}"
-        rf"(?:(?={end})|(?:[^<]*+<(?!{strange}))*+[^<]*+(?={end}))|)"
+        rf"(?:(?={end})|(?:[^<]*+<{tag})*+[^<]*+(?={end}))|)"
     )
+
+
+def _beginning(*others: str) -> str:
+    """Return the pattern of the first character of a tag that does not begin as some others do.
+
+    Most tags begin with another character than any of these, so that comes first.
+    """
+    rests: dict[str, list[str]] = {}
+    for other in others:
+        rests.setdefault(other[0], []).append(re.escape(other[1:]))
+    known = (f"{re.escape(first)}(?!{'|'.join(rest)})" for first, rest in rests.items())
+    return f"(?:[^<{re.escape(''.join(rests))}]|{'|'.join(known)})"
 
 
 def columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
@@ -217,11 +230,6 @@ def _names(name: str, *others: str) -> Iterator[str]:
     yield name
     for other in others:
         yield f"{prefix}{colon}{other}"
-
-
-def _named(name: str, *others: str) -> list[str]:
-    """Return the same for patterns."""
-    return list(map(re.escape, _names(name, *others)))
 
 
 def plain(urls: list[str]) -> bool:

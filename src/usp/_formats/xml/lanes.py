@@ -29,7 +29,7 @@ MAX_ENTRY = 64 * 1024
 """A longer stretch without the end of an entry goes through the scanner."""
 
 _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
-LARGEST_TREE = 32 * 1024
+LARGEST_TREE = 40 * 1024
 """A longer block is not read as one tree: its elements would not stay in the caches of a processor."""
 
 _LARGEST = 256 * 1024  # characters that are tried at once
