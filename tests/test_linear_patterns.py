@@ -63,7 +63,7 @@ class Case(NamedTuple):
 # Patterns that are made when they are needed -----------------------------------------------------
 
 STYLES = [
-    cut.style_of(entry, "x:url" if "x:url" in entry else "url")
+    cut.style_of(entry, "x:url" if "x:url" in entry else "url", ("sitemap",))
     for entry in (
         "<url><loc>https://e.org/1</loc></url>",
         "<x:url ><x:loc>/1</x:loc><x:lastmod>2024</x:lastmod></x:url >",
@@ -77,10 +77,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
     },
     "usp._formats.xml.cut._entry": lambda: {
-        f"_entry[{n}]": cut._entry(style, ("sitemap",)) for n, style in enumerate(STYLES)
-    },
-    "usp._formats.xml.cut._fields": lambda: {
-        f"_fields[{n}]": cut._fields(style) for n, style in enumerate(STYLES)
+        f"_entry[{n}, {values}]": cut._entry(style, values=values)
+        for n, style in enumerate(STYLES)
+        for values in (False, True)
     },
     "usp._formats.xml.cut._own_fields": lambda: {
         f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
@@ -104,7 +103,6 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first_entry": {"finditer"},
     "_first": {"match"},
     "_entry": {"findall"},
-    "_fields": {"findall"},
     "_own_fields": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},

@@ -74,6 +74,11 @@ class BlockReader:
         """Have the next blocks read when their pages are made: what is asked of one is of most."""
         self._ahead, self._blocks_ahead = ahead, _BLOCKS_AHEAD
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether fields of the next block are read in any case."""
+        return self._blocks_ahead > 0
+
     def reads_ahead(self) -> Ahead | None:
         """Return what of the next block is read; from time to time nothing, to see what is asked."""
         self._blocks_ahead -= 1
@@ -268,9 +273,9 @@ class _Plan:
             text = texts[at]
             if text and not text.isspace():
                 raw[name] = text
-        fields = [*remembered_own(raw), *_NO_EXTENSIONS]
+        fields: list[Any] = [*remembered_own(raw), *_NO_EXTENSIONS]
         for one in self._records:
             fields[one.at] = one.read(elements, texts, base)
         if links:
             fields[_ALTERNATES] = links
-        return PageFields._make(fields)
+        return PageFields(*fields)

@@ -171,12 +171,20 @@ class BlockBatch(PageBatch):
 
     __slots__ = ("_block", "_columns", "_fields", "_own", "_reader", "_style", "urls")
 
-    def __init__(self, urls: list[str], block: str, style: Style, reader: BlockReader) -> None:
+    def __init__(
+        self,
+        urls: list[str],
+        block: str,
+        style: Style,
+        reader: BlockReader,
+        columns: Columns | None = None,
+    ) -> None:
         self.urls = urls
         self._block = block
         self._style = style
         self._reader = reader
-        self._columns: Columns | bool = False  # True if there is more than columns can hold
+        # False if they were not read, True if there is more than columns can hold.
+        self._columns: Columns | bool = columns or False
         self._own: Sequence[PageFields | OwnFields] = ()
         self._fields: Sequence[PageFields] = ()
 
@@ -191,6 +199,7 @@ class BlockBatch(PageBatch):
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
+        self._reader.read_ahead(Ahead.OWN)
         columns = self._all_columns()
         return None if columns is None else columns.texts
 
@@ -234,10 +243,9 @@ class BlockBatch(PageBatch):
         """Return the fields of the protocol, if they can be told without a tree."""
         if self._columns is False:
             count = len(self.urls)
-            columns = cut_columns(self._block, self._style, count)
-            if columns is None:
+            columns = self._columns = cut_columns(self._block, self._style) or False
+            if columns is False:
                 return cut_own_columns(self._block, self._style, count)
-            self._columns = columns
         return self._columns if isinstance(self._columns, Columns) else None
 
     def fields(self, at: int) -> PageFields:
@@ -249,7 +257,7 @@ class BlockBatch(PageBatch):
 
     def _all_columns(self) -> Columns | None:
         if self._columns is False:
-            columns = cut_columns(self._block, self._style, len(self.urls))
+            columns = cut_columns(self._block, self._style)
             self._columns = columns or self._reader.columns(self._block, len(self.urls)) or True
         return self._columns if isinstance(self._columns, Columns) else None
 
@@ -336,10 +344,10 @@ def _checked(texts: dict[str, list[str]], count: int) -> Columns | None:
     return Columns(texts, count)
 
 
-def cut_columns(block: str, style: Style, count: int) -> Columns | None:
+def cut_columns(block: str, style: Style) -> Columns | None:
     """Return the fields of a regular block whose entries have nothing else."""
-    found = cut.columns(block, style, count)
-    return None if found is None else Columns(found, count)
+    found = cut.columns(block, style)
+    return None if found is None else Columns(found, len(found["loc"]))
 
 
 def cut_own_columns(block: str, style: Style, count: int) -> Columns | None:

@@ -7,7 +7,7 @@ in an index come out as pages.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageEntry
@@ -17,7 +17,6 @@ from usp._formats.url_batches import (
     BlockBatch,
     ColumnBatch,
     Columns,
-    cut_columns,
     ignore,
     read_columns,
     read_own,
@@ -174,29 +173,35 @@ class PagesXMLSitemapParser(LaneParser):
             self._others = _others_below(type(self), *self._root_tag, self._name)
         if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
             return None
-        style = cut.style_of(block, self._name)
+        style = cut.style_of(block, self._name, self._others)
         if style is None or (len(block) > LARGEST_TREE and not style.is_all):
             return None
-        urls = self._cut_urls(block, style, self._others)
+        reader = self._block_reader()
+        columns = cut.columns(block, style) if self.thorough or reader.is_ahead else None
+        if columns is not None:
+            locs: list[str] | None = list(columns["loc"])
+        else:
+            locs = None if self.thorough else cut.locs(block, style)
+        urls = None if locs is None else self._decoded_all(locs, block, style)
         if urls is None:
             return None
+        found = None if columns is None else Columns(columns, len(urls))
         if not self.thorough:
-            return [BlockBatch(urls, block, style, self._block_reader())]
-        columns = cut_columns(block, style, len(urls))
-        if columns is None or block.count("&") != block.count("&amp;"):
+            return [BlockBatch(urls, block, style, reader, found)]
+        if found is None or block.count("&") != block.count("&amp;"):
             return None
-        return self._batch(urls, columns)
+        return self._batch(urls, found)
 
-    def _cut_urls(self, block: str, style: cut.Style, others: tuple[str, ...]) -> list[str] | None:
-        """Return the URLs of a regular block, references decoded."""
-        locs = cut.locs(block, style, others)
-        if locs is None or not (style.is_path or cut.plain(locs)):
+    def _decoded_all(self, locs: list[str], block: str, style: cut.Style) -> list[str] | None:
+        """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
+        if not style.is_path and not cut.plain(locs):
             return None
         if "&" in block:
-            decoded = _decoded_all(locs, in_cdata=style.loc.endswith("["))
-            if decoded is None:
+            in_cdata = style.loc.endswith("[")
+            urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
+            if None in urls:
                 return None
-            locs = decoded
+            locs = cast("list[str]", urls)
         return on_base(locs, self.base()) if style.is_path else locs
 
     def _batch(self, urls: list[str], columns: Columns) -> list[Entry] | None:
@@ -297,13 +302,8 @@ _MAX_REMEMBERED = 2000  # characters of a root tag
 _known_others = lru_cache(maxsize=128)(_find_others)
 
 
-def _decoded_all(locs: list[str], *, in_cdata: bool) -> list[str] | None:
-    """Return the URLs of locs with references; None if one of them turns out to be none."""
-    urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
-    return None if None in urls else urls  # type: ignore[return-value]
-
-
 def _decoded(loc: str, *, in_cdata: bool) -> str | None:
+    """Return the URL of a loc with references in it; None if it turns out to be none."""
     url = loc if in_cdata else loc.replace("&amp;", "&")
     if ";" not in url:  # then it has no other reference
         return url

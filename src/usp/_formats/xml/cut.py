@@ -35,7 +35,7 @@ _ATTRIBUTES = r"""(?:[ \t\r\n]++[A-Za-z_][\w.:-]*+=(?:"[^"<>]*+"|'[^'<>]*+'))*+"
 _ADDRESS = {False: "https?://[A-Za-z0-9]", True: "/[A-Za-z0-9_%~-]"}
 """How an address begins that is a path or not; :func:`plain`, or its base, tells about the rest."""
 
-_VALUE = r"[ -%'-;=-~]{0,100}+"
+_VALUE, _VALUE_IN_CDATA = r"[ -%'-;=-~]{0,100}+", r"[ -%'-;=-Z^-~]{0,100}+"
 """The text of a field. Values are remembered, so a longer text is read elsewhere."""
 
 _MAX_LOC = 4096  # characters; a longer one is read elsewhere
@@ -58,10 +58,15 @@ class Style(NamedTuple):
     url_end: str
     has_cdata: bool
     has_comments: bool  # between entries
+    others: tuple[str, ...]  # beginnings of names that must not occur
 
 
-def style_of(block: str, name: str) -> Style | None:
-    """Return how the first entry of a block is written; None if others cannot be cut like it."""
+def style_of(block: str, name: str, others: tuple[str, ...]) -> Style | None:
+    """Return how the first entry of a block is written; None if no others can be cut like it.
+
+    ``name`` is that of entries; ``others`` are how the names of entries and locs begin that are
+    written otherwise.
+    """
     first = _first(name).match(block)
     if first is None:
         return None
@@ -83,6 +88,7 @@ def style_of(block: str, name: str) -> Style | None:
         block[block.rindex("</") :],
         "<![" in first[0],
         "<!--" in block[:_HEAD],
+        others,
     )
 
 
@@ -104,41 +110,66 @@ def _first(name: str) -> re.Pattern[str]:
     )
 
 
-def locs(block: str, style: Style, others: tuple[str, ...]) -> list[str] | None:
-    """Return the locs of a block as they are written; None if it is not regular.
+def locs(block: str, style: Style) -> list[str] | None:
+    """Return the locs of a block as they are written; None if it is not regular."""
+    found = _entry(style).findall(style.url_end + block)
+    return found[:-1] if _is_complete(found) else None
 
-    ``others`` are beginnings of names that must not occur: those of entries and locs that are
-    written otherwise.
+
+def columns(block: str, style: Style) -> dict[str, Sequence[str]] | None:
+    """Return the locs and the :data:`FIELDS` of a regular block as they are written, by name.
+
+    An empty text is none. None if the entries have anything else, or the fields in another order.
     """
-    found = _entry(style, others).findall(style.url_end + block)
-    if found.index("") != len(found) - 1:
-        return None
-    del found[-1]
-    return found
+    styles = [style]
+    if not style.before:  # the first entry may lack what others have
+        styles.append(style._replace(after=tuple(_names(style.name, *FIELDS))[1:]))
+    for one in styles:
+        names = (*one.before, "loc", *one.after)
+        if style.is_all and len(set(names)) == len(names):
+            found = _entry(one, values=True).findall(one.url_end + block)
+            lists = list(zip(*found, strict=True)) if len(names) > 1 else [found]
+            if _is_complete(lists[len(one.before)]):
+                locals_ = (name.rpartition(":")[2] for name in names)
+                return {name: given[:-1] for name, given in zip(locals_, lists, strict=True)}
+    return None
+
+
+def _is_complete(found: Sequence[str]) -> bool:
+    """Return whether an entry followed every end but the last."""
+    return found.index("") == len(found) - 1
 
 
 @lru_cache(maxsize=64)
-def _entry(style: Style, others: tuple[str, ...]) -> re.Pattern[str]:
+def _entry(style: Style, *, values: bool = False) -> re.Pattern[str]:
     """Return the pattern of an entry from the end of the one before it to its own.
 
-    It has the loc. Where no such entry follows an end, an empty text tells.
+    It has the loc, and the ``values`` of fields if there is nothing else. Where no such entry follows
+    an end, empty texts tell.
     """
-    url = re.escape(style.name)
-    text = rf"(?:{_CDATA}[^<\]]*+\]\]>|[^<]*+)" if style.has_cdata else "[^<]*+"
+    name, end, text = re.escape(style.name), re.escape(style.url_end), "[^<]*+"
+    if values:
+        text = f"({_VALUE})"
+        if style.has_cdata:
+            closed = r"(?=[^<\]]*+\]\]>)"
+            text = rf"(?:{_CDATA}{closed}|(?!{_CDATA}|{closed}))({_VALUE_IN_CDATA})(?:\]\]>)?+"
+    elif style.has_cdata:
+        text = rf"(?:{_CDATA}[^<\]]*+\]\]>|[^<]*+)"
     before, after = (
         "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
         for names in (style.before, style.after)
     )
-    names = list(_names(style.name, "loc"))
-    tag = _beginning("!", "?", *others, *names, *(f"/{name}" for name in names))
-    end = re.escape(style.url_end)
-    rest = end.removeprefix(f"</{url}")
     comments = rf"(?:{_COMMENT}{_B})*+" if style.has_comments else ""
     start, stop = _ADDRESS[style.is_path], re.escape(style.stop)
+    last = rf"(?={end})"
+    if not values:
+        own = list(_names(style.name, "loc"))
+        tag = _beginning("!", "?", *style.others, *own, *(f"/{one}" for one in own))
+        last = rf"(?:{last}|(?:[^<]*+<{tag})*+[^<]*+{last})"
     return re.compile(
-        rf"</{url}(?:{rest}{_B}{comments}{re.escape(style.url)}{_B}{before}{re.escape(style.loc)}"
-        rf"{_B}({start}[^{stop}]{{0,{_MAX_LOC}}}+){_B}{re.escape(style.loc_end)}{_B}{after}"
-        rf"(?:(?={end})|(?:[^<]*+<{tag})*+[^<]*+(?={end}))|)"
+        rf"</{name}(?:{end.removeprefix(f'</{name}')}{_B}{comments}{re.escape(style.url)}{_B}{before}"
+        rf"{re.escape(style.loc)}{_B}({start}[^{stop}]{{0,{_MAX_LOC}}}+){_B}"
+        rf"{re.escape(style.loc_end)}{_B}{after}{last}|)"
     )
 
 
@@ -154,43 +185,8 @@ def _beginning(*others: str) -> str:
     return f"(?:[^<{re.escape(''.join(rests))}]|{'|'.join(known)})"
 
 
-def columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
-    """Return the :data:`FIELDS` of all entries of a regular block as they are written, by name.
-
-    An empty text is none. None if the entries have anything else, or the fields in another order.
-    """
-    if not style.is_all:
-        return None
-    names = style.before + style.after
-    if not names and block.count("<") == 4 * count:  # the tags of an entry and its loc
-        return {}
-    found = _fields(style).findall(block) if len(set(names)) == len(names) else []
-    if len(found) != count and not style.before:  # the first entry may lack what others have
-        names = tuple(_names(style.name, *FIELDS))[1:]
-        found = _fields(style._replace(after=names)).findall(block)
-    if len(found) != count:
-        return None
-    given = zip(*found, strict=True) if len(names) > 1 else [found] if names else []
-    return {one.rpartition(":")[2]: texts for one, texts in zip(names, given, strict=True)}
-
-
-@lru_cache(maxsize=64)
-def _fields(style: Style) -> re.Pattern[str]:
-    """Return the pattern of the fields of an entry."""
-    text = f"({_VALUE})"
-    if style.has_cdata:
-        text = rf"(?:{_CDATA})?+({_VALUE.replace('=-~', '=-Z^-~')})(?:\]\]>)?+"
-    before, after = (
-        "".join(rf"(?:<{one}>{text}</{one}>{_B})?+" for one in map(re.escape, names))
-        for names in (style.before, style.after)
-    )
-    if before:
-        before = rf"{re.escape(style.url)}{_B}{before}{re.escape(style.loc)}[^<\]]*+"
-    return re.compile(rf"{before}{re.escape(style.loc_end)}{_B}{after}{re.escape(style.url_end)}")
-
-
 def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
-    """Return the same of entries that have other elements beside these fields, but none inside."""
+    """Return the :data:`FIELDS` of entries that have other elements too, by name, without locs."""
     first = block[block.index(style.loc_end) : block.index(style.url_end)]
     fields = set(_names(style.name, *FIELDS))
     names = tuple(filter(fields.__contains__, _NAME.findall(first)))
