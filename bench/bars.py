@@ -66,6 +66,7 @@ def verdicts(results: Results, scale: Scale) -> list[Verdict]:
         *_growth(results, scale),
         *_stream(results, scale),
         *_export(results),
+        *_snapshot(results),
         *_fleet(results, scale),
         *(_same(results, shape) for shape in ("plain", "rich")),
     ]
@@ -197,6 +198,25 @@ def _export(results: Results) -> Iterator[Verdict]:
         if memory
         else Verdict(bar, text)
     )
+
+
+def _snapshot(results: Results) -> Iterator[Verdict]:
+    """Compare recording, loading and updating with the crawl, and with reading its tree."""
+    for base, job, most in (
+        ("every url", "record, every url", 1.3),
+        ("iterate", "load, iterate", 1.2),
+        ("every url", "update", 0.05),
+    ):
+        case = f"snapshot: {job}"
+        bar, text = f"{case}, against {base}", f"≤ {most:g} × the time"
+        time = _quotient(results, f"snapshot: {base}", case, "seconds")
+        cpu = _quotient(results, f"snapshot: {base}", case, "cpu")
+        if time is None or cpu is None:
+            yield Verdict(bar, text, results.error(case, OURS) or "")
+            continue
+        wrong = any(record.get("wrong") for record in results.of(case))
+        measured = f"{time:.2f} × ({cpu:.2f} × the CPU time){', but it is wrong' * wrong}"
+        yield Verdict(bar, text, measured, time <= most and not wrong)
 
 
 def _fleet(results: Results, scale: Scale) -> Iterator[Verdict]:

@@ -93,7 +93,7 @@ QUICK = Scale(
 
 SHAPES = (
     "plain", "rich", "wild", "ways", "feeds", "gzip", "commented", "latency", "many-small",
-    "growth", "dead-host", "stream", "export", "fleet", "same",
+    "growth", "dead-host", "stream", "export", "snapshot", "fleet", "same",
 )  # fmt: skip
 
 
@@ -105,6 +105,7 @@ def cases(scale: Scale) -> Iterator[Case]:
     yield from _dead(scale)
     yield from _stream(scale)
     yield from _export(scale)
+    yield from _snapshot(scale)
     yield from _fleet(scale)
     for data, sitemaps, urls in (("plain", *QUICK.plain), ("rich", *QUICK.rich)):
         yield Case("same", data, Site(data, sitemaps, urls), "digest", BOTH, urls, scale.limit)
@@ -177,6 +178,22 @@ def _export(scale: Scale) -> Iterator[Case]:
 
 
 EXPORTS = {"every url": "urls", "parquet": "parquet", "csv": "csv", "jsonl": "jsonl"}
+
+
+def _snapshot(scale: Scale) -> Iterator[Case]:
+    """Record a site, load it and update it, beside crawling it and iterating over its URLs."""
+    site, only, script = Site("plain", *scale.plain), (OURS,), "run_snapshot.py"
+    for label, job in SNAPSHOTS.items():
+        yield Case("snapshot", label, site, job, only, site.urls, scale.limit, script)
+
+
+SNAPSHOTS = {
+    "every url": "urls",
+    "record, every url": "record",
+    "iterate": "iterate",
+    "load, iterate": "load",
+    "update": "update",
+}
 
 
 def _fleet(scale: Scale) -> Iterator[Case]:
