@@ -12,7 +12,7 @@ from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
 from usp._snapshot.replay import replay
 from usp._snapshot.snapshot import open_snapshot
 from usp._snapshot.update import Known, UpdateRecorder, updating
-from usp.exceptions import SnapshotError
+from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
@@ -111,11 +111,14 @@ def _search(
 ) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
     start = snapshot.start
-    if url is None and "sitemap" in start:
-        return sitemap_search(str(start["sitemap"])), options
-    if url is None and "website" in start:
-        options = replace(options, normalize_homepage_url=False)
-        return website_search(str(start["website"]), options), options
+    try:
+        if url is None and "sitemap" in start:
+            return sitemap_search(str(start["sitemap"])), options
+        if url is None and "website" in start:
+            options = replace(options, normalize_homepage_url=False)
+            return website_search(str(start["website"]), options), options
+    except SitemapException as error:
+        raise SnapshotError(f"{snapshot.file.path}: {error}") from error
     foreign = snapshot.foreign
     if foreign is None:
         homepage = url or ""

@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import socket
+import tracemalloc
 import zlib
 
 import pytest
@@ -211,3 +212,22 @@ def test_options_that_lie_raise_nothing_else(own):
         )
         with contextlib.suppress(usp.SnapshotError):
             usp.load(own)
+
+
+@pytest.mark.parametrize("line", [b" " * 1000, b"\n", b'{"url": "http://h/", "role": "sitemap"}\n'])
+def test_an_index_that_becomes_a_lot_is_not_held(own, line):
+    members = members_of(own)
+    index = line * (40_000_000 // len(line))
+    start = sum(len(gzip.compress(member, mtime=0)) for member in members[:-2])
+    end = json.dumps({"index": start, "documents": 10**9}).encode()
+    last = [
+        record("metadata", "urn:usp:index", index),
+        record("metadata", "urn:usp:end", end),
+    ]
+    own.write_bytes(b"".join(gzip.compress(one, mtime=0) for one in (*members[:-2], *last)))
+    tracemalloc.start()
+    try:
+        assert usp.load(own).page_count()
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import pickle
 import tracemalloc
+import zlib
 
 import pytest
 from snapshots import assert_same, mixed
@@ -111,6 +113,17 @@ def test_what_a_limit_has_cut_off_is_cut_off_in_the_replay(serve, tmp_path, limi
     assert_same(tree, usp.load(path))
 
 
+def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, tmp_path):
+    late = {f"/{n}.xml": Answer(urlset(f"/{n}"), delay=0.1 * n) for n in range(4)}
+    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*late), **late})
+    path = tmp_path / "a.warc.gz"
+    limits = usp.Limits(seconds=0.15)
+    tree = usp.sitemap_tree_for_homepage(site.base, limits=limits, record=path)
+    loaded = usp.load(path, limits=usp.Limits())
+    assert "limit-seconds" in {failure.code for failure in loaded.failures()}
+    assert [one.code for one in loaded.failures()] == [one.code for one in tree.failures()]
+
+
 def test_limits_apply_to_records_as_to_responses(serve, tmp_path):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(99)))})
     path = tmp_path / "a.warc.gz"
@@ -136,6 +149,31 @@ def test_what_was_skipped_is_skipped_in_the_replay(serve, tmp_path):
         site.base, sitemaps_since="2024-06-01", exclude_sitemaps=["*/b.xml"], record=path
     )
     assert_same(tree, usp.load(path))
+
+
+def test_a_snapshot_that_was_compressed_anew_is_the_same(serve, tmp_path):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
+    data, members = path.read_bytes(), []
+    while data:
+        inflate = zlib.decompressobj(31)
+        members.append(gzip.compress(inflate.decompress(data), 9))
+        data = inflate.unused_data
+    path.write_bytes(b"".join(members))
+    assert_same(tree, usp.load(path))
+    path.write_bytes(b"".join(map(gzip.decompress, members)))
+    assert_same(tree, usp.load(path))
+
+
+def test_two_snapshots_in_one_file_are_the_later_one(serve, tmp_path):
+    site = serve(mixed())
+    usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
+    site.answers["/a.xml"] = urlset("/a/new")
+    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "b.warc.gz")
+    both = tmp_path / "both.warc.gz"
+    both.write_bytes(b"".join((tmp_path / f"{name}.warc.gz").read_bytes() for name in "ab"))
+    assert_same(tree, usp.load(both))
 
 
 def test_events_are_told(serve, tmp_path):

@@ -228,3 +228,14 @@ def test_nothing_received_replaces_no_snapshot(site, path, tmp_path):
     done = usp.update(path)
     assert done.failed
     assert usp.load(path, last_good=True).page_count() == COUNT
+
+
+def test_a_snapshot_that_was_cut_off_is_completed(site, path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert not usp.load(path).is_complete
+    done = usp.update(path)
+    assert done.added
+    assert done.not_modified
+    assert done.tree == usp.sitemap_tree_for_homepage(site.base)
+    assert usp.load(path).is_complete

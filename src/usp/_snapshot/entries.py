@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from usp._base.reason import Advice, Reason, Topic
@@ -214,14 +216,20 @@ def _read_exchange(values: dict[str, Any]) -> Exchange:
         broken=None if broken is None else _read_reason(broken),
         started=None if started is None else datetime.fromisoformat(started),
         hops=tuple(
-            Hop(url, status, reason, _pairs(sent), _pairs(headers))
+            Hop(url, status, reason, _shared(_pairs(sent)), _pairs(headers))
             for url, status, reason, sent, headers in values.get("hops", ())
         ),
     )
 
 
 def _pairs(values: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((str(name), str(value)) for name, value in values)
+    return tuple((sys.intern(str(name)), str(value)) for name, value in values)
+
+
+@lru_cache(maxsize=64)
+def _shared(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return headers that are the same for nearly all requests, once for all."""
+    return pairs
 
 
 def _entry_values(entry: Entry) -> dict[str, Any]:

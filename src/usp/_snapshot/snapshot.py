@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from usp._snapshot.warc import Record
 
 _TAIL = 8 * 1024  # bytes in which the last record begins
-_ENTRY = 4 * 1024 * 1024  # bytes of one entry
+_ENTRY = 512 * 1024  # bytes of one entry
+_LEAST_ROOM, _ROOM = (
+    16 * 1024 * 1024,
+    20,
+)  # bytes of all entries: so many, and more for each byte of the file
 
 
 @dataclass(slots=True)
@@ -76,7 +80,8 @@ def _read_index(snapshot: Snapshot) -> bool:
         index = file.record(at)
         if index.url != INDEX:
             return False
-        entries = [read_entry(line) for line in _lines(index.block())]
+        room = _Room(file)
+        entries = [read_entry(room.taken(line)) for line in _lines(index.block())]
         if len(entries) != facts["documents"] or not all(_is_inside(one, at) for one in entries):
             return False
         _read_info(snapshot, file.record(0))
@@ -107,11 +112,27 @@ def _facts(file: WarcFile) -> dict[str, Any] | None:
     return None
 
 
+class _Room:
+    """How much the entries of a file may take: a few bytes of it can become a lot."""
+
+    def __init__(self, file: WarcFile) -> None:
+        self._left = _LEAST_ROOM + _ROOM * file.size
+
+    def taken(self, line: bytes) -> bytes:
+        """Return an entry; raises ``ValueError`` if there is no room for it."""
+        self._left -= len(line)
+        if self._left < 0:
+            raise ValueError("the entries of the snapshot are too large")
+        return line
+
+
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     held = b""
     for piece in pieces:
         *lines, held = (held + piece).split(b"\n")
         yield from lines
+        if len(held) > _ENTRY:
+            raise ValueError("an entry of the snapshot is too large")
     if held:
         yield held
 
@@ -124,32 +145,69 @@ def _is_inside(entry: Entry, end: int) -> bool:
 
 def _read_records(snapshot: Snapshot, limits: Limits) -> None:
     """Read a file record by record: one without its end, or one of another program."""
-    foreign = ForeignRecords(snapshot.file)
-    ended = False
+    scan = _Scan(snapshot, limits)
     for span in _spans(snapshot.file):
         for record in snapshot.file.records(span, limits, snapshot.losses):
             with suppress(DamagedRecord):  # going on to the next record tells of it
-                ended |= _take(snapshot, record, foreign, limits)
+                scan.take(record)
     if snapshot.start:
-        snapshot.is_complete = ended and not snapshot.losses
+        snapshot.is_complete = scan.has_end and not snapshot.losses
     else:
-        snapshot.foreign = foreign
+        snapshot.foreign = scan.foreign
         snapshot.is_complete = not snapshot.losses
-        if not foreign:
+        if not scan.foreign:
             raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
 
 
-def _take(snapshot: Snapshot, record: Record, foreign: ForeignRecords, limits: Limits) -> bool:
-    """Take over what a record says; return whether it is the last one of a snapshot."""
-    if record.kind == "warcinfo" and not snapshot.start:
-        _read_info(snapshot, record)
-    elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
-        _take_entry(snapshot, record)
-    elif record.kind == "metadata" and record.url == END:
-        return True
-    elif not snapshot.start:
-        foreign.take(record, limits)
-    return False
+class _Scan:
+    """Takes over what the records of a file say, one by one."""
+
+    def __init__(self, snapshot: Snapshot, limits: Limits) -> None:
+        self._snapshot = snapshot
+        self._limits = limits
+        self._room = _Room(snapshot.file)
+        self._start = 0  # of the records of the next entry
+        self._responses: list[int] = []  # of the next entry
+        self.foreign = ForeignRecords(snapshot.file)
+        self.has_end = False
+
+    def take(self, record: Record) -> None:
+        """Take a record."""
+        snapshot = self._snapshot
+        if record.kind == "warcinfo" and not snapshot.start:
+            _read_info(snapshot, record)
+        elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
+            self._take_entry(record)
+            self._responses.clear()
+        elif record.kind == "metadata" and record.url == END:
+            self.has_end = True
+        elif not snapshot.start:
+            self.foreign.take(record, self._limits)
+        else:
+            if not self._responses:
+                self._start = record.offset
+            if record.kind == "response":
+                self._responses.append(record.offset)
+
+    def _take_entry(self, record: Record) -> None:
+        snapshot, where = self._snapshot, f"at byte {record.offset:,}"
+        try:
+            entry = read_entry(self._room.taken(record.beginning(_ENTRY)))
+        except ValueError as error:
+            snapshot.losses.append(f"{where}: {error}")
+            return
+        entry = self._placed(_moved(entry, record.offset - entry.here), record.offset)
+        if _is_inside(entry, record.offset):
+            snapshot.entries[entry.key] = entry
+        else:
+            snapshot.losses.append(f"{where}: the records of {entry.url} are elsewhere")
+
+    def _placed(self, entry: Entry, end: int) -> Entry:
+        """Return an entry with the places of its records, also if they were compressed anew."""
+        if entry.at is None or entry.at in self._responses:
+            return entry
+        at = self._responses[-1] if self._responses else -1
+        return replace(entry, start=self._start, end=end, at=at, before=None)
 
 
 def _spans(file: WarcFile) -> list[Span]:
@@ -171,21 +229,6 @@ def _read_info(snapshot: Snapshot, record: Record) -> None:
         return
     if isinstance(start, dict) and isinstance(options, dict):
         snapshot.start, snapshot.options = start, options
-
-
-def _take_entry(snapshot: Snapshot, record: Record) -> None:
-    try:
-        entry = read_entry(record.beginning(_ENTRY))
-    except ValueError as error:
-        snapshot.losses.append(f"at byte {record.offset:,}: {error}")
-        return
-    entry = _moved(entry, record.offset - entry.here)  # another file may stand in front of it
-    if _is_inside(entry, record.offset):
-        snapshot.entries[entry.key] = entry
-    else:
-        snapshot.losses.append(
-            f"at byte {record.offset:,}: the records of {entry.url} are elsewhere"
-        )
 
 
 def _moved(entry: Entry, by: int) -> Entry:
