@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import socket
 import time
-import warnings
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -220,12 +223,22 @@ def test_the_first_four_parameters_may_be_given_by_position(site):
         assert client.get(site.url("/")).raw_data() == b"home"
 
 
+def open_connections(site):
+    """Return the number of sockets of this process that are connected to the site."""
+    port, count = urlsplit(site.url("/")).port, 0
+    for one in gc.get_objects():
+        if issubclass(type(one), socket.socket) and one.fileno() != -1:
+            with contextlib.suppress(OSError):
+                count += one.getpeername()[1] == port
+    return count
+
+
 def test_a_client_that_is_closed_leaves_no_open_sockets(site):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        client = RequestsWebClient()
-        client.get(site.url("/")).raw_data()
-        client.close()
+    client = RequestsWebClient()
+    client.get(site.url("/")).raw_data()
+    assert open_connections(site) == 1  # kept for the next request
+    client.close()
+    assert open_connections(site) == 0
 
 
 def test_a_client_can_serve_several_crawls(make, serve):

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 import requests
 import requests.adapters
@@ -167,7 +168,8 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def __init__(self, gate: Gate, concurrency: int) -> None:
         self._gate = gate
-        self._pools: dict[tuple[object, ...], Any] = {}
+        # Weak: urllib3 closes the connections of a pool when nothing refers to it any more.
+        self._pools: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
         super().__init__(pool_maxsize=concurrency)
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
@@ -183,7 +185,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
             return super().get_connection_with_tls_context(request, verify, proxies, cert)
         key = (*request.url.split("/", 3)[:3], verify, cert)
         pool = self._pools.get(key)
-        if pool is None or pool.pool is None:  # it was closed, to make room for others
+        if pool is None or pool.pool is None:  # closed, to make room for others
             pool = super().get_connection_with_tls_context(request, verify, proxies, cert)
             if len(self._pools) >= _MAX_SETTINGS:
                 self._pools.clear()

@@ -5,7 +5,7 @@ is handled here, from the first import to the last flush: one line and status 13
 
 While a command is being loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs,
 the first Ctrl-C raises ``KeyboardInterrupt``, so that files are cleaned up; a second one ends the
-process. If SIGINT is ignored (``nohup``) or handled by somebody else, nothing is changed.
+process. If SIGINT is ignored (``nohup``) or handled by other code, nothing is changed.
 
 This is loaded before everything else of the command line, and imports almost nothing itself.
 """

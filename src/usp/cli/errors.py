@@ -1,8 +1,8 @@
 """How a command reports what went wrong: in a line for people, or as JSON for programs.
 
-Each failure is reported once, by the command and not by the log, which is for those who ask for it.
-What helps is named by the options of the command that is running: the library itself names it by its
-own (:mod:`usp._base.reason`). Advice for which a command has no option is left out.
+Each failure is reported once, by the command and not by the log. Advice names the options of the
+command that is running, where the library names its parameters (:mod:`usp._base.reason`); advice for
+which a command has no option is left out.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Teller:
             self._line(f"usp: {message}")
 
     def undated(self, count: int) -> None:
-        """Report how many pages without a date were kept although a period was asked for."""
+        """Report how many pages without a date were kept although a period was given."""
         if count:
             message = f"{counted(count, 'page')} without a date kept; use --dated to leave them out"
             self.notice(message, undated=count)

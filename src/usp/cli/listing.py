@@ -160,7 +160,7 @@ def _printed(value: object) -> object:
 
 
 def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
-    """List pages as they come in; after the last one wanted, nothing is fetched or missing."""
+    """List pages as they arrive; after the last one selected, nothing is fetched or missing."""
     for stream in crawling.blocks(start, on_event=listing.skipped.hearing(progress)):
         with closing(iter(stream)) as coming, _stopping(stream, listing.target):
             first = next(coming, None)
@@ -177,7 +177,7 @@ def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress:
 
 @contextmanager
 def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
-    """Stop a stream if the standard output is a pipe that nobody reads anymore."""
+    """Stop a stream if the standard output is a pipe whose reader has ended."""
     if target is not None:
         yield
         return

@@ -1,6 +1,6 @@
 """Many sites, from one machine to a cluster.
 
-:func:`crawl_fleet` crawls sites into a dataset on disk; :func:`crawl_sites` is the job of one worker:
+:func:`crawl_fleet` crawls sites into a dataset on disk; :func:`crawl_sites` is what one worker does:
 sites in, rows out, as Arrow.
 """
 

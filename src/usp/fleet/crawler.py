@@ -1,7 +1,7 @@
-"""Crawls many sites at a time in one process; their rows come out site by site, or go to a dataset.
+"""Crawls many sites at a time in one process; yields their rows site by site, or writes a dataset.
 
-An event loop in a thread of its own fetches, and reads one finished site at a time; whoever reads the
-results writes them meanwhile.
+An event loop in its own thread fetches, and reads one finished site at a time, while the results are
+written in another thread.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ __all__ = [
 ]
 
 _RESOLVERS = 64
-"""Threads that look up names: names take long, and each waits for its own."""
+"""Threads that look up names: that may take long, and blocks a thread."""
 
 _DESCRIPTORS = 4
-"""What a site needs at least: connections, and a file for what is too large for memory."""
+"""Descriptors that a site needs at least: connections, and a file for large documents."""
 
 _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 
 _UNREAD = 64 << 20
-"""Bytes of documents that wait to be read before another site is begun."""
+"""Bytes of unread documents beyond which no other site is started."""
 
-_WAITING = 64  # batches between the loop and whoever reads
+_WAITING = 64  # batches between the loop and the reader
 _TICK = 1.0  # seconds after which a reader is told that nothing came
 
 
 def crawl_sites(batches: Iterable[Any], options: FleetOptions | None = None) -> Iterator[Any]:
     """Crawl the sites in the column ``site`` of record batches or tables; yield record batches.
 
-    Each site is the address of a homepage or the name of a host; other columns are ignored. The
-    batches are those of the wide table (:func:`usp.fleet.wide_schema`). The rows of one site stand
-    together, in one batch or several, and its row of the table ``sites`` comes last: a site without
-    that row is not complete. A site that fails is a row with a reason. Sites of the same host follow
-    each other; needs the extras ``async`` and ``arrow``.
+    Each site is the URL of a homepage or the name of a host; other columns are ignored. The batches
+    are those of the wide table (:func:`usp.fleet.wide_schema`). The rows of one site are consecutive,
+    in one batch or several, and its row of the table ``sites`` comes last: a site without that row is
+    not complete. A site that fails has a row with the reason. Sites on the same host are crawled one
+    after another. Needs the extras ``async`` and ``arrow``.
     """
     pyarrow()
     given = options or FleetOptions()
@@ -89,8 +89,8 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
 def crawl_tables(batches: Iterator[Batch], options: FleetOptions) -> Generator[Item | None]:
     """Crawl ``(site, key)`` pairs; yield the rows as batches, each with the name of its table.
 
-    Sites of one key take turns. The batches of one site come together, its row of ``sites`` last.
-    None comes every second in which nothing else does.
+    Sites of one key take turns. The batches of one site are consecutive, its row of ``sites`` last.
+    None is yielded after every second without a batch.
     """
     crawler = _Crawler(batches, options)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
@@ -121,9 +121,9 @@ def site_module() -> Any:
 
 
 class _Crawler:
-    """The event loop: begins sites while there is room, and puts their rows into ``out``.
+    """The event loop: starts sites while there is room, and puts their rows into ``out``.
 
-    The last thing in ``out`` is None, or the exception that ended everything.
+    The last item of ``out`` is None, or the exception that ended everything.
     """
 
     def __init__(self, batches: Iterator[Batch], options: FleetOptions) -> None:
@@ -141,7 +141,7 @@ class _Crawler:
         self._failure: BaseException | None = None
 
     def run(self) -> None:
-        """Crawl all sites; the work of a thread."""
+        """Crawl all sites; runs in a thread."""
         last: BaseException | None = None
         try:
             asyncio.run(self._crawl())
@@ -193,7 +193,7 @@ class _Crawler:
         return len(self._tasks) < self._most and (self._unread < _UNREAD or not self._tasks)
 
     def _begin(self) -> None:
-        """Begin as many sites as there is room for; those whose key is busy wait for it."""
+        """Start as many sites as there is room for; those whose key is busy wait for it."""
         while self._ready and self._has_room():
             site, key = self._ready.popleft()
             if self._busy[key] >= self._options.together:
@@ -235,7 +235,7 @@ class _Crawler:
         crawl = self._site.SiteCrawl(site, self._options, client, hold)
         try:
             await crawl.fetch()
-            async with self._reading:  # one at a time: a site's rows stand together
+            async with self._reading:  # one at a time: the rows of a site are consecutive
                 async for item in crawl.tables():
                     await self._put(item)
         finally:
@@ -264,7 +264,7 @@ _KILLER = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of a run are told: the dataset, the number of the run, and how to crawl."""
+    """What all workers of a run need to know: the dataset, the number of the run, and the options."""
 
     root: Path
     run: int
@@ -272,7 +272,7 @@ class Job:
     commit_seconds: float = GROUP_SECONDS
 
     def writer(self, name: str) -> GroupWriter:
-        """Return a writer to the dataset, under a name that nobody else has in this run."""
+        """Return a writer to the dataset, under a name that is unique in this run."""
         dataset, columns = Dataset(self.root), self.options.columns
         return GroupWriter(dataset, self.run, name, columns, seconds=self.commit_seconds)
 
@@ -312,7 +312,7 @@ def crawl_into(
 
 @contextmanager
 def _as_a_worker() -> Iterator[None]:
-    """Set the process to this work, and back afterwards: it may be somebody's own."""
+    """Set up the process for this work, and restore it afterwards: it may be the caller's."""
     logger = logging.getLogger("usp")
     level, thresholds = logger.level, gc.get_threshold()
     logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
@@ -326,7 +326,7 @@ def _as_a_worker() -> Iterator[None]:
 
 
 def write_killer(job: Job, name: str, site: str) -> Row:
-    """Commit the row of a site that ends every worker it is given to, and return the row."""
+    """Commit the row of a site that kills every worker that crawls it, and return the row."""
     row = failed_row(site, _KILLER)
     writer = job.writer(name)
     writer.add("sites", rows_of("sites", [row]))
@@ -335,7 +335,7 @@ def write_killer(job: Job, name: str, site: str) -> Row:
 
 
 def failed_row(site: str, reason: str) -> Row:
-    """Return the row of a site of which nothing is known."""
+    """Return the row of a site about which nothing is known."""
     return {
         "site": site,
         "outcome": "failed",

@@ -50,7 +50,7 @@ _PART = re.compile(rf"part-{_NAME.pattern}\.parquet", re.ASCII)
 
 
 class DatasetError(Exception):
-    """A dataset that cannot be used as it is; the message says what to do."""
+    """A dataset cannot be used as it is; the message says what to do."""
 
 
 class NotADatasetError(DatasetError):
@@ -71,7 +71,7 @@ class Commit:
     supersedes: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return the commit as it is written."""
+        """Return the commit as JSON text."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -114,7 +114,7 @@ class Dataset:
         self._runs = self.root / "_runs"
 
     def make(self) -> None:
-        """Make the folders; raises :class:`NotADatasetError` if something else is there."""
+        """Create the folders; raises :class:`NotADatasetError` if there is something else."""
         if self.root.exists() and not self.root.is_dir():
             raise NotADatasetError(f"{self.root} is a file; choose a folder for the dataset")
         if self.root.is_dir() and not self._commits.is_dir() and any(self.root.iterdir()):
@@ -126,7 +126,7 @@ class Dataset:
             folder.mkdir(parents=True, exist_ok=True)
 
     def check(self) -> None:
-        """Raise :class:`NotADatasetError` unless a dataset is there."""
+        """Raise :class:`NotADatasetError` unless there is a dataset."""
         if not self._commits.is_dir():
             raise NotADatasetError(
                 f"{self.root} is not a dataset; pass a folder written by 'usp crawl SITES -o FOLDER'"
@@ -179,7 +179,7 @@ class Dataset:
             file.flush()
             os.fsync(file.fileno())
         try:
-            # A link, unlike a rename, does not replace a commit that somebody else has made.
+            # A link, unlike a rename, does not replace a commit of another writer.
             os.link(temporary, self._path_of(commit.name))
         finally:
             temporary.unlink()
@@ -206,14 +206,14 @@ class Dataset:
             sync_folder(folder)
 
     def remove(self, commit: Commit) -> None:
-        """Take a commit out of the dataset, with its files."""
+        """Remove a commit from the dataset, with its files."""
         self._path_of(commit.name).unlink(missing_ok=True)
         sync_folder(self._commits)
         for name in commit.files:
             (self.root / name).unlink(missing_ok=True)
 
     def recover(self) -> None:
-        """Complete what was committed, and remove what was not. Nobody else may write meanwhile."""
+        """Complete what was committed, and remove what was not. There must be no other writer."""
         everything = list(self._all_commits())
         void = {name for commit in everything for name in commit.supersedes}
         live = [commit for commit in everything if commit.name not in void]
@@ -235,7 +235,7 @@ class Dataset:
         with replacing(self.root / "_summary.json") as file:
             file.write((json.dumps(summary, indent=1) + "\n").encode())
 
-    # Runs: one at a time writes, and nobody who is left over from an older one ----------------------
+    # Runs: only the latest one may write ------------------------------------------------------------
 
     def last_run(self) -> int:
         """Return the number of the last run that has begun, 0 if there is none."""
@@ -255,7 +255,7 @@ class Dataset:
 
     @contextlib.contextmanager
     def only_run(self) -> Iterator[None]:
-        """Be the only run that writes; raises :class:`DatasetError` if there is another."""
+        """Hold the lock of the run that writes; raises :class:`DatasetError` if there is another."""
         with _locked(self.root / "_lock", shared=False, seconds=0.0) as mine:
             if not mine:
                 raise DatasetError(f"another run is writing to {self.root}; wait for it, or end it")
@@ -263,9 +263,9 @@ class Dataset:
 
     @contextlib.contextmanager
     def without_workers(self) -> Iterator[None]:
-        """Keep workers from writing; raises :class:`DatasetError` if those of an older run go on.
+        """Lock workers out; raises :class:`DatasetError` if those of an older run are still writing.
 
-        A run that begins inside keeps them out for good: they see that theirs is not the last one.
+        A run that begins inside locks them out for good: they see that theirs is not the latest.
         """
         with _locked(self.root / "_workers", shared=False, seconds=LOCK_SECONDS) as alone:
             if not alone:
@@ -276,7 +276,7 @@ class Dataset:
 
     @contextlib.contextmanager
     def as_worker(self, run: int) -> Iterator[None]:
-        """Be one of the workers of a run; raises :class:`DatasetError` if a newer one has begun."""
+        """Hold the lock of a worker of a run; raises :class:`DatasetError` if a newer run has begun."""
         with _locked(self.root / "_workers", shared=True, seconds=LOCK_SECONDS):
             self.check_run(run)
             yield
@@ -284,7 +284,7 @@ class Dataset:
 
 @contextlib.contextmanager
 def _locked(path: Path, *, shared: bool, seconds: float) -> Iterator[bool]:
-    """Hold a lock, which goes with the process however that ends; yield whether it is held."""
+    """Hold a lock, which is released when the process ends; yield whether it is held."""
     try:
         fcntl: Any = importlib.import_module("fcntl")
     except ImportError:  # Windows: commits of an older run are still refused

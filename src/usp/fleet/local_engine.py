@@ -1,4 +1,4 @@
-"""The engine of one machine: worker processes, each with many sites under way."""
+"""The engine of one machine: worker processes, each of which crawls many sites at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BATCH = 32  # groups of sites that a worker gets at a time, at most
 _MOST_DEATHS = 2
-"""After so many workers have died with a site under way, it gets one for itself."""
+"""After this many workers have died while crawling a site, it gets a worker for itself."""
 
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
@@ -41,9 +41,9 @@ _STOP_SECONDS = 15.0  # in which a worker that is stopped must have committed
 class LocalEngine:
     """Crawls groups of sites with processes of this machine.
 
-    ``run`` yields what happens: ``("site", row)`` when a site is finished, ``("committed", rows)``
-    when sites are committed, ``("lost", name)`` when a worker has died. It is replaced, and its sites
-    are given to others; a site that has killed a worker by itself fails.
+    ``run`` yields events: ``("site", row)`` when a site is finished, ``("committed", rows)`` when
+    sites are committed, ``("lost", name)`` when a worker has died. It is replaced, and its sites are
+    reassigned; a site that has killed a worker by itself fails.
     """
 
     def __init__(self, job: Job, workers: int | None = None) -> None:
@@ -95,8 +95,10 @@ class LocalEngine:
             work_left = len(self._groups) > len(self._workers) * _BATCH
 
     def _read(self, pipe: Any, worker: _Worker) -> Iterator[tuple[str, Any]]:
-        """Read all that a worker has sent; if it is dead, take back what it has not done."""
-        alive = worker.process.is_alive()  # asked first: what it sent before it died is read below
+        """Read all messages of a worker; if it is dead, take back the sites that it has not done."""
+        alive = (
+            worker.process.is_alive()
+        )  # checked first: what it sent before it died is read below
         try:
             while pipe.poll():
                 yield from self._take(pipe, worker, *pipe.recv())
@@ -109,7 +111,7 @@ class LocalEngine:
             yield from self._take_back(worker)
 
     def _take(self, pipe: Any, worker: _Worker, what: str, about: Any) -> Iterator[tuple[str, Any]]:
-        """Take one message of a worker."""
+        """Process one message of a worker."""
         worker.began = True
         if what == "want":
             self._asking.append(pipe)
@@ -124,7 +126,7 @@ class LocalEngine:
             raise DatasetError(f"a worker failed: {about}")
 
     def _hand_out(self) -> None:
-        """Answer the workers that ask, once all have begun: the first one would take everything."""
+        """Give sites to idle workers once all have started: the first would take everything."""
         if all(worker.began for worker in self._workers.values()):
             while self._asking:
                 pipe = self._asking.popleft()
@@ -132,7 +134,7 @@ class LocalEngine:
                     self._give(pipe, self._workers[pipe])
 
     def _give(self, pipe: Any, worker: _Worker) -> None:
-        """Give sites to a worker that asks, or tell it that there are no more."""
+        """Give sites to an idle worker, or tell it that there are no more."""
         batch: Batch = []
         if self._suspects and not self._groups and not worker.given:
             batch = [self._suspects.popleft()]
@@ -165,7 +167,7 @@ class LocalEngine:
             )
 
     def _give_again(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
-        """Let others have the sites of a dead worker, or blame the one that it had alone."""
+        """Reassign the sites of a dead worker, or blame the only one that it had."""
         yield "lost", worker.name
         (first, *others) = worker.given
         if not others and self._deaths[first] >= _MOST_DEATHS:
@@ -215,10 +217,10 @@ class _Worker:
 
 @contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from this block and from the processes that it starts; it comes afterwards.
+    """Hold back Ctrl-C from this block and from the processes that it starts until its end.
 
-    A terminal sends it to all processes at once, and one that is still being loaded would end in a
-    traceback. The driver gets it, and tells the others what to do.
+    A terminal sends it to all processes at once, and one that is still loading would end in a
+    traceback. The driver handles it, and tells the others what to do.
     """
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
         yield
@@ -246,7 +248,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 
 def work(pipe: Connection[Any, Any], job: Job, name: str) -> None:
-    """Work until the driver has nothing more; what goes wrong with the dataset is reported to it."""
+    """Work until the driver has no more sites; errors of the dataset are reported to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver gets it, and says what to do
     driver = _Driver(pipe)
     try:
@@ -296,7 +298,7 @@ class _Driver:
             os._exit(1)
 
     def batches(self) -> Iterator[Batch]:
-        """Ask for batches of sites until there are no more."""
+        """Request batches of sites from the driver until there are no more."""
         while True:
             self.send("want", None)
             batch = self._inbox.get()

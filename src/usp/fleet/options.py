@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
 
 ENGINES = ("local", "ray")
-"""What hands out the sites: processes of this machine, or a cluster."""
+"""What distributes the sites: processes on this machine, or a cluster."""
 
 _GIB = 1 << 30
 
 SITE_SECONDS = 900.0
-"""Seconds for the sitemaps of one site, unless told otherwise."""
+"""The default maximum time for the sitemaps of one site, in seconds."""
 
 FLEET_LIMITS = Limits(
     seconds=SITE_SECONDS, spool_bytes=2 * _GIB, sitemaps=20_000, document_seconds=300
 )
-"""Limits of one site of many: lower than those of a site that somebody asks for by name."""
+"""The default limits of each site: lower than those of a crawl of a single site."""
 
 
 def _public_only() -> Zones:
@@ -40,7 +40,7 @@ def _public_only() -> Zones:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetOptions(CrawlOptions):
-    """How every site is crawled. Can be pickled: it travels to the workers.
+    """How every site is crawled. Can be pickled, as it is sent to the workers.
 
     The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
     the default limits are :data:`FLEET_LIMITS`.
@@ -48,12 +48,12 @@ class FleetOptions(CrawlOptions):
     ``in_flight`` is how many sites one worker crawls at a time, ``per_host`` how many requests it
     sends to one host at a time, for all its sites together, and ``together`` how many sites that share
     a host or address are crawled at a time. ``pages=False`` counts the pages without a table of them;
-    ``columns`` are some of :data:`usp.export.COLUMNS`. ``problems`` reads every field of every page to
-    count what is wrong with it, which takes several times as long. ``verify`` is whether certificates
-    are verified, or the file or folder of the authorities to trust; ``wait`` is the pause in seconds
-    between two requests of a worker to one host. ``headers`` are sent to every site, those that may be
-    secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the addresses
-    of sites. None of these is ever written anywhere.
+    ``columns`` are some of :data:`usp.export.COLUMNS`. ``problems`` checks every field of every page
+    and counts the problems, which takes several times as long. ``verify`` is whether certificates are
+    verified, or a file or folder of trusted authorities; ``wait`` is the pause in seconds between two
+    requests of a worker to one host. ``headers`` are sent to every site, those that may be secret to
+    its own host only; ``proxy`` is for all requests. ``logins`` are those in the URLs of sites. None of
+    these three is ever written anywhere.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -71,7 +71,9 @@ class FleetOptions(CrawlOptions):
     logins: dict[str, Login] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        CrawlOptions.__post_init__(self)  # no super() in a class that is made anew for its slots
+        CrawlOptions.__post_init__(
+            self
+        )  # super() does not work in a class that is recreated for its slots
         if self.record is not None:
             raise ValueError("record is for the crawl of one site; a fleet has many")
         for name in ("in_flight", "per_host", "together"):
@@ -96,14 +98,14 @@ class FleetOptions(CrawlOptions):
 
     @property
     def effective_limits(self) -> Limits:
-        """The limits of each site: those given, or the ones of a fleet."""
+        """The limits of each site: those given, or the default ones of a fleet."""
         return self.limits or FLEET_LIMITS
 
     def for_site(self, on_event: Listener) -> CrawlOptions:
-        """Return the options of the crawl of one site, whose events ``on_event`` is told first.
+        """Return the crawl options for one site; ``on_event`` gets its events first.
 
-        The pause between requests is kept by the worker, for all of its sites together, and a site
-        whose crawl is cancelled is crawled again.
+        The worker itself pauses between requests, for all of its sites together, and a site whose
+        crawl is cancelled is crawled again.
         """
         given = self.on_event
 

@@ -1,7 +1,7 @@
-"""The engine of a cluster: Ray Data hands out batches of sites, and hands out lost ones again.
+"""The engine of a cluster: Ray Data distributes batches of sites, and repeats lost ones.
 
-The workers write to the dataset themselves, so its folder must be one that all machines share. What
-comes back to the driver is one small row for each site.
+The workers write to the dataset themselves, so its folder must be shared by all machines. The driver
+gets back one small row for each site.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHARE = 0.5
 """Of a CPU, for one task: while the last sites of one are waited for, another one uses it."""
 
 _MOST_DEATHS = 2
-"""After so many workers have died with a batch, its sites are crawled one at a time."""
+"""After this many workers have died with a batch, its sites are crawled one at a time."""
 
 
 def ray_module(part: str = "") -> Any:
@@ -44,8 +44,8 @@ def ray_module(part: str = "") -> Any:
 class RayEngine:
     """Crawls groups of sites on Ray: on the cluster at ``address``, or on one that is started here.
 
-    ``run`` yields what happens: ``("committed", rows)`` when sites are committed, ``("lost", name)``
-    for every time that a batch was handed out again.
+    ``run`` yields events: ``("committed", rows)`` when sites are committed, ``("lost", name)`` for
+    every time that a batch was repeated.
     """
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
@@ -115,9 +115,9 @@ def _table(batch: Batch) -> Any:
 
 
 class _Task:
-    """Crawls one batch. Its name comes from its sites: handed out again, it goes on where it was.
+    """Crawls one batch. Its name comes from its sites, so that a repeated batch continues.
 
-    What the next worker must know of one that dies stands in files of the staging folder.
+    What the next worker must know about one that died is in files of the staging folder.
     """
 
     def __init__(self, job: Job) -> None:
@@ -145,7 +145,7 @@ class _Task:
 
     @staticmethod
     def _is_risky(dataset: Dataset, name: str) -> bool:
-        """Return whether workers have died with this batch; every try leaves a note."""
+        """Return whether workers have died with this batch; every attempt leaves a note."""
         begun = len(list(dataset.staging.glob(f"{name}.try*")))
         (dataset.staging / f"{name}.try{begun}").touch()
         return begun >= _MOST_DEATHS

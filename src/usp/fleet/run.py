@@ -33,11 +33,11 @@ _SLOWEST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRun:
-    """How a run is made, beside how each site is crawled.
+    """How a run is executed, as opposed to how each site is crawled.
 
-    ``workers`` are processes of this machine, or the most CPUs of a cluster; ``address`` is that of a
-    Ray cluster. With ``same_address`` hosts are looked up first, and sites at one address kept
-    together.
+    ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
+    ``address`` is that of a Ray cluster. With ``same_address``, hosts are looked up first, and sites
+    at one address are kept together.
     """
 
     engine: str = "local"
@@ -61,9 +61,9 @@ def crawl_fleet(
 ) -> dict[str, Any]:
     """Crawl sites into the dataset at ``root``, and return a summary.
 
-    A site is a URL or the name of a host. Those that are in the dataset already are left alone, so that
-    a run that was interrupted is completed by the same call; with ``retry_failed`` just those that
-    failed are crawled again, and their rows replaced. ``on_progress`` is called whenever a site is
+    A site is a URL or the name of a host. Sites that are already in the dataset are skipped, so that
+    the same call completes a run that was interrupted; with ``retry_failed``, only those that failed
+    are crawled again, and their rows are replaced. ``on_progress`` is called whenever a site is
     finished.
 
     Raises ``DatasetError`` if the folder cannot be used, ``MissingExtraError`` if an extra is missing.
@@ -137,12 +137,12 @@ class FleetProgress:
 
     @property
     def done(self) -> int:
-        """How many sites are finished, well or badly."""
+        """How many sites are finished, including those that failed."""
         return self.outcomes.total()
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """The seconds that the run has taken so far."""
         return time.monotonic() - self._started
 
     def take(self, what: str, about: Any) -> None:
@@ -171,7 +171,7 @@ class FleetProgress:
         return [(site, seconds) for seconds, site in sorted(self._slowest, reverse=True)]
 
     def line(self) -> str:
-        """Return a line that says how far the run is."""
+        """Return the progress of the run as one line."""
         seconds = max(self.seconds, 0.001)
         rate = self.done / seconds
         left = self.total - self.done
@@ -189,7 +189,7 @@ class FleetProgress:
         return " · ".join(part for part in parts if part)
 
     def summary(self) -> dict[str, Any]:
-        """Return what the run has done."""
+        """Return the totals of the run."""
         seconds = self.seconds
         return {
             "sites": self.done,

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractWebClientResponse
 
 GRACE = 30.0
-"""Seconds after the limit of a site's time in which its crawl must have ended by itself."""
+"""Seconds after the time limit of a site in which its crawl must have ended by itself."""
 
 _SLICE = 8192  # pages that are read before the others get their turn
 _MOST_ROWS = 1000  # sitemaps in one batch
 
 
 class Notes:
-    """Counts what a site takes while it is crawled: requests, bytes, seconds."""
+    """Counts the requests, bytes and seconds of a site while it is crawled."""
 
     def __init__(self, on_bytes: Callable[[int], None]) -> None:
         self.requests = self.bytes = 0
@@ -56,7 +56,7 @@ class Notes:
 
 
 class SiteCrawl:
-    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Nothing of it raises."""
+    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
 
     def __init__(
         self, site: str, options: FleetOptions, client: Any, on_bytes: Callable[[int], None]
@@ -132,7 +132,7 @@ class SiteCrawl:
             await asyncio.sleep(0)
 
     def _overdue(self) -> Reason | None:
-        """Return why reading should end: it may take as long again as the crawl."""
+        """Return why reading should end, if it takes longer than the time limit of the crawl."""
         if self._read_until is None or time.monotonic() < self._read_until:
             return None
         return self._options.effective_limits.reached("seconds")
@@ -218,9 +218,9 @@ _MOST_TIMES = 10_000  # hosts whose last request is remembered before the past i
 
 
 class HostTurns:
-    """Lets so many requests to one host be under way, whichever sites they are for.
+    """Limits the concurrent requests to one host, for all sites together.
 
-    With ``wait`` seconds between them, it is one at a time.
+    With ``wait`` seconds between them, requests are sent one at a time.
     """
 
     def __init__(self, most: int, wait: float = 0.0) -> None:
@@ -255,7 +255,7 @@ class HostTurns:
         await asyncio.sleep(begin - now)
 
     def leave(self, host: str) -> None:
-        """Give the turn to whoever has waited longest."""
+        """Pass the turn to the request that has waited longest."""
         self._rooms[host].release()
         self._forget(host)
 

@@ -1,4 +1,4 @@
-"""The list of sites: read from a file, cut back to homepages, grouped by who answers for them."""
+"""The list of sites: read from a file, reduced to homepages, grouped by host or address."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ log = get_logger("usp.fleet")
 
 
 class SiteListError(ValueError):
-    """A list of sites that cannot be read; the message says what to do."""
+    """A list of sites cannot be read; the message says what to do."""
 
 
 # The list -------------------------------------------------------------------------------------------
@@ -57,9 +57,9 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
     """Yield the sites that a file lists, as they are written; ``-`` is the standard input.
 
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
-    others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is told of
-    entries that are too long, which are left out. Raises :class:`SiteListError` if there is no such
-    file, if it is not a list, or if it does not end.
+    others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is called
+    for entries that are too long, which are left out. Raises :class:`SiteListError` if there is no
+    such file, if it is not a list, or if it is endless.
     """
     name = "standard input" if source == "-" else source
     unit = "row" if name.lower().endswith((*_PARQUET, *_CSV)) else "line"
@@ -106,7 +106,7 @@ def _opened(source: str) -> IO[bytes]:
 
 @contextmanager
 def _as_text(file: IO[bytes] | IO[str]) -> Iterator[IO[str]]:
-    """Read a file as UTF-8 whatever it is, and leave it open."""
+    """Read a file as UTF-8, whatever its mode, and leave it open."""
     if isinstance(file, io.TextIOBase):  # somebody has put text in the place of stdin
         yield file
         return
@@ -118,7 +118,7 @@ def _as_text(file: IO[bytes] | IO[str]) -> Iterator[IO[str]]:
 
 
 def _lines(file: IO[str], name: str) -> Iterator[str]:
-    """Yield lines, none of them endless."""
+    """Yield lines; raises an error for one that is too long."""
     for number, text in enumerate(iter(partial(file.readline, _LONGEST_LINE), ""), 1):
         if len(text) >= _LONGEST_LINE and not text.endswith(_LINE_ENDS):
             raise SiteListError(
@@ -165,7 +165,7 @@ def _column(names: list[str], source: str) -> str:
 
 
 def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
-    """Yield the homepage of each site; logins that stand in the addresses are put in ``logins``."""
+    """Yield the homepage of each site; logins in the URLs are put into ``logins``."""
     for text in texts:
         site, login = homepage(text)
         if login is not None:
@@ -176,9 +176,9 @@ def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)  # lists repeat themselves
 def homepage(text: str) -> tuple[str, Login | None]:
-    """Return the homepage of a URL or host, and the login in it; without a scheme, https is meant.
+    """Return the homepage of a URL or host, and the login in it; the default scheme is https.
 
-    What is neither a URL nor a host is returned as it is, shortened: crawling it fails with a reason.
+    Text that is neither is returned as it is, shortened: crawling it fails with a reason.
     """
     stripped = text.strip()[:_SHOWN]
     url = stripped if "://" in stripped else f"https://{stripped}"

@@ -3,9 +3,8 @@
 A wide row says whose it is (``site``), of which table it is (``table``: ``pages``, ``sitemaps`` or
 ``sites``), and has that table's columns in the struct of the same name; the other two structs are null.
 
-Of several commits that name a site the latest counts. That is how the rows of sites that are crawled
-again are replaced: the groups in which they stood are rewritten without them, by a commit that
-replaces the old one.
+If several commits name a site, the latest counts. That is how the rows of sites that are crawled again
+are replaced: their former groups are rewritten without them, by a commit that replaces the old one.
 """
 
 from __future__ import annotations
@@ -172,16 +171,16 @@ def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:
 GROUP_SITES = 2000
 GROUP_ROWS = 2_000_000
 GROUP_SECONDS = 30.0
-"""A group is committed once it has so many sites or pages, or is so old."""
+"""A group is committed once it has this many sites or pages, or is this old (in seconds)."""
 
 _ROW_GROUP = 1 << 17
 _REPEATING = (Kind.WORD, Kind.NUMBER, Kind.TIME)
 
 
 class GroupWriter:
-    """Takes the batches of sites one after another, and commits groups of them.
+    """Collects the batches of sites, one after another, and commits groups of them.
 
-    ``add`` and ``tick`` return the rows of the sites that this has committed, most often none.
+    ``add`` and ``tick`` return the rows of the sites that were committed, usually none.
     """
 
     def __init__(
@@ -208,7 +207,7 @@ class GroupWriter:
         self._since: float | None = None
 
     def add(self, table: str, batch: Any) -> list[dict[str, Any]]:
-        """Take a batch of a table; those of one site come together, its row of ``sites`` last."""
+        """Add a batch of a table; those of one site are consecutive, its row of ``sites`` last."""
         self._files[table].add(batch)
         if table != "sites":
             return []
@@ -225,7 +224,7 @@ class GroupWriter:
         return self.commit()
 
     def commit(self) -> list[dict[str, Any]]:
-        """Commit what is there; raises ``DatasetError`` if a newer run has begun."""
+        """Commit what was added; raises ``DatasetError`` if a newer run has begun."""
         rows = self._rows
         if not rows:
             return []
@@ -333,7 +332,7 @@ def committed_rows(dataset: Dataset, commit: Commit) -> list[dict[str, Any]]:
 
 
 def remove_older_rows(dataset: Dataset) -> int:
-    """Remove the rows of sites that stand in a later commit too; return how many sites that were."""
+    """Remove the rows of sites that are in a later commit, too; return the number of such sites."""
     commits = dataset.commits()
     latest: dict[str, str] = {}
     for name in sorted(commits):

@@ -42,7 +42,7 @@ _USUAL = "tabtree"
 
 
 class Undated:
-    """Counts the pages without a date that were listed although a period was asked for."""
+    """Counts the pages without a date that were listed although a period was given."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -288,7 +288,7 @@ def _columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] | Non
 
 
 def _format_told(target: Path) -> str | None:
-    """Return the format that the suffix of a file stands for; None if it stands for none."""
+    """Return the format for the suffix of a file, or None."""
     from usp.export import format_of
 
     if target.name.lower().removesuffix(".gz").endswith(".txt"):

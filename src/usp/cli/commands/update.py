@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path | None) -> None:
     """Bring a snapshot up to date: fetch only what has changed.
 
-    FILE is a snapshot that usp snapshot has written. Servers are asked for sitemaps only if they have
-    changed (ETag, Last-Modified); what has not is kept. A summary says what has changed, and how much
-    was saved. The website is searched with the options of the recorded crawl; logins and headers are
-    not in the file, and must be given again.
+    FILE is a snapshot written by usp snapshot. Sitemaps are downloaded only if they have changed
+    (ETag, Last-Modified); the others are kept. A summary shows what has changed, and how much was
+    saved. The options are those of the recorded crawl, except for logins and headers: they are not in
+    the file, and must be given again.
 
     \b
     Examples:
