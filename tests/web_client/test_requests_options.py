@@ -241,6 +241,17 @@ def test_a_client_that_is_closed_leaves_no_open_sockets(site):
     assert open_connections(site) == 0
 
 
+def test_connections_to_many_hosts_are_not_all_kept(serve):
+    sites = [serve({"/": "home"}) for _ in range(14)]
+    client = RequestsWebClient()
+    for site in sites:
+        assert client.get(site.url("/")).raw_data() == b"home"
+    kept = [open_connections(site) for site in sites]
+    assert kept == [0] * 4 + [1] * 10  # as many hosts as urllib3 remembers
+    client.close()
+    assert not any(map(open_connections, sites))
+
+
 def test_a_client_can_serve_several_crawls(make, serve):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
     client = make()
