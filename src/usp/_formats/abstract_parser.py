@@ -1,4 +1,4 @@
-"""What every parser is: text in, entries out, problems beside."""
+"""The base class of all parsers: text in, entries and problems out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
     Note = Callable[[ProblemCode, str], None]
-    """``note(code, excerpt)``: told which field could not be read."""
+    """``note(code, excerpt)``: called for each field that cannot be read."""
 
 
 TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its end")
@@ -34,18 +34,18 @@ class ChildEntry:
 
 
 class PageEntry(abc.ABC):
-    """A page as it stands in a document, before its fields are read."""
+    """A page as written in a document, before its fields are parsed."""
 
     line: int | None = None
-    """The line of the document where the entry begins, where that is known."""
+    """The line of the document where the entry begins, if it is known."""
 
     @abc.abstractmethod
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Read the fields; None if there is no page in the entry. ``note`` hears of damage."""
+        """Parse the fields; None if there is no page in the entry. ``note`` is called for damage."""
 
 
 class PageBatch(abc.ABC):
-    """Many pages at once: their URLs in a column, everything else read when it is asked for."""
+    """Many pages at once: their URLs in a column, everything else parsed on demand."""
 
     urls: list[str]
 
@@ -58,12 +58,12 @@ class PageBatch(abc.ABC):
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
 
     def rows(self) -> Sequence[PageFields]:
-        """Return everything but the URL of each page."""
+        """Return everything except the URL of each page."""
         return rows_of(self.pages())
 
 
 class Pages(PageBatch):
-    """Pages that were made already."""
+    """Pages that exist already."""
 
     __slots__ = ("_pages", "urls")
 
@@ -76,19 +76,19 @@ class Pages(PageBatch):
         return iter(self._pages)
 
     def texts(self) -> None:
-        """Return nothing: the pages must be asked."""
+        """Return None: use the pages."""
 
 
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
-"""What parsers give."""
+"""What parsers return."""
 
 
 MAX_PIECE = 256 * 1024
-"""Parsers read so many characters at a time, however many are handed in."""
+"""The number of characters that parsers read at a time, however many are fed."""
 
 
 def pieces(text: str, most: int = MAX_PIECE) -> Iterator[str]:
-    """Yield a text in pieces that a parser reads at a time."""
+    """Yield a text in pieces of the size that parsers read at a time."""
     for at in range(0, len(text), most):
         yield text[at : at + most]
 
@@ -96,19 +96,19 @@ def pieces(text: str, most: int = MAX_PIECE) -> Iterator[str]:
 class AbstractSitemapParser(abc.ABC):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
-    Cutting the text anywhere gives the same entries and the same problems. ``url`` is the address
-    that relative ones are resolved against. With ``fast`` pages may come in batches, and problems
-    inside of such a batch are not looked for.
+    However the text is split, the entries and problems are the same. Relative URLs are resolved
+    against ``url``. With ``fast``, pages may be returned in batches, and problems inside such a batch
+    are not looked for.
     """
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap]
     """The node of the tree that a document of this kind becomes."""
 
     url_length: int | None = DEFAULT.url_length
-    """How long the base of relative addresses may become: it is put in front of every one of them."""
+    """The maximum length of the base of relative URLs, which becomes a part of each of them."""
 
     scans: bool = False
-    """Whether to read tag by tag, without any shortcut: what the others are compared with."""
+    """Whether to read tag by tag, without the quick lanes: what these are compared with."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False

@@ -1,4 +1,4 @@
-"""Reads the fields of entries whose URLs were cut out of a block, once a page is asked for one."""
+"""Parses the fields of entries whose URLs were cut out of a block, on demand."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class _Tree(NamedTuple):
 class BlockReader:
     """Reads the fields of blocks whose URLs are known.
 
-    ``begin`` makes a parser that stands directly below the root of such a document, once a field is
-    asked for. All entries of a block end in the same way.
+    ``begin`` creates a parser whose position is directly below the root of such a document, on first
+    use. All entries of a block end in the same way.
     """
 
     def __init__(self, begin: Callable[[], LaneParser], entry: type[RawEntry]) -> None:
@@ -71,7 +71,7 @@ class BlockReader:
         return self._made
 
     def read_ahead(self, ahead: Ahead) -> None:
-        """Have the next blocks read when their pages are made: what is asked of one is of most."""
+        """Parse these fields of the next blocks in advance: what is used of one is used of most."""
         self._ahead, self._blocks_ahead = ahead, _BLOCKS_AHEAD
 
     @property
@@ -80,7 +80,7 @@ class BlockReader:
         return self._blocks_ahead > 0
 
     def reads_ahead(self) -> Ahead | None:
-        """Return what of the next block is read; from time to time nothing, to see what is asked."""
+        """Return what to parse of the next block; sometimes nothing, to see what is still used."""
         self._blocks_ahead -= 1
         return self._ahead if self._blocks_ahead >= 0 else None
 
@@ -152,7 +152,7 @@ class BlockReader:
         return plan.read(elements, self._parser.base(), links)
 
     def _without_links(self, block: str) -> tuple[str, Sequence[list[tuple[str, str]] | None]]:
-        """Cut links to other languages out: entries have many of them, and trees take long."""
+        """Cut out links to other languages: entries have many of them, and trees are slow."""
         if self._parser.meaning("xhtml:link", self._entry).space is not Space.XHTML:
             return block, ()
         rest: list[str] = []

@@ -67,7 +67,7 @@ _LABELS = {  # labels that Python does not know
 class Decoder:
     """Turns the bytes of a document into text: ``feed`` chunks, then ``close``.
 
-    Cutting the bytes anywhere gives the same text in the end. What had to be given up is in
+    However the bytes are split, the text is the same. Bytes that could not be decoded are in
     ``problems``.
     """
 
@@ -139,7 +139,7 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
 
 
 def _labelled(content_type: str | None, declared: str | None) -> tuple[str, str | None]:
-    """Return the encoding that labels tell of, and what to turn to if it is another one."""
+    """Return the encoding according to the labels, and the fallback if that is wrong."""
     from_header = _CHARSET.search(content_type or "")
     labels = [_known(from_header[1] if from_header else None), _known(declared)]
     # No zero byte stands where UTF-16 and UTF-32 would have one: such a label is mistaken.
@@ -157,7 +157,7 @@ _known_labelled = lru_cache(maxsize=256)(_labelled)
 
 
 def _shape(head: bytes) -> str | None:
-    """Return which UTF-16 or UTF-32 it is, told by the zeros around the first characters."""
+    """Return which UTF-16 or UTF-32 it is, by the zeros around the first characters."""
     if b"\0" not in head[:4] or not _ASCII.issuperset(head[:4]):
         return None
     zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
@@ -178,7 +178,7 @@ def _known(label: str | None) -> str | None:
 
 
 class _Text:
-    """Decodes; starts as UTF-8 where that is possible and turns to ``fallback`` if it is not."""
+    """Decodes, as UTF-8 as long as that is possible, and as ``fallback`` from then on."""
 
     def __init__(self, encoding: str, fallback: str | None, problems: Problems) -> None:
         self.encoding = encoding
@@ -235,7 +235,7 @@ _STAND_IN = "\udfff"  # half a pair: no decoder gives it
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
-    """Stand in for bytes that cannot be decoded: by a character that no decoder gives."""
+    """Replace bytes that cannot be decoded by a character that no decoder returns."""
     assert isinstance(error, UnicodeDecodeError)
     return _STAND_IN, error.end
 

@@ -1,6 +1,6 @@
 """Reads a whole document: bytes in, entries out.
 
-The way of a document: unpack, decode, tell what it is, parse. Everything here is push and pure.
+Decompress, decode, recognise, parse. Everything here is a push parser without I/O.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _end_of(root: str) -> re.Pattern[str]:
 
 
 class Role(Enum):
-    """What a document was asked for as."""
+    """What a document was requested as."""
 
     SITEMAP = "sitemap"
     ROBOTS = "robots.txt"
@@ -86,10 +86,10 @@ class Role(Enum):
 class DocumentParser:
     """Reads the bytes of one document, whatever it is: ``feed`` chunks, then ``close``.
 
-    ``parser`` is what the document turned out to need, once that is known; if it is not a sitemap,
-    ``refusal`` says why. With ``glance`` the pages of a page sitemap are not parsed: it is only
-    decompressed, to learn what it is and whether it is complete. With ``fast`` problems inside of
-    entries are not looked for. With ``scans`` it is read tag by tag, without any shortcut.
+    ``parser`` is the parser for the document, once its kind is known; if it is not a sitemap,
+    ``refusal`` is the reason. With ``glance``, the pages of a page sitemap are not parsed: it is only
+    decompressed, to see what it is and whether it is complete. With ``fast``, problems inside entries
+    are not looked for. With ``scans``, it is read tag by tag, without the quick lanes.
     """
 
     def __init__(
@@ -146,14 +146,14 @@ class DocumentParser:
     def steps(self, data: bytes, piece: int = MAX_PIECE) -> Iterator[Iterable[Entry]]:
         """Yield the same entries, those of each piece of the text when it has been read.
 
-        A few bytes may be a lot of text, and a lot of work: whoever has something else to do, or not
-        for ever, looks up in between. ``piece`` is how many characters are read at a time.
+        A few bytes may decompress to a lot of work: callers can do other things, or check the time,
+        between the steps. ``piece`` is how many characters are read at a time.
         """
         if not self.refusal:
             yield from self._read_pieces(self._decoder.texts(data), piece)
 
     def close(self, unfinished: Reason | None = None) -> Iterable[Entry]:
-        """Return the rest; ``unfinished`` is why there is no more of the document, if there was."""
+        """Return the rest; ``unfinished`` is why the document is incomplete, if it is."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
@@ -214,7 +214,7 @@ class DocumentParser:
         return self.parser.feed(text) if self.parser is not None else ()
 
     def _look_for_children(self, text: str) -> None:
-        """See whether sitemaps may stand among the pages: then a glance is not enough."""
+        """Check whether there may be sitemaps among the pages: then a glance is not enough."""
         concrete = self._xml.concrete if self._xml else None
         if concrete is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
@@ -273,7 +273,7 @@ class DocumentParser:
         return parser
 
     def _tell_text(self, start: str) -> None:
-        """Decide what a document is that does not begin as XML does, or need not be XML."""
+        """Decide what a document is that does not begin like XML, or need not be XML."""
         if self._role is Role.ROBOTS and self._tell_robots(start):
             return
         root = _ROOT.search(start)
@@ -307,7 +307,7 @@ class DocumentParser:
         )
 
     def _tell_robots(self, start: str) -> bool:
-        """Read what was asked for as robots.txt as such, unless it is HTML or a sitemap in XML."""
+        """Read a document that was requested as robots.txt as that, unless it is HTML or XML."""
         prolog = _PROLOG.match(start)
         content = start[prolog.end() :] if prolog else start
         if content.startswith("<"):

@@ -1,6 +1,6 @@
-"""Reads the extensions of XML sitemaps as their tables say (:mod:`usp.objects.extensions`).
+"""Reads the extensions of XML sitemaps by their tables (:mod:`usp.objects.extensions`).
 
-A field that cannot be read is a problem and stays unset; a value without a required field is left out.
+A field that cannot be read is a problem and is not set; a value without a required field is left out.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _read_alternates(
 
 
 def _read_mobile(records: list[list[Field]], note: Note, base: str | None = None) -> bool:
-    """Return True: the element says all by being there."""
+    """Return True: the element has no content."""
     del note, base
     return bool(records)
 

@@ -41,7 +41,7 @@ class _Links:
         self._first: dict[str, str] = {}
 
     def add(self, field: Field, base: str | None, note: Note) -> None:
-        """Take a link; an address may also stand in its text."""
+        """Add a link; its URL may also be its text."""
         given = field.attributes(note)
         href = values.text(given.get("href")) or values.text(field.text)
         if href:
@@ -79,7 +79,7 @@ class _FeedEntry(RawEntry, PageEntry):
         self._keep(field.name, field.text)
 
     def fill(self, steps: list[Step], elements: list[Element], parser: Vocabulary) -> None:
-        """Take elements of a tree as they are, but for those that have attributes."""
+        """Add elements of a tree as they are, except those that have attributes."""
         for step in steps:
             _, name, _, at = step
             if name in _HAVE_ATTRIBUTES:
@@ -257,7 +257,7 @@ def _ignore(message: str, excerpt: str) -> None:
 
 
 class _Usual(NamedTuple):
-    """Where the address, the title and the date of an entry stand, as nearly all have them."""
+    """Where the URL, the title and the date of an ordinary entry are."""
 
     steps: list[Step]
     link: int

@@ -17,7 +17,7 @@ from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap
 
 MAX_HEAD = 512 * 1024
-"""How many characters of a homepage are looked at: links to sitemaps stand in its head."""
+"""How many characters of a homepage are read: links to sitemaps are in its head."""
 
 _LOOK = 16 * 1024  # characters
 _CHALLENGE = re.compile(
@@ -36,7 +36,7 @@ CHALLENGE = advised(
 
 
 def is_challenge(start: str) -> bool:
-    """Return whether a page asks its reader to prove to be human."""
+    """Return whether a page asks visitors to prove that they are human."""
     return _CHALLENGE.search(start[:_LOOK]) is not None
 
 

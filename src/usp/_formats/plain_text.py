@@ -1,4 +1,4 @@
-"""Text line by line, which robots.txt is too, and plain-text sitemaps: one URL a line."""
+"""Text line by line, also for robots.txt, and plain-text sitemaps: one URL per line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MAX_LINE = 64 * 1024
-"""Longer lines mean nothing, and are passed over."""
+"""Longer lines are ignored."""
 
 _LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
 _LINE = re.compile(r"\n[ \t]{0,99}+(https?://[A-Za-z0-9][^\s]*+)[ \t]{0,99}+\r?+(?=\n)")
@@ -45,7 +45,7 @@ class Lines:
         return not self._length and not self._cr
 
     def skip(self, count: int) -> None:
-        """Count lines that somebody else has read."""
+        """Count lines that were read elsewhere."""
         self._number += count
 
     def feed(self, text: str) -> Iterator[tuple[int, str]]:
@@ -73,7 +73,7 @@ class Lines:
         yield from self._complete()
 
     def _hold(self, text: str) -> None:
-        """Keep a part of a line; no more of a line is kept than may mean something."""
+        """Keep a part of a line, up to the maximum length of lines."""
         self._length += len(text)
         if self._length > MAX_LINE:
             self._parts.clear()
@@ -123,7 +123,7 @@ class _Batch(PageBatch):
         return map(SitemapPage.of, self.urls, repeat(_NOTHING))
 
     def texts(self) -> dict[str, list[str]]:
-        """Return nothing: lines have no fields."""
+        """Return no columns: lines have no fields."""
         return {}
 
 

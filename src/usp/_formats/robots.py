@@ -52,7 +52,7 @@ _DIRECTIVE = re.compile(
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 MAX_CRAWL_DELAY = 60.0
-"""Seconds: a longer pause between two requests is not kept, whatever robots.txt asks for."""
+"""The maximum ``Crawl-delay`` that is respected, in seconds."""
 
 
 def has_directive(text: str) -> bool:
@@ -61,9 +61,9 @@ def has_directive(text: str) -> bool:
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
-    """Reads a robots.txt: gives one child a ``Sitemap:`` line, wherever in the file it stands.
+    """Reads a robots.txt: returns a child for each ``Sitemap:`` line, anywhere in the file.
 
-    ``crawl_delay`` is the pause that it asks of all robots for, if it does.
+    ``crawl_delay`` is the pause that it requests from all robots, if it does.
     """
 
     sitemap_class = IndexRobotsTxtSitemap
@@ -101,7 +101,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
                     yield ChildEntry(url)
 
     def _value(self, line: str, number: int) -> str | None:
-        """Return what a line gives as addresses of sitemaps; None if it is about something else."""
+        """Return the part of a line that should be URLs of sitemaps; None if it is another line."""
         awaited, self._awaited = self._awaited, False
         marker = _MARKER.match(line)
         if marker:
@@ -126,7 +126,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         return self._bare(line, number, awaited=awaited)
 
     def _bare(self, line: str, number: int, *, awaited: bool) -> str | None:
-        """Return a line that is the address of a sitemap and nothing else."""
+        """Return a line that is the URL of a sitemap and nothing else."""
         address = line.strip(_AROUND)
         words = address.split()
         if awaited and (_is_address(address) or begins_with_host(line, self.url)):
@@ -139,7 +139,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         return None
 
     def _addresses(self, value: str, number: int) -> list[str]:
-        """Return the addresses in the value of a Sitemap line: mostly one."""
+        """Return the URLs in the value of a Sitemap line: usually one."""
         value = value.strip(_AROUND)
         embedded = None if _ADDRESS.match(value) else _EMBEDDED.search(value)
         if embedded:
@@ -191,14 +191,14 @@ def _kind(name: str) -> _Kind | None:
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is an address alone: absolute, or a path that names a sitemap."""
+    """Return whether a text is only a URL: absolute, or a path that names a sitemap."""
     if len(text.split()) != 1:
         return False
     return is_http_url(_mended(text)) or (text.startswith("/") and _names_sitemap(text))
 
 
 def _names_sitemap(address: str) -> bool:
-    """Return whether an address looks like that of a sitemap, which a page for people does not."""
+    """Return whether a URL looks like that of a sitemap, and not like that of a page."""
     try:
         path = urlsplit(address).path.lower()
     except ValueError:
@@ -208,7 +208,7 @@ def _names_sitemap(address: str) -> bool:
 
 
 def _mended(address: str) -> str:
-    """Return an address with one scheme and its slashes.
+    """Return a URL with one scheme and its slashes.
 
     What follows a scheme without a host is a path on the website's own: ``http:///sitemap.xml``.
     """

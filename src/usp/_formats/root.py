@@ -32,7 +32,7 @@ DOCTYPE = Reason(
     "Sitemap contained unexpected non-standard XML DOCTYPE. "
     "Parsing not supported for security reasons.",
 )
-"""Why a document with declarations of its own is refused, in the words that programs know."""
+"""Why a document with its own declarations is refused, in the words of 1.8.1."""
 
 ROOTS: Mapping[str, type[AbstractXMLSitemapParser]] = {
     "urlset": PagesXMLSitemapParser,
@@ -69,7 +69,7 @@ _MAX_REMEMBERED = 2000  # characters of a root tag
 
 
 class _Root(NamedTuple):
-    """A root tag that nothing is wrong with, and the parser that reads what stands below it."""
+    """A root tag without problems, and the parser for what is below it."""
 
     parser: type[AbstractXMLSitemapParser]
     namespace: tuple[str, str] | None
@@ -110,7 +110,7 @@ def _foreign_namespace(
 class XMLSitemapParser(AbstractSitemapParser):
     """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
 
-    ``concrete`` is that parser, once the root is known; ``refusal`` says why there will be none.
+    ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
     ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
     """
 
@@ -298,4 +298,4 @@ class XMLSitemapParser(AbstractSitemapParser):
             self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, line)
 
     def _ignore(self, code: ProblemCode, excerpt: str) -> None:
-        """Leave it to the concrete parser, which reads the same attributes, to tell."""
+        """Do nothing: the concrete parser reads the same attributes, and notes the problems."""

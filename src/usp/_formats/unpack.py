@@ -1,4 +1,4 @@
-"""Removes compression, told by the bytes themselves and not by names or headers."""
+"""Removes compression, recognised by the bytes themselves and not by names or headers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ _PRINTABLE = frozenset(b"\t\n\r") | frozenset(range(0x20, 0x7F))
 class Inflater:
     """Decompresses one layer of gzip or deflate: ``feed`` compressed bytes, get plain ones.
 
-    Everything before the first broken byte comes out, wherever the input is cut. Members that
-    follow each other are one stream; zeros after the last one are padding, anything else is passed
-    over.
+    Everything before the first broken byte is returned, however the input is split. Consecutive
+    members are one stream; zeros after the last one are padding, anything else is ignored.
     """
 
     def __init__(self, window: int, problems: Problems, limits: Limits = DEFAULT) -> None:
@@ -75,7 +74,7 @@ class Inflater:
             self._check_ratio()
 
     def _check_ratio(self) -> None:
-        """Stop at what unpacks to so much that it can only be a bomb."""
+        """Stop if the compression ratio is that of a decompression bomb."""
         ratio = self._limits.ratio
         if ratio is None or self._taken % _SLICE or self._given <= _LARGE:
             return
@@ -92,7 +91,7 @@ class Inflater:
             self._junk()
 
     def _next_member(self, data: bytes, at: int) -> int:
-        """Look what follows a member; give the place up to which that was looked at."""
+        """Check what follows a member; return the position up to which that was checked."""
         if self._window != _GZIP:
             self._junk()
             return at
@@ -114,7 +113,7 @@ class Inflater:
 
 
 def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
-    """Return what a failing call had unpacked before it failed: zlib throws that away."""
+    """Return what a failing call had decompressed before it failed, which zlib discards."""
     saved = bytearray()
     for at in range(len(piece)):
         try:
@@ -127,7 +126,7 @@ def _replay(inflate: zlib._Decompress, piece: bytes) -> bytes:
 def gunzip_complaint(
     url: str, content_type: str | None, start: bytes, problems: Iterable[Problem]
 ) -> str | None:
-    """Return why a document could not be gunzipped, if its address, type or first bytes promise it."""
+    """Return why a document is not gzip although its URL, type or first bytes say so."""
     if start[:2] == _MAGIC[:2]:
         damage = next((problem for problem in problems if problem.code in _DAMAGE), None)
         reason = damage and damage.message
@@ -173,7 +172,7 @@ class Unpacker:
 
     @property
     def full(self) -> bool:
-        """Whether the limit was reached, so that nothing more will come."""
+        """Whether the limit was reached, so that there will be no more data."""
         return (self._room is not None and self._room < 0) or bool(self._inner and self._inner.full)
 
     def feed(self, data: bytes) -> Iterable[bytes]:
@@ -195,7 +194,7 @@ class Unpacker:
             yield from self._inner.close()
 
     def _look(self) -> bytes:
-        """Decide by the first bytes what this layer is, and give them back."""
+        """Decide by the first bytes what this layer is, and return them."""
         head, self._head = self._head, b""
         window = self._window(head)
         if window is None or self._layer >= MAX_LAYERS:

@@ -1,4 +1,4 @@
-"""Pages in batches: what the quick lanes make of a ``<urlset>``, read when it is asked for."""
+"""Pages in batches: what the quick lanes make of a ``<urlset>``, parsed on demand."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 def ignore(message: str, excerpt: str) -> None:
-    """Hear of damage that nobody asked about."""
+    """Ignore damage: problems were not requested."""
 
 
 def read_own(
     raw: Mapping[str, str], note: Note = ignore
 ) -> tuple[Decimal, datetime | None, SitemapPageChangeFrequency | None]:
-    """Read priority, lastmod and changefreq, which the protocol itself has."""
+    """Parse priority, lastmod and changefreq, the fields of the protocol itself."""
     last_modified = change_frequency = None
     priority = SITEMAP_PAGE_DEFAULT_PRIORITY
     if "lastmod" in raw:
@@ -140,7 +140,7 @@ class ColumnBatch(PageBatch):
         self._own: list[OwnFields] = []
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages; their fields are read when one of them is asked."""
+        """Return the pages; their fields are parsed on first access."""
         return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
 
     def texts(self) -> Mapping[str, Sequence[str]]:
@@ -160,14 +160,14 @@ class ColumnBatch(PageBatch):
 
 
 class Ahead(Enum):
-    """What of a block is read when its pages are made, because it was asked of those before them."""
+    """What is parsed of a block in advance, because it was used of the blocks before."""
 
     OWN = auto()
     ALL = auto()
 
 
 class BlockBatch(PageBatch):
-    """Pages whose URLs were cut out of a block, in which everything else is still to be read."""
+    """Pages whose URLs were cut out of a block; everything else is still to be parsed."""
 
     __slots__ = ("_block", "_columns", "_fields", "_own", "_reader", "_style", "urls")
 
@@ -189,7 +189,7 @@ class BlockBatch(PageBatch):
         self._fields: Sequence[PageFields] = ()
 
     def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages; their fields are read if those of pages before them were asked for."""
+        """Return the pages; their fields are parsed if those of earlier pages were used."""
         numbers = range(len(self.urls))
         ahead = self._reader.reads_ahead()
         if not ahead:
@@ -204,7 +204,7 @@ class BlockBatch(PageBatch):
         return None if columns is None else columns.texts
 
     def entry_texts(self) -> list[str] | None:
-        """Return each entry as it is written; None if that cannot be told without reading them."""
+        """Return each entry as written; None if that is not known without parsing them."""
         *texts, _ = self._block.split(self._style.url_end)
         return texts if len(texts) == len(self.urls) else None
 
@@ -221,7 +221,7 @@ class BlockBatch(PageBatch):
         return DeferredPage(url, BlockBatch([url], block, self._style, self._reader), 0)
 
     def rows(self) -> Sequence[PageFields]:
-        """Return everything but the URL of each page; pages are not made for it."""
+        """Return everything except the URL of each page, without creating page objects."""
         columns = self._all_columns()
         return self._all() if columns is None else [PageFields(*row) for row in columns.rows()]
 
@@ -240,7 +240,7 @@ class BlockBatch(PageBatch):
         return self._own
 
     def _cut_columns(self) -> Columns | None:
-        """Return the fields of the protocol, if they can be told without a tree."""
+        """Return the fields of the protocol, if no tree is needed for that."""
         if self._columns is False:
             count = len(self.urls)
             columns = self._columns = cut_columns(self._block, self._style) or False
@@ -272,7 +272,7 @@ def read_columns(
 ) -> tuple[list[str], Columns] | None:
     """Return locs and fields of a tree whose entries have nothing else; None if they have more.
 
-    With ``blank`` there must not be any text beside them, either.
+    With ``blank``, there must be no text between them, either.
     """
     elements = list(root.iter())
     if blank and not _is_blank(root, elements):

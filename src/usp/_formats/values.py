@@ -1,6 +1,6 @@
-"""From the text of a field to its value: texts, dates, numbers, addresses.
+"""From the text of a field to its value: texts, dates, numbers, URLs.
 
-None where the text cannot be read.
+The value is None if the text cannot be read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO = frozenset({"no", "false", "0", "n"})
 
 
 def text(raw: str | None) -> str | None:
-    """Return a text: references decoded once more, blanks stripped; empty is None."""
+    """Return a text: references decoded once more, whitespace stripped; None if it is empty."""
     if raw is not None and "&" in raw:
         raw = html_unescape_strip(raw)
     return raw.strip() or None if raw else None
@@ -62,7 +62,7 @@ def priority(raw: str | None) -> Decimal | None:
 
 
 def whole_number(raw: str | None) -> int | None:
-    """Return a whole number."""
+    """Return an integer."""
     value = number(raw)
     if value is None or value.adjusted() > _MAX_DIGITS or value != value.to_integral_value():
         return None
@@ -76,7 +76,7 @@ def change_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
 
 
 def yes_no(raw: str | None) -> bool | None:
-    """Return a yes or a no."""
+    """Return a boolean."""
     word = (text(raw) or "").lower()
     if word in _YES:
         return True
@@ -84,7 +84,7 @@ def yes_no(raw: str | None) -> bool | None:
 
 
 def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
-    """Return the items of a list, without empty ones; without a separator blanks separate them."""
+    """Return the items of a list, without empty ones; whitespace is the default separator."""
     parts = (text(raw) or "").split(separator)
     return tuple(filter(None, map(str.strip, parts)))
 
@@ -99,14 +99,14 @@ _HOST = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+\.?+)(:[0-9]{1,5})?+
 
 
 def is_address(text: str, base: str | None) -> bool:
-    """Return whether a text is clearly the address of something: not relative to a place unknown."""
+    """Return whether a text is clearly a URL: with a scheme, a host, or a path from the root."""
     if _BLANK.search(text):
         return False
     return text[:8].lower().startswith((*SCHEMES, "/")) or begins_with_host(text, base)
 
 
 def begins_with_host(loc: str, base: str | None) -> bool:
-    """Return whether an address without a scheme begins with a host: ``www.…``, or one of the base's.
+    """Return whether a URL without a scheme begins with a host: ``www.…``, or one of the base's.
 
     Anything else may as well be the name of a file.
     """
@@ -126,9 +126,9 @@ def begins_with_host(loc: str, base: str | None) -> bool:
 
 
 def absolute_url(loc: str, base: str | None) -> str | None:
-    """Return a URL as a sitemap means it, absolute; None if it is not an HTTP URL.
+    """Return the absolute form of a URL in a sitemap; None if it is not an HTTP URL.
 
-    Without a base a relative address stays as it is.
+    Without a base, a relative URL is returned as it is.
     """
     if _USUAL.fullmatch(loc):
         return loc
@@ -203,7 +203,7 @@ def _behind(base: str, path: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _before_path(base: str, *, rooted: bool) -> str | None:
-    """Return what stands before a path in an address of some base; None if that is not HTTP."""
+    """Return what comes before the path of URLs with this base; None if it is not HTTP."""
     try:
         joined = urljoin(base, "/x" if rooted else "x")
     except ValueError:

@@ -1,7 +1,7 @@
 """XML sitemaps: ``<urlset>`` with its ``<url>`` entries, ``<sitemapindex>`` with its ``<sitemap>``s.
 
-Each may hold entries of the other: sitemaps that stand among pages are followed, and pages that stand
-in an index come out as pages.
+Each may contain entries of the other: sitemaps among pages are followed, and pages in an index are
+returned as pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class _UrlEntry(RawEntry, PageEntry):
-    """A ``<url>`` as it stands in the document."""
+    """A ``<url>`` as written in the document."""
 
     own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
     extensions = NAMES
@@ -81,13 +81,13 @@ class _UrlEntry(RawEntry, PageEntry):
         return [self]
 
     def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Return the page; its fields are read at once if somebody wants to hear of damage."""
+        """Return the page; its fields are parsed immediately if problems are requested."""
         if note is None:
             return DeferredPage(self._fields["loc"], self, 0)
         return SitemapPage.of(self._fields["loc"], self.fields(0, note))
 
     def own(self, at: int) -> PageFields:
-        """Read all fields: there is nobody to read the others later."""
+        """Parse all fields."""
         return self.fields(at)
 
     def fields(self, at: int, note: Note = ignore) -> PageFields:
@@ -102,7 +102,7 @@ class _UrlEntry(RawEntry, PageEntry):
 
 
 class _SitemapEntry(RawEntry):
-    """A ``<sitemap>`` as it stands in the document; every loc in it is a child."""
+    """A ``<sitemap>`` as written in the document; every loc in it is a child."""
 
     own_fields = frozenset({"loc", "lastmod"})
     counts_unfinished = True  # a child that is named can be fetched
@@ -149,7 +149,7 @@ class _SitemapEntry(RawEntry):
 
 
 class PagesXMLSitemapParser(LaneParser):
-    """Reads a ``<urlset>``: gives one :class:`Page` an entry, or batches of pages."""
+    """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
     Page = _UrlEntry
@@ -168,7 +168,7 @@ class PagesXMLSitemapParser(LaneParser):
         self.sitemap_class = IndexXMLSitemap
 
     def _cut(self, block: str) -> list[Entry] | None:
-        """Cut whole entries, or at least their URLs, if nobody asks for problems."""
+        """Cut whole entries, or at least their URLs, if problems are not requested."""
         if self._others is None:
             self._others = _others_below(type(self), *self._root_tag, self._name)
         if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
@@ -267,7 +267,7 @@ class PagesXMLSitemapParser(LaneParser):
         return self._reader
 
     def _begun_anew(self) -> PagesXMLSitemapParser:
-        """Return a parser that stands directly below the same root."""
+        """Return a parser whose position is directly below the same root."""
         parser = PagesXMLSitemapParser(self.url, fast=True)
         parser.url_length = self.url_length
         parser.start(*self._root_tag, False)
@@ -311,7 +311,7 @@ def _decoded(loc: str, *, in_cdata: bool) -> str | None:
 
 
 class IndexXMLSitemapParser(LaneParser):
-    """Reads a ``<sitemapindex>``; stray ``<url>`` entries come out as pages."""
+    """Reads a ``<sitemapindex>``; stray ``<url>`` entries are returned as pages."""
 
     sitemap_class = IndexXMLSitemap
     vocabulary = frozenset({Space.SITEMAP})
