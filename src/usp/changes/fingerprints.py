@@ -10,6 +10,7 @@ import pickle
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, compress, islice, repeat
 from typing import TYPE_CHECKING
 
@@ -196,6 +197,8 @@ class Places:
 
     def __init__(self, differing: Mapping[str, Differing]) -> None:
         self._differing = differing
+        self._keys = list(differing)
+        self._start = 0  # the sitemap that had some the last time: what moves, moves together
         count = sum(len(one.urls) for one in differing.values())
         self._index = self._in(differing, None) if count <= _TOGETHER else None
 
@@ -203,9 +206,24 @@ class Places:
         """Return where fingerprints are: the keys of the sitemaps, and the numbers there."""
         if self._index is not None:
             return {one: self._index[one] for one in wanted if one in self._index}
-        urls = set(wanted)
-        keys = [key for key, one in self._differing.items() if not urls.isdisjoint(one.urls)]
-        return self._in(keys, urls)
+        missing, hits = set(wanted), set[str]()
+        several = missing & self._several if missing else missing
+        count = len(self._keys)
+        for at in chain(range(self._start, count), range(self._start)):
+            if not missing:
+                break
+            there = missing.intersection(self._differing[self._keys[at]].urls)
+            if there:
+                self._start = self._start if hits else at
+                hits.add(self._keys[at])
+                missing -= there - several
+        return self._in([key for key in self._keys if key in hits], set(wanted))
+
+    @cached_property
+    def _several(self) -> set[int]:
+        """The fingerprints that are in more than one sitemap."""
+        arrays = [one.urls for one in self._differing.values()]
+        return set(compress(chain.from_iterable(arrays), repeated(arrays)))
 
     def _in(self, keys: Iterable[str], wanted: set[int] | None) -> dict[int, list[tuple[str, int]]]:
         places: dict[int, list[tuple[str, int]]] = {}

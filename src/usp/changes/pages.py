@@ -7,8 +7,9 @@ that differs.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
-from itertools import chain, dropwhile, islice, starmap
+from itertools import chain, compress, dropwhile, islice, starmap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp.changes.fingerprints import (
@@ -23,7 +24,6 @@ from usp.changes.fingerprints import (
 from usp.changes.values import ChangeKind, PageChange, field_changes
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from usp.changes.sides import Side
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     """By the fingerprint of a URL: the sitemaps where it differs, and its numbers there."""
 
 _MOST_KEPT = 100_000  # pages that differ; more of them are read again
+_OPPOSITE = bytes([1, *[0] * 255])
 _TOGETHER = 50_000  # pages whose former fields are kept at a time
 
 
@@ -136,12 +137,13 @@ class _Half:
                 rows = zip(one.urls, one.entries, numbers, *flags, strict=True)
                 yield key, starmap(_Candidate, rows)
 
-    def pages(self, key: str) -> Iterator[SitemapPage]:
-        """Return the pages of a sitemap that differ."""
+    def pages(self, key: str, numbers: Sequence[int]) -> Iterator[SitemapPage]:
+        """Return some of the pages of a sitemap that differ."""
         one = self.differing[key]
         if one.pages is not None:
-            return iter(one.pages)
-        return pages_at(self.side.lists[key], one.positions)
+            return map(one.pages.__getitem__, numbers)
+        positions = array("Q", map(one.positions.__getitem__, numbers))
+        return pages_at(self.side.lists[key], positions)
 
     def names(self, places: Iterable[tuple[str, int]], *, certain: bool) -> tuple[str, ...]:
         """Return the sitemaps that list a page here only; the ``certain`` ones, if that is wanted."""
@@ -165,9 +167,15 @@ class _Pages:
     ) -> Iterator[PageChange]:
         """Yield the changes, in the order of the tree."""
         for key, listed in candidates:
-            pages = self._half.pages(key)
-            while part := list(islice(listed, _TOGETHER)):
+            wanted = self._wanted(key)
+            remaining = compress(listed, wanted)
+            pages = self._half.pages(key, list(compress(range(len(wanted)), wanted)))
+            while part := list(islice(remaining, _TOGETHER)):
                 yield from self._part(key, part, pages)
+
+    def _wanted(self, key: str) -> bytes:
+        """Return which of the candidates of a sitemap are looked at."""
+        return b"\1" * len(self._half.differing[key].urls)
 
     def _part(
         self, key: str, part: list[_Candidate], pages: Iterator[SitemapPage]
@@ -266,13 +274,15 @@ class _OldPages(_Pages):
         self._left = left
         self._settled = settled
 
+    def _wanted(self, key: str) -> bytes:
+        return bytes(self._settled[key]).translate(_OPPOSITE)
+
     def _part(
         self, key: str, part: list[_Candidate], pages: Iterator[SitemapPage]
     ) -> Iterator[PageChange]:
         several = self._several(part, self._left)
-        settled = self._settled[key]
         for one, page in zip(part, pages, strict=False):
-            if settled[one.number] or one.url in self._given:
+            if one.url in self._given:
                 continue
             places = several.get(one.url, ((key, one.number),))
             left = self._half.names(places, certain=bool(one.elsewhere))
