@@ -5,6 +5,7 @@ Small ones are kept in memory, the rest in one temporary file.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import threading
@@ -51,6 +52,16 @@ class Document:
             yield from _slices(self.data)
         else:
             yield from self.store.read(self.places)
+
+    def has_bytes_of(self, other: Document) -> bool:
+        """Return whether another document has the same bytes."""
+        return self.size == other.size and self._digest() == other._digest()
+
+    def _digest(self) -> bytes:
+        digest = hashlib.blake2b()
+        for chunk in self.chunks():
+            digest.update(chunk)
+        return digest.digest()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.store, self.exchange, b"".join(self.chunks()))

@@ -184,6 +184,24 @@ def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_no_block():
     assert max(len(change.after._block._block) for change in changes) < 100
 
 
+def test_a_document_that_did_not_change_is_read_once(monkeypatch):
+    read = []
+    original = pages.read_prints
+    monkeypatch.setattr(pages, "read_prints", lambda node: read.append(node.url) or original(node))
+    before = tree(("a", [(1, "")]), ("b", [(2, "")]))
+    after = tree(("a", [(1, "")]), ("b", [(3, "")]))
+    assert [said(change)[:2] for change in diff(before, after)] == [
+        ("added", f"{H}/3"), ("removed", f"{H}/2"),
+    ]  # fmt: skip
+    assert sorted(read) == [f"{H}/a.xml", f"{H}/b.xml", f"{H}/b.xml"]
+
+
+def test_the_same_bytes_at_another_address_may_mean_other_pages():
+    text = b"<urlset><url><loc>/page</loc></url></urlset>"
+    here, there = (sitemap_from_bytes(text, f"http://{host}/a.xml") for host in ("h", "g"))
+    assert [change.url for change in diff(here, there)] == ["http://g/page", "http://h/page"]
+
+
 def test_files_snapshots_and_urls_are_compared_too(tmp_path, serve):
     site = serve({"/sitemap.xml": document([(1, "", "plain")]), "/robots.txt": "User-agent: *"})
     file, snapshot = tmp_path / "old.xml", tmp_path / "site.warc.gz"

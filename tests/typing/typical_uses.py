@@ -24,6 +24,7 @@ from usp import (
     SitemapPage,
     Zones,
 )
+from usp.changes import FieldChange, PageChange
 from usp.events import Event, SitemapFailed
 from usp.fetch_parse import SitemapFetcher
 from usp.helpers import RecurseCallbackType
@@ -129,6 +130,22 @@ def clients() -> None:
     client = RequestsWebClient(verify="ca.pem", wait=1, headers={"Accept-Language": "de"})
     client.set_timeout((5, 30))
     usp.sitemap_tree_for_homepage(URL, client)
+
+
+def what_changed(tree: AbstractSitemap) -> None:
+    changes = usp.diff(tree, "site.warc.gz")
+    for change in changes:
+        if isinstance(change, PageChange):
+            assert_type(change.after, SitemapPage | None)
+            assert_type(change.fields, tuple[FieldChange, ...])
+    assert_type(changes.counts().changed, bool)
+    for current in usp.watch(URL, "site.warc.gz", every=60, sitemaps_since=date(2025, 1, 31)):
+        assert_type(list(current), list[PageChange])
+
+
+async def watching() -> None:
+    async for current in usp.aio.watch(URL, "site.warc.gz"):
+        assert_type(current.error, Exception | None)
 
 
 def selections(tree: AbstractSitemap) -> None:

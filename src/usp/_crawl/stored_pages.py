@@ -127,6 +127,19 @@ class StoredPages:
         self._limits = limits
         self._most = most
 
+    def same_document(self, other: object) -> bool:
+        """Return whether another source reads the same bytes in the same way."""
+        if not isinstance(other, StoredPages):
+            return False
+        (ours, way), (theirs, other_way) = self.reading(), other.reading()
+        return way == other_way and ours.has_bytes_of(theirs)
+
+    def reading(self) -> tuple[Document, tuple[object, ...]]:
+        """Return the document, and everything that decides how it is read."""
+        exchange = self._document.exchange
+        labels = exchange.content_type, exchange.content_encoding, exchange.broken
+        return self._document, (self._base, self._limits, self._most, *labels)
+
     def __iter__(self) -> Iterator[SitemapPage]:
         """Yield the pages; the first declaration of a URL counts."""
         pages = chain.from_iterable(self._batches(UniquePages(self._limits.url_length)))

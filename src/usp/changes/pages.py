@@ -1,8 +1,8 @@
 """Which pages changed between two trees: found by fingerprints, and read only if they did.
 
-Every sitemap is read once for the fingerprints. Pages that differ are kept, unless they are very many:
-then they are read again where they are given. Memory grows by 8 bytes a page, and by 25 more for one
-that differs.
+Every sitemap is read once for the fingerprints; of two that have the same bytes, one is. Pages that
+differ are kept, unless they are very many: then they are read again where they are given. Memory grows
+by 8 bytes a page, and by 25 more for one that differs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def _read(old: _Half, new: _Half) -> None:
         if former is None:
             pairs = [(Differing.all_of(prints), prints)]
         else:
-            before = read_prints(former)
+            same = former.same_document(sitemap)
+            before = prints if same else read_prints(former)
             old.urls[key] = before.urls
             both = Differing.between(before, prints)
             differing[key] = both[0]

@@ -282,6 +282,11 @@ class AbstractPagesSitemap(AbstractSitemap):
         )
         self._pages: PageSource | list[SitemapPage] = pages if is_source(pages) else list(pages)
 
+    def same_document(self, other: AbstractPagesSitemap) -> bool:
+        """Return whether another sitemap is read from the same bytes in the same way."""
+        same = getattr(self._pages, "same_document", None)
+        return same is not None and bool(same(other._pages))
+
     @property
     def has_page_list(self) -> bool:
         """Whether the pages were given as a list, so that no document is parsed to count them."""
