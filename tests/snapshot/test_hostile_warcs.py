@@ -159,6 +159,15 @@ def test_nothing_is_ever_connected_to(tmp_path, monkeypatch):
     assert [failure.code for failure in tree.failures()] == ["not-in-snapshot"]
 
 
+@pytest.mark.parametrize("status", ["²00 OK", "20", "", "-12", "1234", "2OO"])
+def test_a_status_that_is_none_is_not_a_response(tmp_path, status):
+    odd = record("response", f"{HOST}/a.xml", f"HTTP/1.1 {status}\r\n\r\n".encode("latin-1"))
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(compressed([one for one in SITE if b"/a.xml\r\n" not in one] + [odd]))
+    tree = usp.load(path)
+    assert f"{HOST}/a.xml" in {failure.url for failure in tree.failures()}
+
+
 def members_of(path):
     data, members = path.read_bytes(), []
     while data:

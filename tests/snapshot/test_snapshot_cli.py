@@ -85,7 +85,7 @@ def test_a_website_that_is_away_leaves_the_snapshot(run, tmp_path):
         run("snapshot", site.base, "-o", path)
         base = site.base
     before = path.read_bytes()
-    assert run("snapshot", base, "-o", path)[0] == 1
+    assert run("snapshot", base, "-o", path)[:2] == (1, "")
     assert path.read_bytes() == before
     assert run("update", path)[0] == 1
 
@@ -131,7 +131,12 @@ def test_a_sitemap_is_not_taken_for_a_snapshot(run, tmp_path):
     assert run("ls", path, "-f", "pages")[1] == "http://h/1\n"
 
 
-def test_a_snapshot_is_not_written_to_the_standard_output(run, site):
-    status, _, told = run("snapshot", site.base, "-o", "-")
-    assert status == 2
-    assert "standard output" in told
+def test_a_snapshot_is_not_written_to_the_standard_output(run, site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    run("snapshot", site.base, "-o", path)
+    before = path.read_bytes()
+    for arguments in (("snapshot", site.base), ("update", path)):
+        status, _, told = run(*arguments, "-o", "-")
+        assert status == 2
+        assert "standard output" in told
+    assert path.read_bytes() == before

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator, Iterator
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Unpack, assert_type
 
 import usp
@@ -146,6 +147,20 @@ def what_changed(tree: AbstractSitemap) -> None:
 async def watching() -> None:
     async for current in usp.aio.watch(URL, "site.warc.gz"):
         assert_type(current.error, Exception | None)
+
+
+def snapshots(tree: AbstractSitemap) -> None:
+    tree.save("site.warc.gz")
+    usp.sitemap_tree_for_homepage(URL, record=Path("site.warc.gz"))
+    assert_type(usp.load("site.warc.gz", limits=Limits(pages=10)), AbstractSitemap)
+    done = usp.update("site.warc.gz", RequestsWebClient(), trust_lastmod=True)
+    assert_type(done, usp.Update)
+    assert_type((done.tree, done.requests, done.saved_seconds), tuple[AbstractSitemap, int, float])
+
+
+async def asynchronous_snapshots() -> None:
+    assert_type(await usp.aio.load("site.warc.gz"), AbstractSitemap)
+    assert_type((await usp.aio.update("site.warc.gz", output="new.warc.gz")).changed, int)
 
 
 def selections(tree: AbstractSitemap) -> None:

@@ -42,7 +42,7 @@ def read_head(data: bytes) -> ResponseHead | None:
     first, *lines = data[:size].decode("latin-1").splitlines() or [""]
     _, _, rest = first.partition(" ")
     status, _, reason = rest.strip().partition(" ")
-    if not status.isdigit() or len(status) != 3:  # noqa: PLR2004
+    if not (status.isascii() and status.isdigit()) or len(status) != 3:  # noqa: PLR2004
         return None
     headers = []
     for line in lines:

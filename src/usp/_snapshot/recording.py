@@ -94,6 +94,7 @@ class Recorder:
         self._queue: queue.SimpleQueue[Settled | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._has_documents = False
+        self._is_abandoned = False
         self._thread = threading.Thread(target=self._write, name="usp-record", daemon=True)
         self._thread.start()
 
@@ -108,7 +109,7 @@ class Recorder:
 
     def _write(self) -> None:
         while (settled := self._queue.get()) is not None:
-            if self._error is None:
+            if self._error is None and not self._is_abandoned:
                 try:
                     self.add(self._file.writer, settled)
                 except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
@@ -127,6 +128,7 @@ class Recorder:
 
     def close(self, *, keep: bool) -> None:
         """Wait for the thread; ``keep`` what was written, or leave everything as it was."""
+        self._is_abandoned = not keep
         self._queue.put(None)
         self._thread.join()
         keep = keep and self._crawl.complete and not self._top.is_wrong_guess

@@ -43,12 +43,13 @@ def command(crawling: Crawling, start: Address, output: Path | None) -> None:
     """  # noqa: D301 - click knows the backspace
     from dataclasses import replace
 
-    from usp.cli.crawling import end_with
+    from usp.cli.crawling import end_with, was_read
 
     if output is None:
         raise click.UsageError("a snapshot cannot be written to standard output; name a file")
     recording = replace(crawling, options=replace(crawling.options, record=output))
     with recording.running() as progress:
         tree = recording.tree(start, on_event=progress)
-    click.echo(printable(str(output)))
+    if was_read(tree):  # otherwise nothing may have been written
+        click.echo(printable(str(output)))
     end_with(tree, start, strict=crawling.strict)
