@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
+from click import get_current_context
 from click.core import ParameterSource
 
 from usp.cli.output import Command
@@ -51,7 +52,7 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
     from usp.cli.errors import tell
     from usp.snapshot import update
 
-    given = click.get_current_context().get_parameter_source("output")
+    given = get_current_context().get_parameter_source("output")
     if output is None and given is not ParameterSource.DEFAULT:
         raise click.UsageError("a snapshot cannot be written to standard output; name a file")
     path = Path(snapshot)
