@@ -1,8 +1,8 @@
-"""The lane that cuts: a regular block gives its URLs in one ``findall`` and a count.
+"""The lane that cuts: the URLs of a regular block are found by one ``findall`` and a count.
 
-A *block* is text that begins where entries stand and ends with the end of one. Most are written by
-programs, every entry as the first one: that is the :class:`Style` of the block. Its pattern takes an
-entry from the end of the one before it to its own:
+A *block* is text that begins between entries and ends with the end of one. Most are written by
+programs, all entries alike: that is the :class:`Style` of the block. Its pattern matches an entry from
+the end of the one before it to its own:
 
     </url> <url> <loc> https://… </loc> no entry, no loc, nothing that hides a tag, before </url>
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 FIELDS = ("lastmod", "changefreq", "priority")
-"""The fields of the protocol beside the loc, in their usual order."""
+"""The fields of the protocol other than the loc, in their usual order."""
 
 _B = r"[ \t\r\n]*+"
 _CDATA = r"<!\[CDATA\["
@@ -36,7 +36,7 @@ _ADDRESS = {False: "https?://[A-Za-z0-9]", True: "/[A-Za-z0-9_%~-]"}
 """How an address begins that is a path or not; :func:`plain`, or its base, tells about the rest."""
 
 _VALUE, _VALUE_IN_CDATA = r"[ -%'-;=-~]{0,100}+", r"[ -%'-;=-Z^-~]{0,100}+"
-"""The text of a field. Values are remembered, so a longer text is read elsewhere."""
+"""The text of a field. Values are cached, so longer texts are read elsewhere."""
 
 _MAX_LOC = 4096  # characters; a longer one is read elsewhere
 _HEAD = 4096  # characters that show whether comments stand between entries
@@ -44,7 +44,7 @@ _NAME = re.compile("<([^!/<>]++)>")
 
 
 class Style(NamedTuple):
-    """How entries are written: their tags as they stand, and the names of fields around the loc."""
+    """How entries are written: their tags as written, and the names of fields around the loc."""
 
     name: str
     url: str
@@ -119,7 +119,7 @@ def locs(block: str, style: Style) -> list[str] | None:
 def columns(block: str, style: Style) -> dict[str, Sequence[str]] | None:
     """Return the locs and the :data:`FIELDS` of a regular block as they are written, by name.
 
-    An empty text is none. None if the entries have anything else, or the fields in another order.
+    An empty text is a missing field. None if the entries have anything else, or another order.
     """
     styles = [style]
     if not style.before:  # the first entry may lack what others have
@@ -204,7 +204,7 @@ def _own_fields(style: Style, names: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of fields between other elements.
 
     An element that has no other of its name inside ends at the first end tag of its name, whatever
-    else is inside. So what follows stands directly in the entry.
+    else is inside. So what follows is directly in the entry.
     """
     own = rf"(?:[\w.-]++:)?+(?:{'|'.join(FIELDS)})\b"
     others = (

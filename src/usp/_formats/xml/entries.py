@@ -1,4 +1,4 @@
-"""Entries while their tags come in, and what of their vocabulary is read."""
+"""Entries while their tags are read, and the elements of their vocabulary that are used."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 MAX_TEXT = 8 * 1024
-"""So much text of an entry itself is kept, in case its address is there."""
+"""The length of an entry's own text that is kept, in case it is the URL."""
 
 Written: TypeAlias = "str | Element"
-"""Attributes: what stands in the tag after the name, or the element that has them."""
+"""Attributes: the text in the tag after the name, or the element that has them."""
 
 _new = tuple.__new__  # how a named tuple is made quickly
 _ADDRESS_ATTRIBUTES = ("loc", "href", "url")
 
 
 def given_in(written: Written, note: Note) -> Mapping[str, str]:
-    """Return attributes by their names in lower case; ``note`` hears of damage in them."""
+    """Return attributes by their names in lower case; ``note`` is called for damage in them."""
     if isinstance(written, str):
         return read_attributes(written, note) if written else {}
     given: dict[str, str] = {}
@@ -43,13 +43,13 @@ def given_in(written: Written, note: Note) -> Mapping[str, str]:
 
 
 def address_in(written: Written, note: Note) -> str | None:
-    """Return the address that a tag has as an attribute, where its text should be."""
+    """Return the URL that a tag has as an attribute instead of its text."""
     given = given_in(written, note)
     return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
 
 
 def loc_text(field: Field, parser: Vocabulary) -> str:
-    """Return the text of a loc, or the address that its tag has as an attribute instead."""
+    """Return the text of a loc, or the URL that its tag has as an attribute instead."""
     if not field.text.strip() and field.written != "":
         address = address_in(field.written, parser.note)
         if address:
@@ -59,7 +59,7 @@ def loc_text(field: Field, parser: Vocabulary) -> str:
 
 
 def note_scheme(loc: str, entry: RawEntry, parser: Vocabulary) -> None:
-    """Note an address that begins with a host and not with ``http:``."""
+    """Note a URL that begins with a host and not with ``http:``."""
     if begins_with_host(loc.strip(), entry.base):
         parser.problems.add(ProblemCode.NO_SCHEME, entry.line, loc)
 
@@ -80,7 +80,7 @@ Step: TypeAlias = "tuple[Sort, str, Space, int]"
 
 
 def text_of(element: Element) -> str:
-    """Return the text of an element of a tree, that of elements inside included."""
+    """Return the text of an element of a tree, including that of elements inside."""
     return "".join(element.itertext()) if len(element) else element.text or ""
 
 
@@ -92,9 +92,9 @@ class ElementNames(NamedTuple):
 
 
 class Field(NamedTuple):
-    """An element as it stands in the document.
+    """An element as written in the document.
 
-    References in its text are decoded; its attributes are read when somebody wants them.
+    References in its text are decoded; its attributes are parsed on demand.
     """
 
     name: str
@@ -102,12 +102,12 @@ class Field(NamedTuple):
     written: Written = ""
 
     def attributes(self, note: Note) -> Mapping[str, str]:
-        """Return the attributes; ``note`` hears of damage in them."""
+        """Return the attributes; ``note`` is called for damage in them."""
         return given_in(self.written, note)
 
 
 class RawEntry(abc.ABC):
-    """An entry while its tags come in."""
+    """An entry while its tags are read."""
 
     own_fields: ClassVar[frozenset[str]]
     """The elements that are read, of the document's own vocabulary, directly below the entry."""
@@ -123,7 +123,7 @@ class RawEntry(abc.ABC):
     """The attributes of its tag."""
 
     texts: list[str] | tuple[()] = ()
-    """The text that stands in the entry itself, references not decoded."""
+    """The entry's own text, references not decoded."""
 
     size = 0
     """How many elements were added."""
@@ -144,10 +144,10 @@ class RawEntry(abc.ABC):
         """Return what the entry has become; note what it lacks."""
 
     def add_nested_loc(self, text: str) -> None:  # noqa: B027 - most entries have no use for it
-        """Take a loc that stands too deep, for an entry that has no other."""
+        """Take a loc that is nested too deeply, for an entry that has no other."""
 
     def add_text(self, raw: str) -> None:
-        """Take text that stands in the entry itself, where only fields should."""
+        """Take the entry's own text, where only fields should be."""
         if not self.texts:  # blanks before it may come in a piece of their own, which nobody adds
             raw = raw.lstrip()
         if raw and self._room > 0:
@@ -160,7 +160,7 @@ class RawEntry(abc.ABC):
         self,
         parser: Vocabulary,
     ) -> str | None:
-        """Return the address of an entry without a loc: its text, or an attribute of its tag."""
+        """Return the URL of an entry without a loc: its text, or an attribute of its tag."""
         given = decode_text("".join(self.texts), parser.note) if self.texts else ""
         if not given.strip() and self.written != "":
             given = address_in(self.written, parser.note) or ""
@@ -208,11 +208,11 @@ class RawEntry(abc.ABC):
             records[-1].append(field)
 
 
-# What an element means, by its name and where it stands ---------------------------------------------
+# What an element means, by its name and position ----------------------------------------------------
 
 
 class Meaning(NamedTuple):
-    """What an element means where it stands: outside of entries, or in one of some class."""
+    """What an element means at its position: outside of entries, or in one of some class."""
 
     sort: Sort
     local: str

@@ -1,8 +1,8 @@
 """The choice between the lanes: cut what is regular, read trees of what is well-formed, scan the rest.
 
-The text is taken in *blocks*: a block begins where entries stand and ends with the end of one. The two
-quick lanes have no state, so they are open only where the scanner's is neutral. A block that neither
-vouches for is halved, and each half tried: what is odd, and little else, goes through the scanner.
+The text is read in *blocks*: a block begins between entries and ends with the end of one. The two quick
+lanes have no state, so they are used only where the scanner's is neutral. A block that neither vouches
+for is halved, and each half is tried: little more than what is odd goes to the scanner.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ENTRY = 64 * 1024
 
 _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
 LARGEST_TREE = 40 * 1024
-"""A longer block is not read as one tree: its elements would not stay in the caches of a processor."""
+"""A longer block is not read as one tree: its elements would not fit into the caches of a processor."""
 
 _LARGEST = 256 * 1024  # characters that are tried at once
 _MAX_OPEN = 10  # elements around entries
@@ -48,7 +48,7 @@ class LaneParser(AbstractXMLSitemapParser):
     """A parser that reads blocks of entries by the quickest lane that vouches for them."""
 
     tells_all: ClassVar[bool] = False
-    """Whether problems are told even by a parser that was told to be fast."""
+    """Whether problems are noted even by a parser that is to be fast."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -151,7 +151,7 @@ class LaneParser(AbstractXMLSitemapParser):
         return entries + (read(text) if self._at_rest() else self._scan(text))
 
     def _at_rest(self) -> bool:
-        """Whether the scanner stands where entries do, with nothing begun."""
+        """Whether the scanner is between entries, with nothing begun."""
         return (
             not (self.scans or self.fold)
             and self._entry is None
@@ -161,7 +161,7 @@ class LaneParser(AbstractXMLSitemapParser):
         )
 
     def _pass(self, block: str) -> None:
-        """Stand behind a block that was read."""
+        """Skip a block that was read."""
         self._has_entries = True
         self._stray_text = False
         self._wrapped = None
@@ -197,10 +197,10 @@ class LaneParser(AbstractXMLSitemapParser):
             return None
 
     def _cut(self, block: str) -> list[Entry] | None:
-        """Return the entries of a block that is regular, where that can be told."""
+        """Return the entries of a block that is regular; None if that is not certain."""
 
     def trees(self) -> Trees:
-        """Return what reads trees where the parser stands."""
+        """Return the reader of trees for the current position of the parser."""
         if self._trees is None or not self._trees.suits(self):
             self._trees = Trees(self)
         return self._trees
@@ -236,7 +236,7 @@ class LaneParser(AbstractXMLSitemapParser):
         return entries
 
     def _pages(self, entries: Iterable[Entry]) -> list[Any]:
-        """Return the pages of entries, which must be read without a word if problems are told."""
+        """Return the pages of entries, which must have no problems if these are noted."""
         self._noted = False
         note = self._hear if self.thorough else None
         pages = [entry.page(note) for entry in entries if isinstance(entry, PageEntry)]

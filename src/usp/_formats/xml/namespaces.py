@@ -77,7 +77,7 @@ _MAX_URI = 300  # characters of a namespace that is remembered
 
 
 def space_of(uri: str) -> Space:
-    """Return the vocabulary that a namespace URI stands for."""
+    """Return the vocabulary of a namespace URI."""
     return (_known_space if len(uri) <= _MAX_URI else _find_space)(uri)
 
 
@@ -92,7 +92,7 @@ _known_space = functools.lru_cache(maxsize=256)(_find_space)
 
 
 class Scope:
-    """The prefixes in force at some place of a document; names are looked up once and remembered."""
+    """The prefixes in force at a position of a document; the meanings of names are cached."""
 
     __slots__ = ("_below", "_fold", "_meanings", "_names", "_uris")
 
@@ -107,7 +107,7 @@ class Scope:
         self._meanings: dict[type, dict[str, Any]] = {}
 
     def copy(self) -> Scope:
-        """Return a scope that has learned the same so far, and goes on for itself."""
+        """Return a copy of the scope, with its cache."""
         scope = Scope(self._uris, fold=self._fold)
         scope._names = self._names.copy()
         scope._meanings = {inside: known.copy() for inside, known in self._meanings.items()}

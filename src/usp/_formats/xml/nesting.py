@@ -3,8 +3,8 @@
 Where tags do not match, three rules decide:
 
 - an end tag closes the nearest open element of its name and all inside; with none open it is ignored;
-- an entry does not stand inside an entry: a new one closes the last one;
-- a field does not stand inside a field: a new one closes the last one.
+- entries are not nested: a new one closes the last one;
+- fields are not nested: a new one closes the last one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from usp.objects.problem import Problems
 
 MAX_DEPTH = 200
-"""Elements nested deeper are counted, not looked at."""
+"""Elements that are nested more deeply are only counted."""
 
 MAX_FIELDS = 10_000
-"""What an entry says beyond so many elements is passed over."""
+"""The maximum number of elements of an entry; the rest is ignored."""
 
 MAX_FIELD = 1024 * 1024
 """A longer text of a field is cut off here."""
@@ -39,7 +39,7 @@ class _OpenField(NamedTuple):
 
 
 class _Wrapped(NamedTuple):
-    """An entry that stands in a loc: its class, its name as written, and its depth."""
+    """An entry inside a loc: its class, its name as written, and its depth."""
 
     entry: type[RawEntry]
     name: str
@@ -47,7 +47,7 @@ class _Wrapped(NamedTuple):
 
 
 def kept(name: str) -> str:
-    """Return what is kept of the name of an open element: as much as tells it from others."""
+    """Return the part of the name of an open element that is kept: enough to tell it from others."""
     return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…{hash(name):x}"
 
 
@@ -109,9 +109,9 @@ class Nesting(Vocabulary):
         self.note(ProblemCode.NO_ROOT)
 
     def _is_too_deep(self, name: str, empty: bool) -> bool:
-        """Pass over an element that stands very deep, unless it is an entry.
+        """Ignore an element that is nested very deeply, unless it is an entry.
 
-        What an entry stands in so deep is not closed.
+        The elements around such an entry are not closed.
         """
         if self._known(name).sort is Sort.ENTRY:
             return False
@@ -146,12 +146,12 @@ class Nesting(Vocabulary):
             self._unknown_count += 1
 
     def _wrap(self, name: str, meaning: Meaning) -> None:
-        """Note an entry that stands in an empty loc: the loc may be meant to stand in the entry."""
+        """Note an entry inside an empty loc: the loc may be meant to be inside the entry."""
         self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
         self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
 
     def _is_inside_loc(self) -> bool:
-        """Return whether the parser stands in a loc that has said nothing yet."""
+        """Return whether the parser is in a loc that is empty so far."""
         field = self._field
         return (
             field is not None
@@ -180,7 +180,7 @@ class Nesting(Vocabulary):
             self._finish_entry()
 
     def _unwrap(self, wrapped: _Wrapped) -> bool:
-        """Begin the entry that stands in an empty loc, because it has a loc of its own.
+        """Begin the entry inside an empty loc, because it has its own loc.
 
         False if it is closed, or if it is of the same kind as the one around it, which may as well
         have the loc.
@@ -213,7 +213,7 @@ class Nesting(Vocabulary):
             self._begin_field(meaning, attributes)
 
     def _note_stray_entry(self, local: str) -> None:
-        """Note an entry that has no business in such a document: the first one of its kind."""
+        """Note an entry that does not belong in such a document: the first one of its kind."""
         if local not in self._told:
             self._told.add(local)
             self.note(self.strays[local])
@@ -250,7 +250,7 @@ class Nesting(Vocabulary):
     # Ends -----------------------------------------------------------------------------------------
 
     def _end_another(self, name: str) -> None:
-        """End an element that is not the innermost one, or that is none."""
+        """End an element that is not the innermost one, or not open at all."""
         stack, short = self._stack, kept(name)
         if short in stack:
             self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{stack[-1]}>")
@@ -312,7 +312,7 @@ class Nesting(Vocabulary):
             self._add(field.meaning, Field(field.meaning.local, text, field.attributes))
 
     def _is_full(self, entry: RawEntry) -> bool:
-        """Count what an entry says; more than anybody can mean is passed over."""
+        """Count the elements of an entry; those beyond the maximum are ignored."""
         entry.size += 1
         if entry.size == MAX_FIELDS:
             self.note(ProblemCode.TOO_MANY_FIELDS)

@@ -161,7 +161,7 @@ class AbstractXMLSitemapParser(Nesting):
             self._end_another(name)
 
     def take(self, tokens: list[Token]) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
-        """Take many tags at once: the same as one by one, but elements without others at a blow."""
+        """Take many tags at once, with the same result as one by one; simple elements in one step."""
         known: dict[str, Meaning] | None = None
         stack = self._stack
         for slash, name, attributes, inside, closing, after in tokens:
@@ -202,7 +202,7 @@ class AbstractXMLSitemapParser(Nesting):
                 self._take_text(after)
 
     def _take_text(self, raw: str) -> None:
-        """Take text; most of it is blank and stands between elements."""
+        """Take text; most of it is whitespace between elements."""
         if self._field is not None or not raw.isspace() or (self._entry and self._entry.texts):
             self.text(raw)
 
@@ -244,7 +244,7 @@ class AbstractXMLSitemapParser(Nesting):
                 self._stray_text = True  # told once, in however many pieces it comes
 
     def _add_entry_text(self, entry: RawEntry, raw: str) -> None:
-        """Add text that stands in an entry itself, not in an element inside."""
+        """Add text of an entry itself, not of an element inside."""
         if len(self._stack) - (not self._implied) == self._entry_depth:
             entry.add_text(raw)
 
@@ -259,6 +259,6 @@ class AbstractXMLSitemapParser(Nesting):
             self.text(escape(text))
 
     def declaration(self, kind: str, subset: bool) -> None:
-        """Pass over a declaration that stands inside the document."""
+        """Skip a declaration inside the document, and note it."""
         del subset
         self.scanner.repair(ProblemCode.INNER_DECLARATION, kind)

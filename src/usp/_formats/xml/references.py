@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Note = Callable[[ProblemCode, str], None]
-    """``note(code, excerpt)``: told what was wrong."""
+    """``note(code, excerpt)``: called for each problem."""
 
 _REFERENCE = re.compile(r"&(?:#([0-9]+|[xX][0-9a-fA-F]+)|([^\s&;#<]{1,40}));")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -26,7 +26,7 @@ _BLANK = re.compile(r"[\t\n\r]")
 
 
 def decode_text(raw: str, note: Note) -> str:
-    """Return text as it is meant: references decoded, forbidden characters out."""
+    """Return text with references decoded and forbidden characters removed."""
     if "&" in raw:
         if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
             raw = raw.replace("&amp;", "&")

@@ -1,20 +1,19 @@
 """The scanner: a tolerant tokenizer over decoded text.
 
-It cuts text into start tags, end tags, text and CDATA and calls a handler for each, as a strict
-parser would; where a strict parser gives up, it notes a problem and goes on at the next tag. It
-expands no entities and opens nothing. For well-formed documents it gives exactly what expat gives.
+It splits text into start tags, end tags, text and CDATA and calls a handler for each, as a strict
+parser would; where a strict parser stops, it notes a problem and continues at the next tag. It expands
+no entities and opens nothing. For well-formed documents its results are exactly those of expat.
 
 Three rules make it tolerant, and every one of them is impossible in well-formed XML:
 
-- a ``<`` that no tag begins with, or whose tag does not end before the next ``<``, is text;
+- a ``<`` that does not begin a tag, or whose tag does not end before the next ``<``, is text;
 - a quote that does not end before the next ``<`` is not a quote: the tag ends at its first ``>``;
-- a comment or CDATA section that never ends has not begun: what stands after its opening is read as
-  if the opening were not there; a processing instruction that never ends, ends at its first ``>``, or
-  before the next ``<``.
+- an unterminated comment or CDATA section is text, and what follows is read as if it had not begun; an
+  unterminated processing instruction ends at its first ``>``, or before the next ``<``.
 
-Work grows with the length of the document and not with its square, whatever the damage: no character
-is searched twice for the same thing, and stretches that are tried at once are bounded. A document
-that is nothing but damage is given up: see :data:`MAX_DAMAGE`.
+Work grows linearly with the length of the document, whatever the damage: no character is searched twice
+for the same thing, and stretches that are tried at once are bounded. A document that is nothing but
+damage is abandoned: see :data:`MAX_DAMAGE`.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ MAX_HELD = 4 * 1024 * 1024
 """How much of an unfinished section is kept, to be read again if it never ends."""
 
 MAX_DAMAGE = 400_000
-"""So many repairs in a row, without an entry that could be read, end the reading of a document.
+"""After this many repairs in a row without an entry that could be read, a document is abandoned.
 
 More than the quick lanes take at a time has characters: all lanes give up at the same place.
 """
 
 MAX_STRETCH = 64 * 1024
-"""So many characters are tried at once when the scanner hurries."""
+"""The number of characters that are tried at once when the scanner hurries."""
 
 _UNUSUAL = re.compile(r"<[!?]")
 _RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
@@ -96,7 +95,7 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The line where the scanner stands, counted from 1."""
+        """The current line of the scanner, counted from 1."""
         self._line += self._buffer.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
@@ -123,7 +122,7 @@ class Scanner:
         self._missing = len(self._buffer) - self._at
 
     def _note_holes(self, text: str) -> None:
-        """Note where NUL bytes stand instead of text: a part of the file was never written."""
+        """Note where there are NUL bytes instead of text: a part of the file was never written."""
         line = self.line + self._buffer.count("\n", self._at)
         line += sum(waiting.count("\n") for waiting in self._waiting)
         at = 0
@@ -138,7 +137,7 @@ class Scanner:
                     self._more_holes += 1
 
     def close(self) -> None:
-        """Read what is left, unfinished tokens included."""
+        """Read the rest, including unfinished tokens."""
         if not (self.given_up or self.idle):
             self._advance()
             self._scan(final=True)
@@ -169,7 +168,7 @@ class Scanner:
         )
 
     def skip(self, text: str, *, count: bool) -> None:
-        """Stand behind text that somebody else has read; ``count`` its lines."""
+        """Skip text that was read elsewhere; ``count`` its lines."""
         if count:
             self._line = self.line + text.count("\n")
         self._hole = False
@@ -189,7 +188,7 @@ class Scanner:
             self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), self.line)
 
     def forgive(self) -> None:
-        """Begin to count damage anew: an entry could be read."""
+        """Reset the count of damage: an entry could be read."""
         self._damage = 0
 
     def _advance(self) -> None:
@@ -359,7 +358,7 @@ class Scanner:
         return True
 
     def _read_declaration(self, kind: str, at: int, *, final: bool) -> bool:
-        """Report a declaration and step over it; what stands inside is never read."""
+        """Report a declaration and skip it; its content is never read."""
         buffer = self._buffer
         depth, position = 0, -1
         for found in _BRACKET.finditer(buffer, at + 2, at + MAX_TAG):

@@ -30,10 +30,10 @@ def proper_tags(text: str, at: int, end: int) -> list[Token] | None:
 
 
 class Handler(Protocol):
-    """What the scanner tells about a document, in its order."""
+    """Receives the tokens of a document from the scanner, in order."""
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Begin an element; ``attributes`` is what stands in the tag after the name."""
+        """Begin an element; ``attributes`` is the text in the tag after the name."""
         ...
 
     def end(self, name: str) -> None:
@@ -61,7 +61,7 @@ class Handler(Protocol):
 
 
 class Deaf:
-    """A handler that hears nothing more, for what was given up."""
+    """A handler that ignores everything, for a document that was abandoned."""
 
     def _ignore(self, *_: object) -> None:
         """Pass over everything."""

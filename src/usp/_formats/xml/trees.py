@@ -1,10 +1,10 @@
 """The lane of trees: a block that is well-formed, read by expat and the tree builder of the library.
 
-The block is parsed below a root of our own, which declares every prefix of the document as itself: so
-the names in the tree are those that are written, and mean what they mean to the scanner. No entity can
-be declared inside of a block, and no token can outgrow it.
+The block is parsed below our own root, which declares every prefix of the document as itself: so the
+names in the tree are those that are written, and mean the same as for the scanner. No entity can be
+declared inside a block, and no token can outgrow it.
 
-What the scanner would read in another way than a tree shows it, or would speak of, is not vouched for.
+A tree is not vouched for if the scanner would read the block differently, or note a problem.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Unvouched(Exception):  # noqa: N818 - nothing is wrong: another lane reads
 
 
 class Trees:
-    """Reads blocks as trees, for a parser that stands where entries do."""
+    """Reads blocks as trees, for a parser that is between entries."""
 
     def __init__(self, parser: Vocabulary) -> None:
         self._parser = parser
@@ -58,7 +58,7 @@ class Trees:
         self._declare(self._scope.prefixes())
 
     def suits(self, parser: Vocabulary) -> bool:
-        """Return whether names mean the same where the parser stands now."""
+        """Return whether names mean the same at the current position of the parser."""
         return parser.scope is self._scope
 
     def _declare(self, prefixes: Iterable[str]) -> bool:
@@ -203,13 +203,13 @@ class Trees:
 
 
 def check_text_before(root: Element) -> None:
-    """Raise :class:`Unvouched` if text stands before the first entry."""
+    """Raise :class:`Unvouched` if there is text before the first entry."""
     if (root.text or "").strip(_BLANKS):
         raise Unvouched
 
 
 def check_texts(element: Element) -> None:
-    """Raise :class:`Unvouched` if text stands in or after an entry, beside its elements."""
+    """Raise :class:`Unvouched` if there is text in or after an entry, outside of its elements."""
     tail, text = element.tail, element.text
     if (text and not text.isspace()) or (tail and tail.strip(_BLANKS)):
         raise Unvouched

@@ -1,4 +1,4 @@
-"""What names mean where a parser stands: vocabularies in force, the base of addresses, the root."""
+"""What names mean at the position of a parser: vocabularies in force, the base of URLs, the root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_NAMES = 1000
 MAX_NAME = 100
-"""So many names, of so many characters, are looked up once and remembered."""
+"""How many names, and of which length, are cached."""
 
 
 class KnownRoot(NamedTuple):
@@ -35,13 +35,13 @@ class Vocabulary(AbstractSitemapParser):
     """Knows what an element is by its name and place; the concrete parsers are tables of names."""
 
     vocabulary: ClassVar[frozenset[Space]]
-    """The document's own vocabulary, beside the namespace of its root and no namespace at all."""
+    """The document's own vocabulary, in addition to the namespace of its root and no namespace."""
 
     entries: ClassVar[Mapping[str, type[RawEntry]]]
     """The elements that are entries."""
 
     strays: ClassVar[Mapping[str, ProblemCode]] = {}
-    """Entries that have no business in such a document, and what to say of the first one."""
+    """Entries that do not belong in such a document, and the problem to note for the first one."""
 
     roots: ClassVar[frozenset[str]] = frozenset()
     """Roots of other documents that may follow in the same one."""
@@ -73,11 +73,11 @@ class Vocabulary(AbstractSitemapParser):
 
     @property
     def scope(self) -> Scope:
-        """The prefixes in force where the parser stands."""
+        """The prefixes in force at the position of the parser."""
         return self._scope
 
     def _known(self, name: str) -> Meaning:
-        """Return what an element means where the parser stands."""
+        """Return what an element means at the position of the parser."""
         return self.meaning(name, type(self._entry))
 
     def meanings(self, inside: type) -> dict[str, Meaning]:
@@ -124,13 +124,13 @@ class Vocabulary(AbstractSitemapParser):
         return self._scope.below(attributes, read_attributes(attributes, self._ignore))
 
     def _declare_base(self, attributes: str, depth: int) -> None:
-        """Take what a tag says about the base of addresses; note damage in its attributes."""
+        """Read the base of URLs from a tag; note damage in its attributes."""
         step = read_attributes(attributes, self.note).get("xml:base")
         if step is not None:
             self._bases.append((depth, self._joined(step)))
 
     def may_have_strays(self, text: str) -> bool:
-        """Return whether entries that have no business here may begin in a text that was not read."""
+        """Return whether entries that do not belong here may begin in a text that was not read."""
         text = text.lower() if self.fold else text
         # The word alone is found faster than a tag, and most documents do not have it.
         return any(
@@ -144,15 +144,15 @@ class Vocabulary(AbstractSitemapParser):
 
     @property
     def line(self) -> int:
-        """The line of the tag at hand."""
+        """The line of the current tag."""
         return self.scanner.line
 
     def note(self, code: ProblemCode, excerpt: str | None = None, *, lost: int = 0) -> None:
-        """Note a problem at the tag at hand."""
+        """Note a problem at the current tag."""
         self.problems.add(code, self.line, excerpt, lost)
 
     def base(self) -> str | None:
-        """Return the address that relative ones are resolved against, ``xml:base`` considered."""
+        """Return the URL against which relative ones are resolved, with ``xml:base``."""
         return self._bases[-1][1] if self._bases else self.url
 
     def _joined(self, step: str) -> str | None:
@@ -168,4 +168,4 @@ class Vocabulary(AbstractSitemapParser):
         return joined
 
     def _ignore(self, code: ProblemCode, excerpt: str) -> None:
-        """Leave it to the second look at the same attributes to tell of damage in them."""
+        """Do nothing: damage in attributes is noted when they are read again."""
