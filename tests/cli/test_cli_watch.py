@@ -39,7 +39,7 @@ def test_new_pages_are_lines(watch, website):
     website.answers["/a.xml"] = urlset("/1", "/2")
     ended = watch("--rounds", "2")
     assert ended.lines == [f"+ {website.url('/2')}"]
-    assert ended.err == "usp: stopped: 1 change in 2 looks\n"
+    assert ended.err == "usp: stopped: 1 change in 2 rounds\n"
 
 
 def test_programs_read_json_lines(watch, website):
@@ -103,6 +103,6 @@ def test_a_signal_ends_the_watch_cleanly(website, tmp_path, number):
         while not path.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(number)
-        assert process.stderr.read() == "usp: stopped: 0 changes in 1 look\n"
+        assert process.stderr.read() == "usp: stopped: 0 changes in 1 round\n"
         assert process.wait() == 0
     assert list(tmp_path.iterdir()) == [path]

@@ -63,7 +63,7 @@ class Watcher:
                         self._report(current, start, every)
                 except KeyboardInterrupt:
                     pass
-        found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'look')}"
+        found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'round')}"
         tell.notice(f"stopped: {found}", rounds=self._rounds, changes=self._changes)
 
     @contextmanager

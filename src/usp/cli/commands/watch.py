@@ -52,7 +52,7 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
     metavar="TIME",
     default="5m",
     show_default=True,
-    help="Time between two looks, for example 90s, 5m or 1h; varied by up to 10 %.",
+    help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
 )
 @click.option("--jsonl", is_flag=True, help="Write an object per line instead of text.")
 @click.option(
@@ -70,7 +70,7 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
     is_flag=True,
     help="Do not request sitemaps whose index declares the same lastmod as before.",
 )
-@click.option("--rounds", type=Integer(min=1), metavar="N", help="Stop after this many looks.")
+@click.option("--rounds", type=Integer(min=1), metavar="N", help="Stop after this many rounds.")
 @crawl_options
 def command(
     crawling: Crawling,
@@ -85,9 +85,9 @@ def command(
 ) -> None:
     """Watch a website: show new and changed pages as they appear, once each.
 
-    URL is a website or a sitemap. The first look records it in the snapshot; each of the others fetches
+    URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
     only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what).
-    Errors are reported, and the next look tries again. Ctrl-C and SIGTERM end the command after the
+    Errors are reported, and the next round tries again. Ctrl-C and SIGTERM end the command after the
     current batch, with exit status 0. When it is started again, it continues where it was: no page is
     lost, and after a crash the last batch may come twice. Needs pip install 'usp[warc]'.
 
