@@ -149,3 +149,31 @@ def test_without_a_base_a_relative_address_stays():
 def test_no_address_raises(loc, base):
     url = absolute_url(loc, base)
     assert url is None or url
+
+
+TIMES = [
+    *(
+        "2024-01-02T03:04:05Z",
+        "2024-01-02 03:04:05Z",
+        "2024-01-02X03:04:05Z",
+        "20240102T030405+0000",
+    ),
+    *(
+        "0001-01-01T00:00:00Z",
+        "2024-13-02T03:04:05Z",
+        "2024-W01-1T03:04:05Z",
+        "2024-01-02\n03:04:05Z",
+    ),
+    *(
+        " 2024-01-02T03:04:05",
+        "2024-01-02T03:04:05 ",
+        "2024-01-02T03:04:60Z",
+        "1024-01-02T03:04:05Z",
+    ),
+    *("2024-01-02", "2024-01-02T03:04:05.123Z", "", "2024", "Tue, 02 Jan 2024 03:04:05 GMT"),
+]
+
+
+@given(texts=st.lists(st.sampled_from(TIMES[:4]) | st.sampled_from(TIMES), max_size=4))
+def test_a_column_of_dates_reads_as_each_of_them(texts):
+    assert list(values.dates(texts)) == list(map(values.date, texts))

@@ -80,7 +80,7 @@ class Columns:
         return list(
             zip(
                 map(_priority, priority) if priority else repeat(_DEFAULT, self._count),
-                map(known_date, lastmod) if lastmod else repeat(None, self._count),
+                values.dates(lastmod) if lastmod else repeat(None, self._count),
                 map(_frequency, changefreq) if changefreq else repeat(None, self._count),
                 strict=True,
             )
@@ -89,7 +89,7 @@ class Columns:
     def can_all_be_read(self) -> bool:
         """Return whether there is no problem with any of the values."""
         return (
-            None not in map(known_date, filter(None, self.texts.get("lastmod", ())))
+            None not in values.dates(list(filter(None, self.texts.get("lastmod", ()))))
             and all(map(_is_frequency, filter(None, set(self.texts.get("changefreq", ())))))
             and all(map(_is_priority, filter(None, set(self.texts.get("priority", ())))))
         )

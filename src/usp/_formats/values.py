@@ -6,23 +6,26 @@ The value is None if the text cannot be read.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from usp._base.dates import read_date
+from usp._base.dates import known_date, read_date
 from usp._base.urls import is_http_url
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterable, Sequence
 
 MIN_VALID_PRIORITY = Decimal("0.0")
 MAX_VALID_PRIORITY = Decimal("1.0")
 
 _MAX_NUMBER = 100  # characters
+_DAY = len("2024-01-02")
 _MAX_DIGITS = 18
 _YES = frozenset({"yes", "true", "1", "y"})
 _NO = frozenset({"no", "false", "0", "n"})
@@ -39,6 +42,24 @@ def date(raw: str | None) -> datetime | None:
     """Return a date."""
     cleaned = text(raw)
     return read_date(cleaned) if cleaned else None
+
+
+def dates(texts: Sequence[str]) -> Iterable[datetime | None]:
+    """Return the dates of a column of texts without references.
+
+    Days repeat, and are remembered; times do not, and if they are written alike they are read at once.
+    """
+    size = len(texts[0]) if texts else 0
+    if size > _DAY and set(map(len, texts)) == {size}:
+        joined = "".join(texts)
+        if (
+            joined[4::size] == joined[7::size] == "-" * len(texts)
+            and set(joined[_DAY::size]) <= {"T", " "}
+            and min(joined[::size]) > "0"  # a missing date is often written as year 0 or 1
+        ):
+            with suppress(ValueError):
+                return list(map(datetime.fromisoformat, texts))
+    return map(known_date, texts)
 
 
 def number(raw: str | None) -> Decimal | None:
