@@ -213,7 +213,7 @@ class _NewPages(_Pages):
         former = self._former(key, moving, sources)
         for one, page in zip(part, pages, strict=False):
             places = several.get(one.url, ((key, one.number),))
-            if one.url in self._given or (not one.changed and self._are_compared(places)):
+            if one.repeated and self._comes_elsewhere(one, places):
                 continue
             if not one.elsewhere:
                 kind = ChangeKind.UNKNOWN if one.doubtful else ChangeKind.ADDED
@@ -227,9 +227,15 @@ class _NewPages(_Pages):
             if fields and (one.changed or joined):
                 change = PageChange(ChangeKind.CHANGED, page.url, was, page, fields, left, joined)
                 yield self._once(one, change)
-            elif (left or joined) and not self._are_compared(_later(places, key)):
+            elif (left or joined) and not (
+                one.repeated and self._are_compared(_later(places, key))
+            ):
                 change = PageChange(ChangeKind.MOVED, page.url, None, page, (), left, joined)
                 yield self._once(one, change)
+
+    def _comes_elsewhere(self, one: _Candidate, places: Iterable[tuple[str, int]]) -> bool:
+        """Return whether a page was given, or comes where the same sitemap lists it in both trees."""
+        return one.url in self._given or (not one.changed and self._are_compared(places))
 
     def _are_compared(self, places: Iterable[tuple[str, int]]) -> bool:
         """Return whether one of these sitemaps lists the page in both trees."""
