@@ -43,6 +43,8 @@ _TIMES = (
     ("feeds: atom", PEER, 4.0),
     ("commented: every url", PEER, 3.0),
     ("latency: every url", PEER, 6.0),
+    ("many-small: every url", PEER, 2.0),
+    ("many-small: usp.aio", PEER, 4.0),
     ("dead-host: never answers", PEER, 10.0),
     ("dead-host: refuses", PEER, 1.0),
     ("plain: every url", "fundus", 2.5),

@@ -126,6 +126,8 @@ def _files(scale: Scale) -> Iterator[Case]:
     yield Case("latency", "every url", slow, "urls", BOTH, slow.urls, limit)
     small = Site("small", *scale.many_small)
     yield Case("many-small", "every url", small, "urls", BOTH, small.urls, limit)
+    script = "run_aio.py"
+    yield Case("many-small", "usp.aio", small, "urls", BOTH, small.urls, limit, script)
 
 
 def _wild(scale: Scale) -> Iterator[Case]:

@@ -28,7 +28,7 @@ from usp._http.identity import (
     proxies_of,
 )
 from usp._http.requests_foreign import as_response
-from usp._http.requests_raw_responses import DEADLINE
+from usp._http.requests_raw_responses import DEADLINE, Answer
 from usp._http.requests_responses import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
@@ -281,7 +281,8 @@ class RequestsWebClient(AbstractWebClient):
         """Return what the flow needs to know about a response."""
         cookies = _set_cookies(response) if self._own_session else []
         status, reason = _status(response)
-        return Head(status, reason, response.headers, _location(response), cookies, peer)
+        bounded = isinstance(getattr(response.raw, "_original_response", None), Answer)
+        return Head(status, reason, response.headers, _location(response), cookies, peer, bounded)
 
     def _send(
         self,
