@@ -165,6 +165,8 @@ class DocumentParser:
             self._check_end()
         elif self.parser is not None:
             entries.extend(self.parser.close())
+        if self._xml is not None:
+            self._xml.release()
         return entries
 
     @property

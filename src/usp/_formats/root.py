@@ -14,7 +14,7 @@ from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
-from usp._formats.xml.tokens import TAG
+from usp._formats.xml.tokens import DEAF, TAG
 from usp._formats.xml.vocabulary import MAX_NAME, KnownRoot
 from usp._formats.xml_sitemaps import IndexXMLSitemapParser, PagesXMLSitemapParser
 from usp.objects.problem import FailureCode, ProblemCode, Problems
@@ -160,6 +160,13 @@ class XMLSitemapParser(AbstractSitemapParser):
         if self._is_refused:
             self._scanner.rest()  # is of no use, and would wait for the garbage collector
         return ""
+
+    def release(self) -> None:
+        """Part scanner and parser once nothing more is read.
+
+        They know each other: otherwise both would wait for the garbage collector.
+        """
+        self._scanner.handler = DEAF
 
     def _begin_usual(self, text: str) -> int:
         """Begin a document whose root is known already; return where its tag ends, else 0."""

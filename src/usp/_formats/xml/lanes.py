@@ -174,8 +174,11 @@ class LaneParser(AbstractXMLSitemapParser):
             self.scanner.skip(self._held, count=self.thorough)
             self._stray_text = False
             self._pop()
-            return super().close()
-        return self._scan(self._held) + super().close()
+            entries = super().close()
+        else:
+            entries = self._scan(self._held) + super().close()
+        self._trees = None  # it knows the parser, and both would wait for the garbage collector
+        return entries
 
     def _ends_root(self) -> bool:
         """Whether the end tag of the root, if it comes next, ends the document."""

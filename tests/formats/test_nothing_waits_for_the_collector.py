@@ -1,0 +1,45 @@
+"""A parser that is done is gone: nothing of it waits for the garbage collector."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from usp._formats.document import DocumentParser
+from usp._formats.xml.parser import AbstractXMLSitemapParser
+from usp._formats.xml.scanner import Scanner
+
+URLSET = "<urlset><url><loc>https://x.org/a</loc><lastmod>2024-05-31</lastmod></url></urlset>"
+DOCUMENTS = {
+    "regular": URLSET,
+    "a comment": URLSET.replace("<url>", "<!-- one --><url>"),
+    "damaged": URLSET.replace("</lastmod>", "<"),
+    "an index": "<sitemapindex><sitemap><loc>https://x.org/a.xml</loc></sitemap></sitemapindex>",
+    "cut off": URLSET[:30],
+}
+
+
+def read(document: str, *, glance: bool) -> None:
+    parser = DocumentParser("https://x.org/s.xml", fast=True, glance=glance)
+    list(parser.feed(document.encode()))
+    list(parser.close())
+    assert parser.parser is not None
+
+
+def parsers() -> int:
+    return sum(isinstance(o, Scanner | AbstractXMLSitemapParser) for o in gc.get_objects())
+
+
+@pytest.mark.parametrize("glance", [True, False])
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_a_parser_that_is_closed_is_not_left_to_the_collector(document, glance):
+    read(document, glance=glance)  # what is found out once about a root needs a parser, too
+    gc.collect()
+    gc.disable()
+    try:
+        before = parsers()
+        read(document, glance=glance)
+        assert parsers() == before
+    finally:
+        gc.enable()
