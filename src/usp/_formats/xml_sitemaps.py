@@ -6,7 +6,7 @@ returned as pages.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
@@ -263,15 +263,10 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _block_reader(self) -> BlockReader:
         if self._reader is None:
-            self._reader = BlockReader(self._begun_anew, _UrlEntry)
+            # Pages keep the reader, and need not keep this parser with it.
+            begin = partial(_begun, self.url, self.url_length, *self._root_tag)
+            self._reader = BlockReader(begin, _UrlEntry)
         return self._reader
-
-    def _begun_anew(self) -> PagesXMLSitemapParser:
-        """Return a parser whose position is directly below the same root."""
-        parser = PagesXMLSitemapParser(self.url, fast=True)
-        parser.url_length = self.url_length
-        parser.start(*self._root_tag, False)
-        return parser
 
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
@@ -280,6 +275,16 @@ class PagesXMLSitemapParser(LaneParser):
 
 
 _MEAN_OTHERWISE = ("\0",)  # no name begins so
+
+
+def _begun(
+    url: str | None, url_length: int | None, root: str, attributes: str
+) -> PagesXMLSitemapParser:
+    """Return a parser whose position is directly below a root."""
+    parser = PagesXMLSitemapParser(url, fast=True)
+    parser.url_length = url_length
+    parser.start(root, attributes, False)
+    return parser
 
 
 def _others_below(
