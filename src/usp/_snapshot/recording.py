@@ -9,6 +9,8 @@ import os
 import queue
 import threading
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
@@ -22,11 +24,13 @@ from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from concurrent.futures import Future
     from pathlib import Path
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Settled
     from usp._crawl.website import OneSitemap, Website
+    from usp._snapshot.writing import Packed
     from usp._store import Document
     from usp.objects.exchange import Exchange
 
@@ -36,6 +40,8 @@ _WRITTEN = (
 )
 log = get_logger(__name__)
 
+_PACKERS = 2  # threads that compress
+_LARGE = 256 * 1024  # bytes that are worth a thread
 _YOUNG = 60.0  # seconds
 _CALLBACKS = ("recurse_callback", "recurse_list_callback", "recurse_entry_callback")
 
@@ -108,16 +114,40 @@ class Recorder:
             self._queue.put(settled)
 
     def _write(self) -> None:
-        while (settled := self._queue.get()) is not None:
-            if self._error is None and not self._is_abandoned:
-                try:
-                    self.add(self._file.writer, settled)
-                except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
-                    self._error = error
+        """Write what comes, in its order, while the next ones are being compressed."""
+        pending: deque[tuple[Settled, Future[Packed | None] | None]] = deque()
+        with ThreadPoolExecutor(_PACKERS, "usp-record") as pool:
+            while (settled := self._queue.get()) is not None:
+                document = document_of(settled)
+                packs = document is not None and document.size > _LARGE and not self._is_over
+                pending.append((settled, pool.submit(self.pack, settled) if packs else None))
+                if len(pending) > _PACKERS:
+                    self._write_one(*pending.popleft())
+            while pending:
+                self._write_one(*pending.popleft())
 
-    def add(self, writer: SnapshotWriter, settled: Settled) -> None:
+    def _write_one(self, settled: Settled, packing: Future[Packed | None] | None) -> None:
+        try:
+            packed = None if packing is None else packing.result()
+            if not self._is_over:
+                self.add(self._file.writer, settled, packed)
+            elif packed is not None:
+                packed.data.close()
+        except BaseException as error:  # noqa: BLE001 - raised where the crawl ends
+            self._error = self._error or error
+
+    @property
+    def _is_over(self) -> bool:
+        return self._error is not None or self._is_abandoned
+
+    def pack(self, settled: Settled) -> Packed | None:
+        """Return the compressed response of a large document; called in any thread."""
+        document = document_of(settled)
+        return None if document is None else self._file.writer.pack(entry_of(settled), document)
+
+    def add(self, writer: SnapshotWriter, settled: Settled, packed: Packed | None) -> None:
         """Write a document; called in the thread that writes."""
-        writer.add(entry_of(settled), document_of(settled))
+        writer.add(entry_of(settled), document_of(settled), packed)
 
     def facts(self) -> dict[str, Any]:
         """Return what the last record says."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from usp._formats.document import Role
     from usp._snapshot.entries import Entry
     from usp._snapshot.snapshot import Snapshot
-    from usp._snapshot.writing import SnapshotWriter
+    from usp._snapshot.writing import Packed, SnapshotWriter
     from usp._store import Document
     from usp.limits import Limits
     from usp.options import CrawlOptions
@@ -243,7 +243,11 @@ class UpdateRecorder(Recorder):
         self._is_partial = False  # whether something failed that may be there again next time
         super().__init__(path, crawl, top, options)
 
-    def add(self, writer: SnapshotWriter, settled: Settled) -> None:
+    def pack(self, settled: Settled) -> Packed | None:  # noqa: ARG002
+        """Return None: whether a document is written is known when it is its turn."""
+        return None
+
+    def add(self, writer: SnapshotWriter, settled: Settled, packed: Packed | None) -> None:  # noqa: ARG002
         """Write a document, or copy its records if it has not changed."""
         known, key = self._known, (settled.role, settled.url)
         before = known.good(key)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shutil
+import tempfile
 import zlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
@@ -42,6 +44,7 @@ _INDEX_TYPE = "application/vnd.usp.index+jsonl"
 _END_TYPE = "application/vnd.usp.end+json"
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _COPY = 1024 * 1024
+_HELD = 8 * 1024 * 1024  # bytes of a compressed record in memory
 _FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
 _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
 _CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
@@ -80,6 +83,15 @@ class _Pieces:
         return next(self._chunks, b"")
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The compressed record of a response, which is to be written."""
+
+    data: IO[bytes]
+    digest: str
+    record_id: str
+
+
 class SnapshotWriter:
     """Writes the records of a snapshot to a stream, one document after another."""
 
@@ -95,15 +107,29 @@ class SnapshotWriter:
         """What was written so far, each document as it is now."""
         return tuple(self._entries.values())
 
-    def add(self, entry: Entry, document: Document | None = None) -> Entry:
-        """Write a document that was just fetched, or why it was not; return where it is."""
+    def pack(self, entry: Entry, document: Document) -> Packed | None:
+        """Return the compressed record of a response, to be added; may be called in any thread."""
+        exchange = entry.exchange
+        if exchange is None or exchange.status is None:
+            return None
+        return self._pack(exchange, _hops(exchange)[-1], exchange.headers, document, entry)
+
+    def add(
+        self, entry: Entry, document: Document | None = None, packed: Packed | None = None
+    ) -> Entry:
+        """Write a document that was just fetched, or why it was not; return where it is.
+
+        ``packed`` is its response, if that is compressed already.
+        """
         start, at, digest = self._stream.tell(), None, None
         exchange = entry.exchange
         if exchange is not None and exchange.status is not None:
             *redirects, last = _hops(exchange)
             for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
-                self._exchange(exchange, hop, _with_location(hop, target.url))
-            at, digest = self._exchange(exchange, last, exchange.headers, document, entry)
+                packed_hop = self._pack(exchange, hop, _with_location(hop, target.url))
+                self._put(exchange, hop, packed_hop)
+            packed = packed or self._pack(exchange, last, exchange.headers, document, entry)
+            at, digest = self._put(exchange, last, packed), packed.digest
         end = self._stream.tell()
         place = at if document is not None else None
         return self._keep(replace(entry, start=start, end=end, at=place, digest=digest))
@@ -180,16 +206,25 @@ class SnapshotWriter:
         )
         self._write(writer, record)
 
-    def _exchange(
+    def _put(self, exchange: Exchange, hop: Hop, packed: Packed) -> int:
+        """Write a response, then its request; return where the response is."""
+        at = self._stream.tell()
+        with packed.data as data:
+            data.seek(0)
+            shutil.copyfileobj(data, self._stream, _COPY)
+        if hop.sent:
+            self._request(hop, packed.record_id, exchange)
+        return at
+
+    def _pack(
         self,
         exchange: Exchange,
         hop: Hop,
         headers: Iterable[tuple[str, str]],
         document: Document | None = None,
         entry: Entry | None = None,
-    ) -> tuple[int, str]:
-        """Write a response, then its request; return where the response is, and its digest."""
-        at = self._stream.tell()
+    ) -> Packed:
+        """Return the compressed record of a response."""
         start = b"" if document is None else next(iter(document.chunks()), b"")[:2]
         size = 0 if document is None else document.size
         head = self._response_head(hop, _fitting(headers, size, start))
@@ -207,7 +242,8 @@ class SnapshotWriter:
             facts["WARC-Truncated"] = _TRUNCATED.get(exchange.broken.code.value, "disconnect")
         elif entry is not None and document is None:
             facts["WARC-Truncated"] = "unspecified"  # the body of an error is not kept
-        writer = self._writer(_STORED if start[:2] == b"\x1f\x8b" else _FAST)
+        data: IO[bytes] = tempfile.SpooledTemporaryFile(_HELD)  # noqa: SIM115 - closed when it is written
+        writer = self._writer(_STORED if start[:2] == b"\x1f\x8b" else _FAST, data)
         response = writer.create_warc_record(
             _target(hop.url),
             "response",
@@ -217,9 +253,7 @@ class SnapshotWriter:
             http_headers=head,
         )
         self._write(writer, response)
-        if hop.sent:
-            self._request(hop, response.rec_headers.get_header("WARC-Record-ID"), exchange)
-        return at, digest
+        return Packed(data, digest, response.rec_headers.get_header("WARC-Record-ID"))
 
     def _request(self, hop: Hop, response_id: str, exchange: Exchange) -> None:
         try:
@@ -248,8 +282,9 @@ class SnapshotWriter:
         head.compute_headers_buffer()
         return head
 
-    def _writer(self, level: int) -> Any:
-        return self._warcio.WARCWriter(_Member(self._stream, level), gzip=False, warc_version="1.1")
+    def _writer(self, level: int, stream: IO[bytes] | None = None) -> Any:
+        member = _Member(self._stream if stream is None else stream, level)
+        return self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
 
     @staticmethod
     def _write(writer: Any, record: Any) -> None:
