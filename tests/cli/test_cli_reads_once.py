@@ -9,8 +9,8 @@ import pytest
 from cli_documents import URLSET, index, urlset
 
 import usp._store as store
-from usp._crawl import stored_pages as pages
 from usp._crawl.look import parse_document
+from usp._formats.document import DocumentParser
 from usp.cli.treeview import summary, tree_view
 from usp.limits import Limits
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
@@ -25,13 +25,13 @@ LIMIT = Limits().reached("seconds")
 def parses(monkeypatch):
     """How often each document was parsed, the glance while it came in included."""
     counts: Counter[str] = Counter()
-    make = pages.DocumentParser
+    make = DocumentParser.__init__
 
-    def counted(url, **options):
+    def counted(self, url, **options):
         counts[url.rpartition("/")[2]] += 1
-        return make(url, **options)
+        make(self, url, **options)
 
-    monkeypatch.setattr(pages, "DocumentParser", counted)
+    monkeypatch.setattr(DocumentParser, "__init__", counted)
     return counts
 
 

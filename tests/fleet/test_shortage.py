@@ -166,7 +166,7 @@ def test_a_shortage_travels_between_processes():
 
 def test_requests_are_begun_while_there_are_descriptors_for_them(monkeypatch):
     guard = shortage._Descriptors()
-    monkeypatch.setattr(shortage, "_limit", lambda: 100)
+    monkeypatch.setattr(shortage, "descriptor_limit", lambda: 100)
     monkeypatch.setattr(shortage, "_open_descriptors", lambda: 60)
     assert guard.begin(10) == 10
     assert guard.begin(10) == 5  # a quarter is for others
@@ -174,7 +174,7 @@ def test_requests_are_begun_while_there_are_descriptors_for_them(monkeypatch):
     guard.give_back(3)
     assert guard.begin(10) == 3
     assert guard.scarce()
-    monkeypatch.setattr(shortage, "_limit", lambda: None)
+    monkeypatch.setattr(shortage, "descriptor_limit", lambda: None)
     guard._counted_at = 0.0
     assert guard.begin(1000) == 1000
     assert not guard.scarce()
