@@ -155,6 +155,13 @@ async def update(
     plan = await asyncio.to_thread(
         snapshot.UpdatePlan.of, path, output, trust_lastmod, options, keywords
     )
+    return await run_update(plan, web_client)
+
+
+async def run_update(
+    plan: snapshot.UpdatePlan, web_client: AbstractAsyncWebClient | AbstractWebClient | None
+) -> snapshot.Update:
+    """Crawl on asyncio; return what came of an update."""
     client = updating(_own_client() if web_client is None else web_client, plan.known)
     await _tree(plan.search, plan.start, client, plan.options, plan.recorder)
     return await asyncio.to_thread(plan.update)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._base.display import counted, duration, size
+from usp._base.urls import read_url, with_login, without_login
 from usp._crawl.driving import tree_of
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
@@ -102,8 +103,8 @@ def _with_recorded(
 
 def _in(snapshot: Snapshot) -> Callable[[ChildSitemap], bool]:
     """Return what leaves out the children that callbacks have excluded when it was recorded."""
-    urls = {url for _, url in snapshot.entries}
-    return lambda child: child.url.partition("#")[0] in urls
+    urls = {url for _, url in snapshot.entries}  # without logins
+    return lambda child: without_login(child.url.partition("#")[0]) in urls
 
 
 def _search(
@@ -260,10 +261,7 @@ def update(
     read or written.
     """
     plan = UpdatePlan.of(path, output, trust_lastmod, options, keywords)
-    given = RequestsWebClient() if web_client is None else web_client
-    client = cast("AbstractWebClient", updating(given, plan.known))
-    crawl_with(plan.search, plan.start, client, plan.options, plan.recorder)
-    return plan.update()
+    return plan.run(web_client)
 
 
 class UpdatePlan:
@@ -307,6 +305,19 @@ class UpdatePlan:
         asked = given.recurse_entry_callback  # without one, nothing is excluded any more
         chosen = replace(chosen, recurse_entry_callback=asked)
         return cls(snapshot, output or path, chosen, trusts=trust_lastmod)
+
+    def log_in(self, url: str) -> None:
+        """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
+        login = read_url(url).login
+        if login is not None:
+            self.start = with_login(self.start, login)
+
+    def run(self, web_client: AbstractWebClient | None) -> Update:
+        """Crawl in threads; return what came of it."""
+        given = RequestsWebClient() if web_client is None else web_client
+        client = cast("AbstractWebClient", updating(given, self.known))
+        crawl_with(self.search, self.start, client, self.options, self.recorder)
+        return self.update()
 
     def recorder(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
         """Return what records the crawl."""

@@ -222,11 +222,12 @@ class Crawl:
         return orders
 
     def _login_for(self, url: str) -> Login | None:
-        """Return the login in the URL of the start, if this URL is on the same host."""
+        """Return the login in the URL of the start, if this URL is on the same host and has none."""
         start = self._start
-        if start is None or start.login is None or not start.may_share(read_url(url)):
+        if start is None or start.login is None:
             return None
-        return start.login
+        there = read_url(url)
+        return start.login if there.login is None and start.may_share(there) else None
 
     def wake_at(self, *, room: bool = True) -> float | None:
         """Return the time at which there is something to do even if nothing arrives.

@@ -271,10 +271,11 @@ def fetching(
     try:
         response = checked_response((yield Need.ANSWER), kind)
         if isinstance(response, WebClientErrorResponse):
-            unchanged = recalls.unchanged(order, response) if recalls else None
-            if unchanged is not None:
-                yield unchanged
-                return
+            if recalls is not None:
+                unchanged = recalls.unchanged(order, _exchange(order, response, started))
+                if unchanged is not None:
+                    yield unchanged
+                    return
             result = Failed(without_secrets(order, response))
         else:
             reception = Reception(order, response, store, started, limits, streams=streams)

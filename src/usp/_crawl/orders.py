@@ -112,8 +112,8 @@ class Recalls(abc.ABC):
         """Return the earlier result of an order if no request is needed."""
 
     @abc.abstractmethod
-    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
-        """Return the earlier document if a response says that it is still the same."""
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
+        """Return the earlier document if a response, told without secrets, says it is the same."""
 
 
 class NotFetched(WebClientErrorResponse):

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from usp._base.reason import Advice, Reason, Topic
+from usp._base.urls import without_login
 from usp._crawl.orders import Failed, HostGivenUp, Look, NotAsked, NotFetched
 from usp._formats.document import Role
 from usp.objects.exchange import Exchange, Hop
@@ -19,6 +20,11 @@ from usp.web_client.abstract_client import WebClientErrorResponse, failure_reaso
 
 if TYPE_CHECKING:
     from usp._crawl.orders import Settled
+
+
+def key_of(role: Role, url: str) -> tuple[Role, str]:
+    """Return what a document is found by; a login in a URL that a sitemap lists is not written."""
+    return role, without_login(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,19 @@ class Entry:
     @property
     def key(self) -> tuple[Role, str]:
         """What the document is found by."""
-        return self.role, self.url
+        return key_of(self.role, self.url)
+
+    def asked_as(self, url: str) -> Entry:
+        """Return the entry with the URL as it is listed, which may have a login."""
+        if url == self.url:
+            return self
+        exchange, before = self.exchange, self.before
+        return replace(
+            self,
+            url=url,
+            exchange=None if exchange is None else replace(exchange, url=url),
+            before=None if before is None else before.asked_as(url),
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -72,10 +90,12 @@ def entry_of(settled: Settled) -> Entry:
     result = settled.result
     entry = Entry(settled.url, settled.role, settled.lastmod, settled.attempts)
     if isinstance(result, Failed):
-        return replace(entry, exchange=result.exchange, error=_error_values(result.error))
-    exchange, look = result.document.exchange, result.look
-    ended = exchange.broken is not None and look.broken is None
-    return replace(entry, exchange=exchange, ended=ended, glance=_glance(look))
+        entry = replace(entry, exchange=result.exchange, error=_error_values(result.error))
+    else:
+        exchange, look = result.document.exchange, result.look
+        ended = exchange.broken is not None and look.broken is None
+        entry = replace(entry, exchange=exchange, ended=ended, glance=_glance(look))
+    return entry.asked_as(without_login(settled.url))
 
 
 def read_entry(text: str | bytes) -> Entry:

@@ -13,7 +13,7 @@ from usp._crawl.orders import Failed, HostGivenUp, Received, Settled
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
 from usp._snapshot.bodies import recorded_body
-from usp._snapshot.entries import failure_from, look_from
+from usp._snapshot.entries import failure_from, key_of, look_from
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
@@ -70,9 +70,9 @@ class Answers:
     def settled(self, order: Fetch) -> Settled:
         """Return what came of an order when it was recorded."""
         snapshot = self._snapshot
-        entry = snapshot.entries.get((order.role, order.url))
+        entry = snapshot.entries.get(key_of(order.role, order.url))
         if entry is not None:
-            return self.recalled(entry)
+            return self.recalled(entry.asked_as(order.url))
         if snapshot.foreign is not None:
             found = snapshot.foreign.find(order.url, self._limits)
             if found is not None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from usp._base.urls import BadUrl, read_url
 from usp._crawl.driving import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, Recalls, Received
-from usp._snapshot.entries import entry_of
+from usp._snapshot.entries import entry_of, key_of
 from usp._snapshot.recording import Recorder, document_of
 from usp._snapshot.replay import Answers
 from usp._snapshot.writing import digest_of
-from usp.objects.exchange import Exchange
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 if TYPE_CHECKING:
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from usp._store import Document
     from usp.limits import Limits
     from usp.options import CrawlOptions
-    from usp.web_client.abstract_client import AbstractWebClientResponse, WebClientErrorResponse
+    from usp.objects.exchange import Exchange
+    from usp.web_client.abstract_client import AbstractWebClientResponse
 
 _NOT_MODIFIED = 304
 _CLIENT_ERRORS = range(400, 500)
@@ -85,25 +85,23 @@ class Known:
 
     def recall(self, order: Fetch) -> Received | Failed | None:
         """Return what need not be asked for because its index says that it has not changed."""
-        key = order.role, order.url
+        key = key_of(order.role, order.url)
         entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
         if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
             return None
         self.trusted.add(key)
-        return self._answers.recalled(entry).result
+        return self._answers.recalled(entry.asked_as(order.url)).result
 
-    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
         """Return the recorded document if the server says that it is still the same."""
-        key = order.role, order.url
-        entry = self.good(key) if response.status == _NOT_MODIFIED else None
+        key = key_of(order.role, order.url)
+        entry = self.good(key) if told.status == _NOT_MODIFIED else None
         if entry is None or entry.exchange is None:
             return None
-        result = self._answers.recalled(replace(entry, error=None)).result
+        result = self._answers.recalled(replace(entry, error=None).asked_as(order.url)).result
         if not isinstance(result, Received):
             return None
-        told = response.exchange
-        now = told if isinstance(told, Exchange) else Exchange(order.url, entry.exchange.final_url)
-        self.seen[key] = replace(now, status=_NOT_MODIFIED)
+        self.seen[key] = told
         return result
 
 
@@ -155,9 +153,9 @@ class UpdatingClient(AbstractWebClient, Recalls):
         """Return what need not be asked for."""
         return self._known.recall(order)
 
-    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
         """Return the document if it is still the same."""
-        return self._known.unchanged(order, response)
+        return self._known.unchanged(order, told)
 
 
 class AsyncUpdatingClient(AbstractAsyncWebClient, Recalls):
@@ -195,9 +193,9 @@ class AsyncUpdatingClient(AbstractAsyncWebClient, Recalls):
         """Return what need not be asked for."""
         return self._known.recall(order)
 
-    def unchanged(self, order: Fetch, response: WebClientErrorResponse) -> Received | None:
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
         """Return the document if it is still the same."""
-        return self._known.unchanged(order, response)
+        return self._known.unchanged(order, told)
 
 
 def updating(
@@ -249,7 +247,7 @@ class UpdateRecorder(Recorder):
 
     def add(self, writer: SnapshotWriter, settled: Settled, packed: Packed | None) -> None:  # noqa: ARG002
         """Write a document, or copy its records if it has not changed."""
-        known, key = self._known, (settled.role, settled.url)
+        known, key = self._known, key_of(settled.role, settled.url)
         before = known.good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)

@@ -27,7 +27,7 @@ from usp.exceptions import SitemapException, SnapshotError
 from usp.helpers import strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.options import WebsiteKeywords, combined, shows
-from usp.snapshot import load, update
+from usp.snapshot import UpdatePlan, load
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 
 if TYPE_CHECKING:
@@ -111,6 +111,12 @@ class _Watch:
         self._number += 1
         self._begun = time.monotonic()  # which no change of the clock moves
         return self._number, datetime.now(UTC)
+
+    def plan(self, url: str, options: CrawlOptions, *, trusts: bool) -> UpdatePlan:
+        """Return how a later round is fetched: with the login of the URL, as the first one."""
+        plan = UpdatePlan.of(self.path, self.next, trusts, options, {})
+        plan.log_in(url)
+        return plan
 
     def recorded(self, tree: AbstractSitemap, number: int, started: datetime) -> Round:
         """Return the first round: the website as it is."""
@@ -228,13 +234,7 @@ def _rounds(
             number, started = watching.begin()
             try:
                 if watching.path.exists():
-                    done = update(
-                        watching.path,
-                        web_client,
-                        trust_lastmod=trusts,
-                        output=watching.next,
-                        options=options,
-                    )
+                    done = watching.plan(url, options, trusts=trusts).run(web_client)
                     current = watching.updated(done, number, started)
                 else:
                     record = replace(options, record=watching.next)
@@ -298,13 +298,8 @@ async def _async_rounds(
             number, started = watching.begin()
             try:
                 if watching.path.exists():
-                    done = await aio.update(
-                        watching.path,
-                        web_client,
-                        trust_lastmod=trusts,
-                        output=watching.next,
-                        options=options,
-                    )
+                    plan = await asyncio.to_thread(watching.plan, url, options, trusts=trusts)
+                    done = await aio.run_update(plan, web_client)
                     current = await asyncio.to_thread(watching.updated, done, number, started)
                 else:
                     record = replace(options, record=watching.next)

@@ -1,0 +1,114 @@
+"""Logins and cookies: used where they were given, the same in each round, and never written."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+
+import pytest
+from snapshots import TaggedSite, assert_same
+
+import usp
+from usp import aio
+from website import Answer, Request, index, robots, urlset
+
+
+class GuardedSite(TaggedSite):
+    """A website that wants a login, and sets a cookie with every answer, 304 included."""
+
+    login = "anna:hush-password"
+
+    def answer(self, request: Request) -> Answer:
+        """Refuse whoever does not log in."""
+        wanted = base64.b64encode(self.login.encode()).decode()
+        if self.login and request.headers.get("Authorization") != f"Basic {wanted}":
+            return Answer("no", 401)
+        answer = super().answer(request)
+        answer.headers["Set-Cookie"] = "id=hush-cookie"
+        return answer
+
+    @property
+    def start(self) -> str:
+        """The homepage with the login."""
+        return self.base.replace("//", f"//{self.login}@") + "/"
+
+
+@pytest.fixture
+def site():
+    with GuardedSite({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")}) as site:
+        yield site
+
+
+def written(path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def test_cookies_of_unchanged_documents_are_not_written(site, tmp_path):
+    site.login = ""
+    path = tmp_path / "site.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    done = usp.update(path)
+    assert done.not_modified == 2
+    assert b"revisit" in written(path)
+    assert b"hush" not in written(path)
+
+
+def test_a_revisit_has_the_time_of_its_request(site, tmp_path):
+    site.login = ""
+    path = tmp_path / "site.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    usp.update(path)
+    assert written(path).count(b'"seen":') >= 2
+
+
+def rounds_of_threads(*given, **options):
+    return list(usp.watch(*given, **options))
+
+
+def rounds_of_asyncio(*given, **options):
+    async def collect():
+        return [current async for current in aio.watch(*given, **options)]
+
+    return asyncio.run(collect())
+
+
+@pytest.mark.parametrize("rounds", [rounds_of_threads, rounds_of_asyncio])
+def test_every_round_of_a_watch_logs_in(site, tmp_path, rounds):
+    path = tmp_path / "site.warc.gz"
+    for current in rounds(site.start, path, every=0.01, rounds=2):
+        assert (current.error, current.failures) == (None, ())
+    (again,) = rounds(site.start, path, every=0.01, rounds=1)
+    assert (again.error, again.failures) == (None, ())
+    assert b"hush" not in written(path)
+
+
+def listed(site, path: str) -> str:
+    return site.start.rstrip("/") + path
+
+
+def test_a_listed_url_with_a_login_is_fetched_with_that_login(site):
+    site.answers["/robots.txt"] = f"Sitemap: {listed(site, '/a.xml')}"
+    tree = usp.sitemap_tree_for_homepage(site.start)
+    assert [page.url for page in tree.all_pages()] == [site.url("/1")]
+
+
+def test_logins_of_listed_urls_are_in_the_documents_only(site, tmp_path):
+    """The bytes of a document are the website's own; nothing that we write repeats them."""
+    site.answers["/robots.txt"] = robots("/index.xml")
+    site.answers["/index.xml"] = index(
+        f"<sitemap><loc>{listed(site, '/a.xml')}</loc><lastmod>2024-01-01</lastmod></sitemap>",
+        f"<sitemap><loc>{listed(site, '/lost.xml')}</loc></sitemap>",
+    )
+    path = tmp_path / "site.warc.gz"
+    tree = usp.sitemap_tree_for_homepage(site.start, record=path)
+    assert written(path).count(b"hush") == 2
+    assert_same(usp.load(path), tree)
+    (current,) = usp.watch(site.start, path, rounds=1)
+    assert current.update is not None
+    assert (current.update.not_modified, current.update.changed, current.update.added) == (3, 0, 0)
+    (current,) = usp.watch(site.start, path, rounds=1, trust_lastmod=True)
+    assert current.update is not None
+    assert current.update.not_asked == 1
+    assert written(path).count(b"hush") == 2
+    assert usp.load(path) == tree
