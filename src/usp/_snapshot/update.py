@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from usp._snapshot.writing import Packed, SnapshotWriter
     from usp._store import Document
     from usp.limits import Limits
-    from usp.options import CrawlOptions
     from usp.objects.exchange import Exchange
+    from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClientResponse
 
 _NOT_MODIFIED = 304
