@@ -9,6 +9,9 @@ from usp._base.urls import url_parts
 DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
 """Suffixes of sitemaps, feeds and robots.txt."""
 
+ARCHIVES = (".warc", ".wacz")
+"""Suffixes of web archives, which are files and never hosts."""
+
 PAGES = (".html", ".htm", ".xhtml")
 """Suffixes of pages, which stand for their website."""
 

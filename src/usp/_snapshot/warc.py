@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from usp._base.sitemap_urls import ARCHIVES
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ class WarcFile:
 
 def is_warc(path: Path) -> bool:
     """Return whether a file seems to be a WARC file, compressed or not, or a WACZ."""
-    if path.name.lower().endswith((".warc", ".warc.gz", ".wacz")):
+    if path.name.lower().removesuffix(".gz").endswith(ARCHIVES):
         return True
     with path.open("rb") as file:
         data = file.read(_SHORT)

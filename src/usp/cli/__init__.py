@@ -100,6 +100,24 @@ def _line() -> bytes:
 interrupts = Interrupts()
 
 
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, before a file gets their numbers.
+
+    What is written to the standard output fails, as it should; there is nobody to read messages.
+    """
+    for number, name, flags, mode in (
+        (0, "stdin", os.O_RDONLY, "r"),
+        (1, "stdout", os.O_RDONLY, "w"),
+        (2, "stderr", os.O_WRONLY, "w"),
+    ):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with these arguments, by default those of the process.
 
@@ -107,6 +125,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """
     if argv is None:  # the command is the whole process
         interrupts.guard()
+        _open_closed_streams()
     from usp.cli import app
 
     interrupts.allow()

@@ -73,13 +73,9 @@ class _Group(click.RichGroup):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
+        except BrokenPipeError:  # which click would take for a failure
             output.discard()
             ctx.exit(0)
-        except OSError as error:
-            output.discard()
-            tell.error(system_words(error), FAILED)
-            ctx.exit(FAILED)
         except SitemapException as error:
             tell.error(str(error), FAILED)
             ctx.exit(FAILED)
@@ -150,6 +146,14 @@ def _status(argv: Sequence[str] | None) -> int:
     """Run the command line and return its exit status."""
     try:
         status = cli.main(args=argv, prog_name="usp", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        output.discard()
+        return 0
+    except OSError as error:
+        output.discard()
+        tell.error(system_words(error), FAILED)
+        return FAILED
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."

@@ -13,7 +13,7 @@ import rich_click as click
 from click.exceptions import Exit
 from urllib3.exceptions import InsecureRequestWarning
 
-from usp._base.sitemap_urls import DOCUMENTS, PAGES, looks_like_sitemap
+from usp._base.sitemap_urls import ARCHIVES, DOCUMENTS, PAGES, looks_like_sitemap
 from usp._base.urls import BadUrl, read_url, shown, url_parts, with_login, without_login
 from usp._crawl.thread_driver import crawl_with
 from usp._http.identity import DEFAULT_TIMEOUT
@@ -132,7 +132,7 @@ def _with_scheme(text: str) -> str:
     """Return the URL of a host written without a scheme; a word or a file name is not a host."""
     host = text.partition("/")[0].lower().strip(".").removesuffix(".gz")
     named = "." in host or host.partition(":")[0] == "localhost"
-    return f"https://{text}" if named and not host.endswith(DOCUMENTS) else ""
+    return f"https://{text}" if named and not host.endswith((*DOCUMENTS, *ARCHIVES)) else ""
 
 
 # How a command gets a tree, and how it ends --------------------------------------------------------
@@ -173,7 +173,8 @@ class Crawling:
         """Log and show progress during the block."""
         with ExitStack() as stack:
             shown = stack.enter_context(progress(quiet=self.quiet or tell.as_json))
-            stack.enter_context(logging_to(self.log_file, self.verbose))
+            if self.log_file is None:  # which has the whole command, its end included
+                stack.enter_context(logging_to(None, self.verbose))
             stack.enter_context(_no_certificate_warnings())
             yield shown
 

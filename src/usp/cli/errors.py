@@ -54,7 +54,7 @@ class Teller:
         """Reset for a new command."""
         self.as_json = as_json
         self.quiet = False  # whether notices are left out
-        self.logs = False  # whether failures go to a log file instead
+        self.logs = False  # whether failures and notices go to a log file instead
 
     def error(self, message: str, status: int, *, hint: str = "", command: str = "usp") -> None:
         """Report an error that ends the command."""
@@ -69,7 +69,9 @@ class Teller:
         """Report something worth knowing that is not an error."""
         if self.as_json:
             self.write({"notice": message, **facts})
-        elif not self.quiet and not self.logs:
+        elif self.logs:
+            log.info("%s", message)
+        elif not self.quiet:
             self._line(f"usp: {message}")
 
     def undated(self, count: int) -> None:
@@ -125,6 +127,16 @@ class Teller:
             self._line(f"{begin}: {missing} missing or incomplete")
             for line in lines:
                 self._line(f"  {line}")
+
+    def missing(self, failures: Sequence[Failure]) -> None:
+        """Report what is missing for now, while a command goes on."""
+        if self.as_json:
+            for failure in failures:
+                reason = why(failure)
+                self.notice(f"{failure.url}: {reason}", url=failure.url, code=failure.code)
+            return
+        for line in _lines(failures):
+            self.notice(line)
 
     def line(self, text: str, **facts: object) -> None:
         """Write a message of a command, or its facts as JSON."""

@@ -202,13 +202,15 @@ class _JsonFormatter(logging.Formatter):
 def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
     """Log to a file, or with ``verbosity`` 1 or 2 to the standard error, at level INFO or DEBUG.
 
-    A log file has warnings too, and then nothing is logged to the standard error. Without either
-    nothing is logged: the command itself reports what went wrong, once.
+    A log file has warnings too, and what the command itself tells, and then nothing is logged to the
+    standard error. Without either nothing is logged: the command itself reports what went wrong, once.
     """
     handler = _handler(log_file, verbosity)
-    root = logging.getLogger()
-    before = root.level
+    root, own = logging.getLogger(), logging.getLogger(__package__)
+    before, own_before = root.level, own.level
     logging.captureWarnings(capture=True)
+    if log_file is not None:
+        own.setLevel(min(logging.INFO, _LEVELS[min(verbosity, len(_LEVELS) - 1)]))
     root.setLevel(_LEVELS[min(verbosity, len(_LEVELS) - 1)])
     root.addHandler(handler)
     try:
@@ -217,6 +219,7 @@ def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
         logging.captureWarnings(capture=False)
         root.removeHandler(handler)
         root.setLevel(before)
+        own.setLevel(own_before)
         handler.close()
 
 

@@ -273,6 +273,7 @@ def crawl_options(command: F) -> F:
 
     def collected(**values: Any) -> Any:
         from usp.cli.crawling import Crawling
+        from usp.cli.output import logging_to
 
         crawling = Crawling(
             options=CrawlOptions(
@@ -288,7 +289,10 @@ def crawl_options(command: F) -> F:
         )
         tell.quiet = crawling.quiet
         tell.logs = crawling.log_file is not None and not tell.as_json
-        return command(crawling=crawling, **values)
+        if crawling.log_file is None:
+            return command(crawling=crawling, **values)
+        with logging_to(crawling.log_file, crawling.verbose):
+            return command(crawling=crawling, **values)
 
     result: Any = update_wrapper(collected, command)
     for option in reversed(_CRAWL_OPTIONS):

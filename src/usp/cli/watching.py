@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from usp._base.display import counted, duration
 from usp.changes.formats import json_of, text_of
 from usp.changes.watching import watch
-from usp.cli.errors import system_words, tell, why
+from usp.cli.errors import system_words, tell
 from usp.cli.output import write_lines
 from usp.export.text_formats import to_json
 
@@ -115,9 +115,7 @@ class Watcher:
             tell.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
             return
         failed = frozenset(failure.url for failure in current.failures)
-        for failure in current.failures:
-            if failure.url not in self._failed:
-                tell.notice(f"{failure.url}: {why(failure)}", url=failure.url, code=failure.code)
+        tell.missing([one for one in current.failures if one.url not in self._failed])
         if self._failed and not failed:
             tell.notice("all sitemaps are complete again", missing=0)
         self._failed = failed
@@ -131,7 +129,7 @@ class Watcher:
         status = self._command(map(self._line, changes, self._times(current)))
         if status:
             current.retry()
-            tell.notice(f"{self._run!r} ended with status {status}; the changes come again")
+            tell.notice(f"{self._run!r} {_ending(status)}; the changes come again")
 
     def _times(self, current: Round) -> Iterator[str]:
         seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
@@ -157,3 +155,13 @@ class Watcher:
             except BrokenPipeError:  # it does not want to know
                 pass
             return process.wait()
+
+
+def _ending(status: int) -> str:
+    """Return how a command ended: with its own status, or by a signal."""
+    if status > 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:  # one without a name
+        return f"was ended by signal {-status}"

@@ -88,6 +88,7 @@ def command(
 def _trouble() -> Iterator[None]:
     """End with the status that tells trouble: 1 would mean that something changed."""
     from usp.cli.errors import system_words, tell
+    from usp.cli.output import discard
 
     try:
         yield
@@ -96,6 +97,7 @@ def _trouble() -> Iterator[None]:
     except click.ClickException as error:
         message = error.format_message()
     except OSError as error:
+        discard()
         message = system_words(error)
     except SitemapException as error:
         message = str(error)
