@@ -198,8 +198,9 @@ class Update:
     ``requests`` were sent, and ``received`` bytes of documents came. Of the documents of the snapshot
     ``not_modified`` are still the same as their servers say, ``identical`` ones were sent once more,
     ``not_asked`` were trusted to be the same; ``changed`` are different, ``added`` new, ``removed``
-    no longer declared, and ``failed`` ones could not be fetched. ``saved_bytes`` did not have to be
-    received, and ``saved_seconds`` are the difference to the time of the last full crawl.
+    no longer declared or found. ``failed`` sitemaps are missing or incomplete in the tree.
+    ``saved_bytes`` did not have to be received, and ``saved_seconds`` are the difference to the time of
+    the last full crawl.
     """
 
     tree: AbstractSitemap
@@ -333,13 +334,16 @@ class UpdatePlan:
         if self.options.on_failure is not None:
             for failure in tree.failures():
                 self.options.on_failure(failure)
+        failed = [without_login(failure.url) for failure in tree.failures()]
         before = self.known.snapshot.facts.get("seconds")
         full = float(before) if isinstance(before, int | float) else recorder.seconds
         return Update(
             tree,
             requests=self.known.requests,
             received=recorder.received,
-            removed=recorder.removed,
+            # A known path that is gone is not a failure, but a sitemap that an index still lists is.
+            removed=recorder.removed + len(recorder.gone - set(failed)),
+            failed=len(failed),
             **recorder.counts,
             saved_bytes=recorder.saved,
             seconds=recorder.seconds,

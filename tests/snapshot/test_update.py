@@ -239,3 +239,22 @@ def test_a_snapshot_that_was_cut_off_is_completed(site, path):
     assert done.not_modified
     assert done.tree == usp.sitemap_tree_for_homepage(site.base)
     assert usp.load(path).is_complete
+
+
+def test_failed_are_all_sitemaps_that_are_missing_in_the_tree(site, path):
+    site.answers["/s1.xml"] = Answer("gone", 404)
+    site.answers["/s2.xml"] = Answer("down", 403)
+    for _ in range(2):
+        done = usp.update(path)
+        assert (done.failed, done.removed) == (2, 0)
+        assert len(done.tree.failures()) == 2
+
+
+def test_a_known_path_that_is_gone_is_removed(tmp_path):
+    path = tmp_path / "site.warc.gz"
+    with TaggedSite({"/sitemap.xml": urlset("/1"), "/sitemap-news.xml": urlset("/2")}) as site:
+        usp.sitemap_tree_for_homepage(site.base, record=path)
+        del site.answers["/sitemap-news.xml"]
+        done = usp.update(path)
+        assert (done.failed, done.removed, done.unchanged) == (0, 1, 1)
+        assert usp.update(path).removed == 0

@@ -234,9 +234,10 @@ class UpdateRecorder(Recorder):
         self._known = known
         self._left = set(known.snapshot.entries)
         self.counts = dict.fromkeys(
-            ("added", "changed", "identical", "not_modified", "not_asked", "failed"), 0
+            ("added", "changed", "identical", "not_modified", "not_asked"), 0
         )
         self.received = self.saved = 0
+        self.gone: set[str] = set()  # what was there, and is not found any more
         self.seconds = 0.0
         self._is_partial = False  # whether something failed that may be there again next time
         super().__init__(path, crawl, top, options)
@@ -284,8 +285,9 @@ class UpdateRecorder(Recorder):
     def _add_failure(self, writer: SnapshotWriter, entry: Entry, before: Entry | None) -> None:
         """Write why a document is missing now; its last good response is kept for the next time."""
         if before is not None:
-            self._count("failed")
-            if (entry.error or {}).get("status") not in _GONE:
+            if (entry.error or {}).get("status") in _GONE:
+                self.gone.add(entry.url)
+            else:
                 self._is_partial = True
                 kept = writer.keep_before(self._known.snapshot.file, before)
                 entry = replace(entry, before=kept)

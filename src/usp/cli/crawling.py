@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import signal
+import threading
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -172,6 +175,7 @@ class Crawling:
     def running(self) -> Iterator[Progress]:
         """Log and show progress during the block."""
         with ExitStack() as stack:
+            stack.enter_context(_cleaning_up_at_the_end())
             shown = stack.enter_context(progress(quiet=self.quiet or tell.as_json))
             if self.log_file is None:  # which has the whole command, its end included
                 stack.enter_context(logging_to(None, self.verbose))
@@ -226,6 +230,31 @@ def given_options(options: CrawlOptions) -> dict[str, Any]:
         if (value := getattr(options, field.name)) != getattr(usual, field.name)
         and value is not None
     }
+
+
+class _Terminated(BaseException):
+    """Raised by SIGTERM."""
+
+
+@contextmanager
+def _cleaning_up_at_the_end() -> Iterator[None]:
+    """Remove unfinished files and the progress line at SIGTERM; then it ends the process as usual."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except _Terminated:
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
