@@ -334,16 +334,14 @@ class UpdatePlan:
         if self.options.on_failure is not None:
             for failure in tree.failures():
                 self.options.on_failure(failure)
-        failed = [without_login(failure.url) for failure in tree.failures()]
         before = self.known.snapshot.facts.get("seconds")
         full = float(before) if isinstance(before, int | float) else recorder.seconds
         return Update(
             tree,
             requests=self.known.requests,
             received=recorder.received,
-            # A known path that is gone is not a failure, but a sitemap that an index still lists is.
-            removed=recorder.removed + len(recorder.gone - set(failed)),
-            failed=len(failed),
+            removed=recorder.removed + len(recorder.gone),
+            failed=len(tree.failures()),
             **recorder.counts,
             saved_bytes=recorder.saved,
             seconds=recorder.seconds,

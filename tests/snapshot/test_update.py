@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from io import BytesIO
 
 import pytest
@@ -132,11 +133,14 @@ def test_a_failure_is_told_and_the_last_good_response_is_kept(site, path, update
     assert usp.load(path) == good
 
 
-def test_what_is_gone_is_gone(site, path):
+def test_what_is_no_longer_listed_is_gone(site, path):
+    good = usp.load(path)
     site.answers["/s7.xml"] = Answer("", 404)
+    assert usp.update(path).failed == 1
+    assert usp.load(path, last_good=True) == good
+    site.answers["/index.xml"] = index(*(child(n, None) for n in range(COUNT) if n != 7))
     usp.update(path)
-    kept = usp.load(path, last_good=True)
-    assert [failure.code for failure in kept.failures()] == ["not-found"]
+    assert usp.load(path, last_good=True).page_count() == COUNT - 1
 
 
 def test_the_old_snapshot_can_be_kept(site, path, tmp_path, update):
@@ -258,3 +262,25 @@ def test_a_known_path_that_is_gone_is_removed(tmp_path):
         done = usp.update(path)
         assert (done.failed, done.removed, done.unchanged) == (0, 1, 1)
         assert usp.update(path).removed == 0
+
+
+def test_what_is_no_longer_listed_is_dropped_although_another_sitemap_fails(site, path):
+    site.answers["/s1.xml"] = Answer("down", 403)
+    for number in (30, 20, 10):
+        site.answers["/index.xml"] = index(*(child(n, None) for n in range(number)))
+        done = usp.update(path)
+        assert (done.failed, done.removed) == (1, 10)
+    assert b"/s25.xml" not in gzip.decompress(path.read_bytes())
+    assert usp.load(path, last_good=True).page_count() == 10
+
+
+@pytest.mark.parametrize("status", [404, 410, 403])
+def test_a_sitemap_that_was_missing_for_a_while_is_compared_with_its_last_good_version(
+    site, path, status
+):
+    site.answers["/s1.xml"] = Answer("", status)
+    (current,) = usp.watch(site.base, path, rounds=1)
+    assert list(current) == []
+    site.answers["/s1.xml"] = urlset("/1/2024-01-01", "/1/new")
+    (current,) = usp.watch(site.base, path, rounds=1)
+    assert [change.url for change in current] == [site.url("/1/new")]

@@ -404,7 +404,7 @@ class Crawl:
 def _as_settled(doc: Doc) -> Settled:
     result = doc.result
     assert result is not None
-    return Settled(doc.url, doc.role, doc.lastmod, doc.attempt, result)
+    return Settled(doc.url, doc.role, doc.lastmod, doc.attempt, result, doc.probe)
 
 
 def _without_children(settled: Settled) -> Settled:

@@ -80,6 +80,7 @@ class Settled:
     """A document and its final result: what a snapshot keeps.
 
     ``lastmod`` is that of the entry that declares it, ``attempts`` the number of requests.
+    ``is_probe`` is whether it is a known path that nothing declares.
     """
 
     url: str
@@ -87,6 +88,7 @@ class Settled:
     lastmod: str | None
     attempts: int
     result: Received | Failed
+    is_probe: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from usp._base.urls import BadUrl, read_url
 from usp._crawl.driving import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, Recalls, Received
+from usp._formats.document import Role
 from usp._snapshot.entries import entry_of, key_of
 from usp._snapshot.recording import Recorder, document_of
 from usp._snapshot.replay import Answers
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Fetch, Settled
     from usp._crawl.website import OneSitemap, Website
-    from usp._formats.document import Role
     from usp._snapshot.entries import Entry
     from usp._snapshot.snapshot import Snapshot
     from usp._snapshot.writing import Packed, SnapshotWriter
@@ -253,7 +253,8 @@ class UpdateRecorder(Recorder):
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
         if document is None:
-            self._add_failure(writer, entry, before)
+            is_declared = settled.role is Role.SITEMAP and not settled.is_probe
+            self._add_failure(writer, entry, before, is_declared=is_declared)
             return
         was = before.exchange if before is not None else None
         if before is None or was is None:
@@ -282,13 +283,19 @@ class UpdateRecorder(Recorder):
             return "added"
         return "identical" if digest_of(document.chunks()) == old.digest else "changed"
 
-    def _add_failure(self, writer: SnapshotWriter, entry: Entry, before: Entry | None) -> None:
-        """Write why a document is missing now; its last good response is kept for the next time."""
+    def _add_failure(
+        self, writer: SnapshotWriter, entry: Entry, before: Entry | None, *, is_declared: bool
+    ) -> None:
+        """Write why a document is missing now; its last good response is kept for the next time.
+
+        What is still declared is missing, whatever the status: only what nothing declares is gone.
+        """
         if before is not None:
-            if (entry.error or {}).get("status") in _GONE:
+            if not is_declared and (entry.error or {}).get("status") in _GONE:
                 self.gone.add(entry.url)
             else:
-                self._is_partial = True
+                # Below a page sitemap there is nothing that could not be reached because of it.
+                self._is_partial |= before.glance is None
                 kept = writer.keep_before(self._known.snapshot.file, before)
                 entry = replace(entry, before=kept)
         writer.add(entry)
