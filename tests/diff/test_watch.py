@@ -127,7 +127,7 @@ def test_a_full_disk_is_an_error_of_the_round_only(site, path, monkeypatch):
             def fail(*_, **__):
                 raise OSError(28, "No space left on device")
 
-            full.setattr(watching, "update", fail)
+            full.setattr(watching.UpdatePlan, "run", fail)
             assert next(watch).error.errno == 28
         assert said(next(watch)) == [("added", "3")]
 
