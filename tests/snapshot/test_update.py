@@ -284,3 +284,20 @@ def test_a_sitemap_that_was_missing_for_a_while_is_compared_with_its_last_good_v
     site.answers["/s1.xml"] = urlset("/1/2024-01-01", "/1/new")
     (current,) = usp.watch(site.base, path, rounds=1)
     assert [change.url for change in current] == [site.url("/1/new")]
+
+
+@pytest.mark.parametrize("broken", ["/index.xml", "/s1.xml"])
+def test_what_breaks_off_is_compared_with_its_last_good_version(site, path, broken):
+    good = usp.load(path)
+    whole = site.answers[broken]
+    site.answers[broken] = Answer(f"{whole}\n<!-- changed -->", cut=150)
+    (current,) = usp.watch(site.base, path, rounds=1)
+    assert list(current) == []
+    assert current.failures
+    assert usp.load(path, last_good=True) == good
+    site.answers[broken] = whole
+    site.answers["/s1.xml"] = urlset("/1/2024-01-01", "/1/new")
+    site.forget()
+    (current,) = usp.watch(site.base, path, rounds=1)
+    assert [change.url for change in current] == [site.url("/1/new")]
+    assert site.bodies == ["/s1.xml"]

@@ -274,6 +274,8 @@ class UpdateRecorder(Recorder):
             self._count("identical", received=document.size)
         else:
             self._count("changed", received=document.size)
+            if document.exchange.broken is not None:
+                entry = self._with_last_good(writer, entry, before)
             writer.add(entry, document)
 
     def _against(self, key: tuple[Role, str], document: Document) -> str:
@@ -294,11 +296,14 @@ class UpdateRecorder(Recorder):
             if not is_declared and (entry.error or {}).get("status") in _GONE:
                 self.gone.add(entry.url)
             else:
-                # Below a page sitemap there is nothing that could not be reached because of it.
-                self._is_partial |= before.glance is None
-                kept = writer.keep_before(self._known.snapshot.file, before)
-                entry = replace(entry, before=kept)
+                entry = self._with_last_good(writer, entry, before)
         writer.add(entry)
+
+    def _with_last_good(self, writer: SnapshotWriter, entry: Entry, before: Entry) -> Entry:
+        """Return a document that failed or broke off, with its last good response."""
+        # Below a page sitemap there is nothing that could not be reached because of it.
+        self._is_partial |= before.glance is None
+        return replace(entry, before=writer.keep_before(self._known.snapshot.file, before))
 
     def _count(self, what: str, *, received: int = 0, saved: int = 0) -> None:
         self.counts[what] += 1
