@@ -78,8 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.path.name} uses {fixture}: list it in SHARED")
         for mark in second_tries(item):
             item.add_marker(mark)
-    items.sort(key=lambda item: item.path.name not in GROUPS)  # what one worker does, it does first
+    # What one worker must do alone begins; tests that are over at once fill the gaps at the end.
+    items.sort(key=lambda item: (item.path.name not in GROUPS, item.path.parent.name in SHORT))
 
+
+SHORT = {"compat", "crawl", "export", "formats", "objects", "store"}
+"""The folders whose tests compute and do not wait."""
 
 REAL = {
     "aio",
