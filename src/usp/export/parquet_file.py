@@ -20,7 +20,6 @@ GROUP_ROWS = 1 << 17
 _GROUP_BYTES = 48 << 20
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20
-_PATIENCE = 0.1  # seconds between checks whether the writer is still alive, while waiting for room
 _WAITING = 1  # row groups between reader and writer: each is some ten megabytes
 
 
@@ -56,23 +55,33 @@ def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 class _WriterThread:
-    """Writes row groups in a separate thread: Arrow compresses them without the GIL."""
+    """Writes row groups in a separate thread: Arrow compresses them without the GIL.
+
+    Its queues are simple ones: others keep a lock for ever if Ctrl-C comes at the wrong moment.
+    """
 
     def __init__(self, writer: Any) -> None:
         self._writer = writer
-        self._waiting: queue.Queue[Any] = queue.Queue(_WAITING)
+        self._groups: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_WAITING):
+            self._room.put(None)
+        self._ended: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._is_running = True
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="usp-write", daemon=True)
 
     def put(self, group: list[Any]) -> None:
         """Queue batches to be written as one row group; raises the error of an earlier one."""
         if self._error is None:
-            self._waiting.put(group)
+            self._room.get()
+            self._groups.put(group)
         if self._error is not None:
             raise self._error
 
     def _run(self) -> None:
-        while (group := self._waiting.get()) is not None:
+        while (group := self._groups.get()) is not None:
+            self._room.put(None)
             if self._error is not None:
                 continue  # the queue is drained, so that nothing waits for room
             try:
@@ -80,6 +89,8 @@ class _WriterThread:
                 self._writer.write_table(table, row_group_size=GROUP_ROWS)
             except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 self._error = error
+        self._is_running = False
+        self._ended.put(None)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -101,15 +112,10 @@ class _WriterThread:
         After an error what waits is not written any more.
         """
         self._error = self._error or error
-        told = False
-        while self._thread.is_alive():
+        while self._is_running:
             try:
-                if not told:
-                    self._waiting.put(None, timeout=_PATIENCE)
-                    told = True
-                self._thread.join()
-            except queue.Full:
-                continue
+                self._groups.put(None)
+                self._ended.get()
             except KeyboardInterrupt as interrupt:
                 self._error = interrupt
 
