@@ -437,7 +437,7 @@ def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monk
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]
 
 
-def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkeypatch):
+def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written():
     """The thread that writes is waited for; what waits behind it is not written any more."""
     began, going_on, written = threading.Event(), threading.Event(), []
 
@@ -447,20 +447,23 @@ def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkey
             going_on.wait(120)
             written.append(len(table))
 
-    join = threading.Thread.join
+    class Interrupted:
+        def __init__(self, queue):
+            self.put, self._get = queue.put, queue.get
 
-    def interrupted(thread, timeout=None):
-        if thread.name == "usp-write" and not going_on.is_set():
+        def get(self):
+            if going_on.is_set():
+                return self._get()
             going_on.set()
             raise KeyboardInterrupt
-        join(thread, timeout)
 
-    monkeypatch.setattr(threading.Thread, "join", interrupted)
     batch = pa.record_batch({"url": ["a"]})
-    behind = parquet_file._WriterThread(Writer()).__enter__()
+    behind = parquet_file._WriterThread(Writer())
+    behind._ended = Interrupted(behind._ended)
+    behind.__enter__()
     behind.put([batch])
     assert began.wait(120)
     with pytest.raises(KeyboardInterrupt):
         behind.__exit__(None, None, None)
-    assert not behind._thread.is_alive()
+    assert not behind._is_running
     assert written == [1]
