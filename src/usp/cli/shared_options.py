@@ -232,7 +232,7 @@ _CRAWL_OPTIONS = [
         help="Website or sitemap to read from a WARC file that has several.",
     ),
     click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
-    click.option("--keep-partial", is_flag=True, help="After Ctrl-C, print what was found so far."),
+    click.option("--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."),
     click.option(
         "--strict",
         is_flag=True,

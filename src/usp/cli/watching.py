@@ -126,8 +126,10 @@ class Watcher:
             write_lines(map(self._line, changes, self._times(current)), self._stream)
             self._stream.flush()
             return
+        before = self._changes
         status = self._command(map(self._line, changes, self._times(current)))
         if status:
+            self._changes = before  # they are counted when they are dealt with
             current.retry()
             tell.notice(f"{self._run!r} {_ending(status)}; the changes come again")
 
