@@ -57,6 +57,10 @@ FAILURES = {
     "the first index": ({"/index.xml": Doc(status=500)}, {"/1", "/2", "/3"}),
     "robots.txt": ({"/robots.txt": Doc(status=503)}, {"/1", "/2", "/3"}),
     "a known path": ({"/sitemap.xml": Doc(status=500)}, {"/4"}),
+    "a list that is an index of what failed": (
+        {"/b.xml": index("/c.xml"), "/c.xml": Doc(status=503)},
+        {"/3"},
+    ),
     "a body that broke off": ({"/b.xml": Doc(urlset("/2"), broken=True)}, {"/3"}),
     "a body that was cut off": ({"/b.xml": urlset("/2", "/3")[:-60]}, {"/3"}),
     "a damaged gzip": ({"/b.xml": truncated(urlset("/2", "/3"))}, {"/3"}),
@@ -132,3 +136,27 @@ def test_new_sitemaps_are_added_and_their_pages():
     after = crawled({"/below.xml": index("/b.xml", "/c.xml"), "/c.xml": urlset("/9")})
     assert sitemaps(crawled(), after) == {("added", "/c.xml")}
     assert by_kind(crawled(), after) == {"added": {"/9"}}
+
+
+PAGE = "<!doctype html><html>We are back soon</html>"
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml"])
+def test_a_page_instead_of_what_was_there_removes_nothing(path):
+    before, after = crawled(), crawled({path: PAGE})
+    assert by_kind(before, after).keys() == {"unknown"}
+    assert "removed" not in {kind for kind, _ in sitemaps(before, after)}
+    assert by_kind(after, before).keys() == {"added"}  # the website had none, as far as was told
+
+
+def test_a_crawl_that_leaves_robots_txt_alone_removes_nothing():
+    before, after = crawled(), crawled(use_robots=False)
+    assert by_kind(before, after) == {"unknown": {"/1", "/2", "/3"}}
+    assert ("removed", "/robots.txt") not in sitemaps(before, after)
+
+
+def test_the_children_of_an_index_that_was_replaced_by_a_broken_one_are_unknown():
+    other = {"/robots.txt": robots("/new.xml"), "/new.xml": index("/a.xml", "/below.xml")[:-60]}
+    found = sitemaps(crawled(), crawled(other))
+    assert {("removed", "/index.xml"), ("unknown", "/b.xml"), ("failed", "/new.xml")} <= found
+    assert ("removed", "/b.xml") not in found

@@ -188,3 +188,42 @@ def test_a_watch_on_asyncio_gives_the_same(site, path):
         return found
 
     assert asyncio.run(run()) == [[], [], [("added", "3")], []]
+
+
+BAD = {
+    "a page": Answer("<!doctype html><html>sorry</html>", headers={"Content-Type": "text/html"}),
+    "a challenge": Answer("<html><title>Just a moment...</title></html>"),
+    "a login": Answer(redirect="{base}/login", status=302),
+    "nothing": "",
+    "an XML that is cut off": urlset("/1", "/2")[:-30],
+    "a body that breaks off": Answer(urlset("/1", "/2"), cut=200),
+}
+
+
+@pytest.mark.parametrize(
+    ("broken", "bad"),
+    [
+        (broken, bad)
+        for broken in ("/a.xml", "/index.xml", "/robots.txt")
+        for bad in BAD
+        if (broken, bad) != ("/robots.txt", "nothing")  # an empty robots.txt is one
+    ],
+)
+def test_what_appears_while_something_else_is_served_comes_once_and_nothing_else(
+    site, path, broken, bad
+):
+    good = site.answers[broken]
+    site.answers["/login"] = BAD["a page"]
+    with closing(rounds(site, path)) as watch:
+        next(watch)
+        site.answers[broken] = BAD[bad]
+        assert said(next(watch)) == []
+        assert [page.url for page in usp.load(path, last_good=True).all_pages()] == [
+            site.url("/1"),
+            site.url("/2"),
+        ]
+        assert said(next(watch)) == []
+        site.answers[broken] = good
+        site.answers["/a.xml"] = urlset("/1", "/3")
+        assert said(next(watch)) == [("added", "3")]
+        assert said(next(watch)) == []

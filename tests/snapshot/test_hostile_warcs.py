@@ -240,3 +240,12 @@ def test_an_index_that_becomes_a_lot_is_not_held(own, line):
         assert tracemalloc.get_traced_memory()[1] < 30_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["usp-start", "usp-options"])
+def test_deeply_nested_facts_are_not_ours(tmp_path, name):
+    fields = {"usp-start": "{}", "usp-options": "{}", name: "[" * 100_000}
+    info = "".join(f"{key}: {value}\r\n" for key, value in fields.items())
+    path = tmp_path / "nested.warc"
+    path.write_bytes(b"".join([record("warcinfo", "", info.encode()), *SITE]))
+    assert usp.load(path).page_count() == len(PAGES)

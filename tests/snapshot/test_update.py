@@ -301,3 +301,28 @@ def test_what_breaks_off_is_compared_with_its_last_good_version(site, path, brok
     (current,) = usp.watch(site.base, path, rounds=1)
     assert [change.url for change in current] == [site.url("/1/new")]
     assert site.bodies == ["/s1.xml"]
+
+
+def test_a_sitemap_that_was_a_page_is_asked_for_again_whatever_its_date(site, tmp_path, update):
+    path = tmp_path / "page.warc.gz"
+    good = site.answers["/s3.xml"]
+    site.answers["/s3.xml"] = "<!doctype html><html>sorry</html>"
+    usp.sitemap_tree_for_homepage(site.base, record=path)
+    site.answers["/s3.xml"] = good
+    done = update(path, trust_lastmod=True)
+    assert done.tree.is_complete
+    assert done.tree.page_count() == COUNT
+
+
+def test_a_page_instead_of_a_sitemap_is_a_failure_that_keeps_the_last_good_response(
+    site, path, update
+):
+    good = site.answers["/index.xml"]
+    site.answers["/index.xml"] = "<!doctype html><html>sorry</html>"
+    done = update(path)
+    assert (done.failed, done.changed, done.removed, done.tree.page_count()) == (1, 0, 0, 0)
+    assert usp.load(path, last_good=True).page_count() == COUNT
+    site.answers["/index.xml"] = good
+    site.forget()
+    assert update(path).tree.page_count() == COUNT
+    assert site.bodies == []

@@ -21,6 +21,8 @@ from usp.web_client.abstract_client import WebClientErrorResponse, failure_reaso
 if TYPE_CHECKING:
     from usp._crawl.orders import Settled
 
+_LIMIT = "limit-"
+
 
 def key_of(role: Role, url: str) -> tuple[Role, str]:
     """Return what a document is found by; a login in a URL that a sitemap lists is not written."""
@@ -32,9 +34,10 @@ class Entry:
     """A document in a snapshot: where its response is, or why there is none.
 
     ``at`` is the offset of the response record, and ``start`` and ``end`` are those of all its records,
-    redirects and requests included. ``ended`` is whether we ended the transfer. ``glance`` is what the
-    first look at a page sitemap showed. ``seen`` is when it was last found unchanged. ``before`` is the
-    last good response of a document that failed later. ``here`` is where the entry itself was written.
+    redirects and requests included. ``ended`` is whether we ended the transfer. ``refused`` is whether
+    the response is not the document: an error page, or not all of it. ``glance`` is what the first look
+    at a page sitemap showed. ``seen`` is when it was last found unchanged. ``before`` is the last good
+    response of a document that failed later. ``here`` is where the entry itself was written.
     """
 
     url: str
@@ -44,6 +47,7 @@ class Entry:
     exchange: Exchange | None = None
     error: dict[str, Any] | None = None
     ended: bool = False
+    refused: bool = False
     glance: dict[str, Any] | None = None
     at: int | None = None
     start: int = 0
@@ -94,8 +98,17 @@ def entry_of(settled: Settled) -> Entry:
     else:
         exchange, look = result.document.exchange, result.look
         ended = exchange.broken is not None and look.broken is None
-        entry = replace(entry, exchange=exchange, ended=ended, glance=_glance(look))
+        refused = settled.role is not Role.HOMEPAGE and _is_refused(look)
+        glance = _glance(look)
+        entry = replace(entry, exchange=exchange, ended=ended, refused=refused, glance=glance)
     return entry.asked_as(without_login(settled.url))
+
+
+def _is_refused(look: Look) -> bool:
+    """Return whether a response is not the document, or not all of it, for reasons of the server."""
+    if look.refusal is not None or look.broken is not None:
+        return True
+    return look.unfinished is not None and not look.unfinished.code.value.startswith(_LIMIT)
 
 
 def read_entry(text: str | bytes) -> Entry:
@@ -262,6 +275,7 @@ def _entry_values(entry: Entry) -> dict[str, Any]:
         "exchange": None if exchange is None else _exchange_values(exchange),
         "error": entry.error,
         "ended": entry.ended or None,
+        "refused": entry.refused or None,
         "glance": entry.glance,
         "at": entry.at,
         "start": entry.start,
@@ -284,6 +298,7 @@ def _read_values(values: dict[str, Any]) -> Entry:
         exchange=None if exchange is None else _read_exchange(exchange),
         error=values.get("error"),
         ended=bool(values.get("ended")),
+        refused=bool(values.get("refused")),
         glance=values.get("glance"),
         at=None if at is None else int(at),
         start=int(values.get("start", 0)),

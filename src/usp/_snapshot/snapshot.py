@@ -85,7 +85,7 @@ def _read_index(snapshot: Snapshot) -> bool:
         if len(entries) != facts["documents"] or not all(_is_inside(one, at) for one in entries):
             return False
         _read_info(snapshot, file.record(0))
-    except (DamagedRecord, ValueError, KeyError, TypeError):
+    except (DamagedRecord, ValueError, KeyError, TypeError, RecursionError):
         return False
     snapshot.entries = {entry.key: entry for entry in entries}
     snapshot.facts = facts
@@ -225,7 +225,7 @@ def _read_info(snapshot: Snapshot, record: Record) -> None:
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     try:
         start, options = json.loads(fields["usp-start"]), json.loads(fields["usp-options"])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
         return
     if isinstance(start, dict) and isinstance(options, dict):
         snapshot.start, snapshot.options = start, options

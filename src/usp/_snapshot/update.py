@@ -53,9 +53,8 @@ class Known:
     def good(self, key: tuple[Role, str]) -> Entry | None:
         """Return the last complete response of a document, even if it failed later."""
         entry = self.snapshot.entries.get(key)
-        if entry is None or entry.is_whole:
-            return entry
-        return entry.before if entry.before is not None and entry.before.is_whole else None
+        best = entry if entry is None else entry.before or entry
+        return best if best is not None and best.is_whole else None
 
     def conditions(self) -> dict[tuple[str, str], dict[str, str]]:
         """Return the headers that ask for the documents only if they have changed."""
@@ -107,7 +106,8 @@ class Known:
 
 def _is_same(entry: Entry, order: Fetch) -> bool:
     """Return whether an index declares a document with the date that it had."""
-    return entry.is_whole and bool(order.lastmod) and entry.lastmod == order.lastmod
+    good = entry.is_whole and not entry.refused
+    return good and bool(order.lastmod) and entry.lastmod == order.lastmod
 
 
 def _is_still_absent(entry: Entry, order: Fetch) -> bool:
@@ -256,6 +256,10 @@ class UpdateRecorder(Recorder):
             is_declared = settled.role is Role.SITEMAP and not settled.is_probe
             self._add_failure(writer, entry, before, is_declared=is_declared)
             return
+        if entry.refused and before is not None and not before.refused:
+            self.received += document.size
+            writer.add(self._with_last_good(writer, entry, before), document)
+            return
         was = before.exchange if before is not None else None
         if before is None or was is None:
             self._count(self._against(key, document), received=document.size)
@@ -274,8 +278,6 @@ class UpdateRecorder(Recorder):
             self._count("identical", received=document.size)
         else:
             self._count("changed", received=document.size)
-            if document.exchange.broken is not None:
-                entry = self._with_last_good(writer, entry, before)
             writer.add(entry, document)
 
     def _against(self, key: tuple[Role, str], document: Document) -> str:
@@ -300,7 +302,7 @@ class UpdateRecorder(Recorder):
         writer.add(entry)
 
     def _with_last_good(self, writer: SnapshotWriter, entry: Entry, before: Entry) -> Entry:
-        """Return a document that failed or broke off, with its last good response."""
+        """Return a document that failed, or is not what it was, with its last good response."""
         # Below a page sitemap there is nothing that could not be reached because of it.
         self._is_partial |= before.glance is None
         return replace(entry, before=writer.keep_before(self._known.snapshot.file, before))

@@ -60,11 +60,12 @@ class Diff:
         """Yield all changes."""
         counts = ChangeCounts()
         before, after = sides(self.before, self.after)
-        was_known, is_known = before.accounts_for(after), after.accounts_for(before)
+        was_known = before.accounts_for(after)
+        is_known = after.accounts_for(before, later=True)
         for change in sitemap_changes(before, after, was_known, is_known):
             counts.add(change)
             yield change
-        is_known = after.accounts_for(before, wary=True)
+        is_known = after.accounts_for(before, wary=True, later=True)
         for page in page_changes(before, after, was_known, is_known):
             counts.add(page)
             yield page

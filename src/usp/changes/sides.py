@@ -11,16 +11,19 @@ from usp.objects.sitemap import (
     AbstractIndexSitemap,
     AbstractPagesSitemap,
     AbstractSitemap,
+    IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure
 
 _UNDECLARED = "what declares it is missing or incomplete"
 _SKIPPED = "it was skipped"
+_GONE = frozenset({404, 410})
 
 
 class Side:
@@ -38,6 +41,8 @@ class Side:
         self.incomplete: dict[str, Failure] = {}
         self.skipped: set[str] = set()
         self._absent: set[str] = set()
+        self._tried: dict[str, Exchange] = {}
+        self._unsound: set[str] = set()  # indexes with something incomplete or skipped below them
         website = isinstance(tree, IndexWebsiteSitemap)
         for node in (*(() if website else (tree,)), *tree.all_sitemaps()):
             self._add(node)
@@ -46,6 +51,19 @@ class Side:
                 if self.key(failure.url) not in self.urls:
                     self._absent.add(self.key(failure.url))
                 self._fail(self.key(failure.url), failure)
+            self._tried = {self.key(exchange.url): exchange for exchange in tree.tried}
+        self._find_unsound()
+
+    def _find_unsound(self) -> None:
+        """Take note of the indexes that do not show all that they declare."""
+        nodes = [self.tree]
+        for node in nodes:  # grows on the way
+            nodes.extend(node.sub_sitemaps)
+        for node in reversed(nodes):
+            below = [self.key(child.url) for child in node.sub_sitemaps]
+            is_short = isinstance(node, AbstractIndexSitemap) and bool(node.skipped)
+            if is_short or any(key in self.incomplete or key in self._unsound for key in below):
+                self._unsound.add(self.key(node.url))
 
     def _add(self, node: AbstractSitemap) -> None:
         key = self.key(node.url)
@@ -77,26 +95,50 @@ class Side:
         own = self.tree.failure is not None
         return not own and not (isinstance(self.tree, IndexWebsiteSitemap) and self.tree.not_found)
 
-    def accounts_for(self, other: Side, *, wary: bool = False) -> Mapping[str, bool]:
+    def accounts_for(
+        self, other: Side, *, wary: bool = False, later: bool = False
+    ) -> Mapping[str, bool]:
         """Return for each sitemap of the other tree whether this one can tell what became of it.
 
         It can if it has the sitemap as a whole, or if what declared it in the other tree is here as a
-        whole, or is itself accounted for. If ``wary``, and something failed here that the other tree
-        does not have, sitemaps that are not here are not accounted for: their pages may be there.
+        whole, or is itself accounted for. If a list of pages is an index here, all below that has to be
+        here, too. If something failed here that the other tree does not have, the children of an index
+        that is not here are not accounted for, and if ``wary``, no sitemap is that is not here: it, or
+        its pages, may be there. If this tree is the ``later`` one, what was a robots.txt or a sitemap
+        and is an error page now is not accounted for.
         """
-        fresh = wary and any(key not in other.urls for key in self.incomplete)
+        fresh = any(key not in other.urls for key in self.incomplete)
         accounts: dict[str, bool] = {}
-        waiting: list[tuple[AbstractSitemap, bool]] = [(other.tree, self.is_sound)]
+        waiting: list[tuple[AbstractSitemap, bool, bool]] = [(other.tree, self.is_sound, wary)]
         while waiting:
-            node, can_tell = waiting.pop()
+            node, can_tell, doubts = waiting.pop()
             key = other.key(node.url)
             if key in self.urls:
                 can_tell = key not in self.incomplete
+                can_tell = can_tell and not (key in other.lists and key in self._unsound)
+                doubts = wary
             elif node is not other.tree:
-                can_tell = can_tell and not fresh and key not in self.skipped
+                can_tell = can_tell and not (fresh and doubts)
+                can_tell = can_tell and key not in self.skipped
+                can_tell = can_tell and self._looked_for(key, node, later=later)
+                doubts = True
             accounts[key] = accounts.get(key, True) and can_tell
-            waiting.extend((child, can_tell) for child in reversed(node.sub_sitemaps))
+            waiting.extend((child, can_tell, doubts) for child in reversed(node.sub_sitemaps))
         return accounts
+
+    def _looked_for(self, key: str, node: AbstractSitemap, *, later: bool) -> bool:
+        """Return whether a sitemap that is not in the tree is not in the website, either.
+
+        A robots.txt, or a known path, may have been answered with the page of a website under
+        maintenance, and a crawl may have been told to leave robots.txt alone.
+        """
+        exchange = self._tried.get(key)
+        if exchange is not None:
+            return (
+                not later or exchange.status in _GONE or self.key(exchange.final_url) in self.urls
+            )
+        crawled = is_http_url(self.tree.url) and self.tree.fetched is not None
+        return not (crawled and isinstance(node, IndexRobotsTxtSitemap))
 
 
 def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
