@@ -188,14 +188,6 @@ def test_other_programs_read_it_without_complaint(recorded, tool):
             ]
         assert checked
         assert all(checked)
-        with path.open("rb") as file:
-            bodies = [
-                record.verify_payload_digest()
-                for record in module.ArchiveIterator(file, parse_http=True)
-                if "WARC-Payload-Digest" in record.headers
-            ]
-        assert bodies
-        assert all(bodies)
         return
     out = io.StringIO()
     module.CDXJIndexer(output=out, inputs=[str(path)], data_out_name=None).process_all()

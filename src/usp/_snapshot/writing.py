@@ -284,10 +284,7 @@ class SnapshotWriter:
 
     def _writer(self, level: int, stream: IO[bytes] | None = None) -> Any:
         member = _Member(self._stream if stream is None else stream, level)
-        writer = self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
-        # The payload of metadata is the block, whose digest is there; some programs check bodies only.
-        writer.NO_PAYLOAD_DIGEST_TYPES = (*writer.NO_PAYLOAD_DIGEST_TYPES, "metadata")
-        return writer
+        return self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
 
     @staticmethod
     def _write(writer: Any, record: Any) -> None:
