@@ -197,3 +197,66 @@ def test_a_loop_of_redirects_ends(write):
     )
     tree = usp.load(write(compressed([*SITE, loop])))
     assert f"{HOST}/a.xml" in {failure.url for failure in tree.failures()}
+
+
+@pytest.mark.parametrize(
+    ("listed", "recorded"),
+    [
+        ("/ü.xml", "/%C3%BC.xml"),
+        ("/%c3%bc.xml", "/%C3%BC.xml"),
+        ("/%C3%BC.xml", "/ü.xml"),
+        ("/a b.xml", "/a%20b.xml"),
+        ("/a/../b.xml", "/b.xml"),
+        ("/b.xml?q=é&r=%2f", "/b.xml?q=%C3%A9&r=%2F"),
+    ],
+)
+def test_a_url_is_found_however_it_is_written(tmp_path, listed, recorded):
+    path = tmp_path / "a.warc"
+    path.write_bytes(
+        record("response", f"{HOST}/robots.txt", response(f"Sitemap: {HOST}{listed}\n"))
+        + record("response", f"{HOST}{recorded}", response(urlset("/1")))
+    )
+    assert urls(usp.load(path)) == [f"{HOST}/1"]
+
+
+def test_a_host_in_another_script_is_found(tmp_path):
+    path, coded = tmp_path / "a.warc", "https://xn--mnchen-3ya.example"
+    path.write_bytes(
+        record(
+            "response", f"{coded}/robots.txt", response("Sitemap: https://münchen.example/s.xml")
+        )
+        + record("response", f"{coded}/s.xml", response(urlset("https://münchen.example/1")))
+    )
+    assert usp.load(path).page_count() == 1
+    assert usp.load(path, "https://münchen.example/").page_count() == 1
+
+
+def test_redirects_in_a_circle_end_at_the_limit(tmp_path):
+    path = tmp_path / "a.warc"
+    path.write_bytes(
+        record("response", f"{HOST}/robots.txt", response(f"Sitemap: {HOST}/r"))
+        + record("response", f"{HOST}/r", response("", "301 Moved", Location="/q"))
+        + record("response", f"{HOST}/q", response("", "301 Moved", Location="/r"))
+    )
+    assert [failure.code for failure in usp.load(path).failures()] == ["limit-redirects"]
+
+
+@pytest.mark.parametrize("which", ["/robots.txt", "/list.txt"])
+def test_what_another_program_has_truncated_is_incomplete(tmp_path, which):
+    path, cut = tmp_path / "a.warc", {"WARC-Truncated": "length"}
+    bodies = {
+        "/robots.txt": response(f"Sitemap: {HOST}/list.txt\n", Content_Type="text/plain"),
+        "/list.txt": response(f"{HOST}/1\n{HOST}/2\n", Content_Type="text/plain"),
+    }
+    path.write_bytes(
+        b"".join(
+            record("response", HOST + place, body, **(cut if place == which else {}))
+            for place, body in bodies.items()
+        )
+    )
+    tree = usp.load(path)
+    assert [(failure.url, failure.code) for failure in tree.failures()] == [
+        (f"{HOST}{which}", "body-cut-off")
+    ]
+    assert urls(tree) == [f"{HOST}/1", f"{HOST}/2"][: tree.page_count()]
+    assert tree.page_count()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from usp._base.urls import url_parts, without_login
+from usp._base.reason import Reason
+from usp._base.safe_text import printable
+from usp._base.urls import BadUrl, read_url, url_parts, without_login
 from usp._http.failures import safe_headers
 from usp._http.redirects import REDIRECTS
 from usp._snapshot.bodies import opened
 from usp._snapshot.http_message import ResponseHead
 from usp._snapshot.warc import DamagedRecord
 from usp.objects.exchange import Exchange
+from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from usp._snapshot.warc import Record, WarcFile
@@ -27,6 +32,8 @@ _SNIFF = 1024  # bytes
 _HOPS = 20
 _PORTS = {"http": ":80", "https": ":443"}
 _OK = range(200, 300)
+_PLAIN = re.compile(r"(?:(?!/\.)[!#-$&-;=?-\[\]_a-z~])*")  # no escapes, no other scripts, no dots
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,20 @@ class Capture:
     def is_good(self) -> bool:
         """Whether the response has a document."""
         return self.head.status in _OK
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether it leads on, and there were too many redirects before it."""
+        return self.head.status in REDIRECTS and self.head.header("location") is not None
+
+    @property
+    def broken(self) -> Reason | None:
+        """Why the program that wrote it did not keep the whole document, if it says so."""
+        why = self.record.headers.get("warc-truncated")
+        if why is None:
+            return None
+        code = FailureCode.BODY_CUT_OFF
+        return Reason(code, f"{code.message}: the record was truncated ({printable(why[:50])})")
 
 
 class ForeignRecords:
@@ -167,13 +188,24 @@ def _moment(record: Record) -> int:
 
 
 def _key(url: str) -> int:
-    """Return a number for a URL: the same for those that mean the same."""
+    """Return a number for a URL: the same for those that mean the same.
+
+    Programs write what they request, and sitemaps what their authors read: other scripts are escaped
+    in the one, and may not be in the other.
+    """
     bare = url.partition("#")[0]
+    if not _PLAIN.fullmatch(bare):
+        with suppress(BadUrl):  # nobody can request it, but the record may have the same text
+            bare = _ESCAPE.sub(_upper, read_url(bare).text())
     scheme, _, rest = bare.partition("://")
     host, slash, path = rest.partition("/")
     host = host.lower().rpartition("@")[2]
     host = host.removesuffix(_PORTS.get(scheme.lower(), ""))
     return hash((scheme.lower(), host, slash + path if slash else "/"))
+
+
+def _upper(match: re.Match[str]) -> str:
+    return match[0].upper()
 
 
 def _variants(url: str) -> tuple[str, str]:

@@ -106,14 +106,15 @@ class Answers:
         """Return what a record of another program is."""
         if not found.is_good:
             status = found.head.status
+            said = f"{status} {phrase(status, found.head.reason)}".strip()
             error = WebClientErrorResponse(
-                f"{status} {phrase(status, found.head.reason)}".strip(),
+                self._limits.reached("redirects") if found.is_redirect else said,
                 retryable=False,
                 status=status,
                 exchange=found.exchange,
             )
             return Failed(error, found.exchange)
-        return self._read(order, found.exchange, found.record.offset)
+        return self._read(order, found.exchange, found.record.offset, found.broken)
 
     def _read(
         self,
