@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.driving import Recording, Top
     from usp._crawl.website import OneSitemap, Website
+    from usp.changes import diff_async as diff
     from usp.changes.watching import watch_async as watch
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
@@ -44,6 +45,7 @@ else:
     __getattr__ = elsewhere(__name__)
 
 __all__ = [
+    "diff",
     "load",
     "pages",
     "pages_of_sitemap",

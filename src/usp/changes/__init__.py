@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from usp.changes.pages import page_changes
 from usp.changes.sides import sides, sitemap_changes
-from usp.changes.sources import tree_of
+from usp.changes.sources import tree_of, tree_of_async
 from usp.changes.values import (
     Change,
     ChangeCounts,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from usp.changes.sources import Source
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 __all__ = [
     "Change",
@@ -41,6 +41,7 @@ __all__ = [
     "PageChange",
     "SitemapChange",
     "diff",
+    "diff_async",
 ]
 
 
@@ -97,4 +98,20 @@ def diff(
     the tree before is incomplete. Takes little memory, however many pages there are.
     """
     trees = [tree_of(given, web_client, options) for given in (before, after)]
+    return Diff(*trees)
+
+
+async def diff_async(
+    before: Source,
+    after: Source,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
+    *,
+    options: CrawlOptions | None = None,
+) -> Diff:
+    """Return what changed between two trees, which are fetched on asyncio, or read in a thread.
+
+    Like ``usp.diff``. Iterating over the changes compares, and blocks: for large trees, do that in a
+    thread (``await asyncio.to_thread(list, changes)``).
+    """
+    trees = [await tree_of_async(given, web_client, options) for given in (before, after)]
     return Diff(*trees)

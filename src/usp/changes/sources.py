@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
+from usp import aio
 from usp._base.sitemap_urls import looks_like_sitemap
 from usp._snapshot.warc import is_warc
 from usp.objects.abstract_sitemap import AbstractSitemap
@@ -14,7 +16,7 @@ from usp.tree import sitemap_from_file, sitemap_tree_for_homepage, sitemap_tree_
 
 if TYPE_CHECKING:
     from usp.options import CrawlOptions
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 Source: TypeAlias = AbstractSitemap | str | PathLike[str]
 """A tree; the URL of a website or of a sitemap; the path of a snapshot or of a sitemap."""
@@ -26,10 +28,33 @@ def tree_of(
     """Return the tree of what a caller names."""
     if isinstance(given, AbstractSitemap):
         return given
-    if isinstance(given, str) and "://" in given:
+    if _is_url(given):
         if looks_like_sitemap(given):
             return sitemap_tree_for_sitemap(given, web_client, options=options)
         return sitemap_tree_for_homepage(given, web_client, options=options)
+    return _read(given, options)
+
+
+async def tree_of_async(
+    given: Source,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None,
+    options: CrawlOptions | None,
+) -> AbstractSitemap:
+    """Return the same on asyncio."""
+    if isinstance(given, AbstractSitemap):
+        return given
+    if _is_url(given):
+        if looks_like_sitemap(given):
+            return await aio.sitemap_tree_for_sitemap(given, web_client, options=options)
+        return await aio.sitemap_tree_for_homepage(given, web_client, options=options)
+    return await asyncio.to_thread(_read, given, options)
+
+
+def _is_url(given: str | PathLike[str]) -> TypeGuard[str]:
+    return isinstance(given, str) and "://" in given
+
+
+def _read(given: str | PathLike[str], options: CrawlOptions | None) -> AbstractSitemap:
     limits = None if options is None else options.limits
     path = Path(given)
     if is_warc(path):
