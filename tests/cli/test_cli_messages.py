@@ -56,7 +56,7 @@ def test_each_failure_is_told_once(run, site, command):
     ended = run(command, site)
     told = ended.err + (ended.out if command == "tree" else "")
     assert told.count("missing.xml") == 1
-    assert told.count("404") == 1
+    assert told.count("404 Not Found") == 1
     assert "WARNING" not in told
     assert "Unable to fetch" not in told
 
