@@ -118,6 +118,7 @@ class _WriterThread:
                 self._ended.get()
             except KeyboardInterrupt as interrupt:
                 self._error = interrupt
+        self._thread.join()  # it has nothing left to do
 
 
 class _Open:
