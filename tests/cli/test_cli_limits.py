@@ -10,7 +10,7 @@ import time
 import pytest
 from cli_documents import index, urlset
 
-from usp.cli.shared_options import read_limits
+from usp.cli.option_values import read_limits
 from usp.limits import DEFAULT, Limits
 
 USP = [sys.executable, "-m", "usp.cli"]

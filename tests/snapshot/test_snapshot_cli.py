@@ -140,3 +140,18 @@ def test_a_snapshot_is_not_written_to_the_standard_output(run, site, tmp_path):
         assert status == 2
         assert "standard output" in told
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["snapshot", "example.org", "-o", "-"],
+        ["update", __file__, "-o", "-"],
+        ["watch", "example.org", "--snapshot", "-"],
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_a_snapshot_is_a_file(run, argv):
+    status, _, told = run(*argv)
+    assert status == 2
+    assert "cannot be written to standard output; name a file" in " ".join(told.split())

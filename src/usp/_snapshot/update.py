@@ -19,6 +19,7 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 
 if TYPE_CHECKING:
     import os
+    from typing import Self
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.orders import Fetch, Settled
@@ -116,19 +117,17 @@ def _is_still_absent(entry: Entry, order: Fetch) -> bool:
     return order.is_probe and status in _CLIENT_ERRORS
 
 
-class UpdatingClient(AbstractWebClient, Recalls):
-    """A client that asks for documents only if they have changed since the last crawl."""
+class _Updating(Recalls):
+    """What both clients of an update are: they ask for documents only if they have changed."""
 
-    def __init__(self, client: AbstractWebClient, known: Known) -> None:
+    def __init__(self, client: Any, known: Known) -> None:
         self._client = client
         self._known = known
         self.max_concurrent_requests = concurrency_of(client)
 
-    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
+    def for_crawl(self, start_url: str, limits: Limits) -> Self:
         """Return the client of one crawl, which knows the validators."""
-        return UpdatingClient(
-            _conditional(self._client, self._known, start_url, limits), self._known
-        )
+        return type(self)(_conditional(self._client, self._known, start_url, limits), self._known)
 
     @property
     def is_ours(self) -> bool:
@@ -139,63 +138,42 @@ class UpdatingClient(AbstractWebClient, Recalls):
         """Limit how many bytes of a body are received."""
         self._client.set_max_response_data_length(max_response_data_length)
 
+    def recall(self, order: Fetch) -> Received | Failed | None:
+        """Return what need not be asked for."""
+        return self._known.recall(order)
+
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
+        """Return the document if it is still the same."""
+        return self._known.unchanged(order, told)
+
+
+class UpdatingClient(_Updating, AbstractWebClient):
+    """A client that asks for documents only if they have changed since the last crawl."""
+
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL, if it has changed."""
         self._known.asked()
-        return self._client.get(url)
+        response: AbstractWebClientResponse = self._client.get(url)
+        return response
 
     def close(self) -> None:
         """Close the connections."""
         if isinstance(self._client, AbstractWebClient):
             self._client.close()
 
-    def recall(self, order: Fetch) -> Received | Failed | None:
-        """Return what need not be asked for."""
-        return self._known.recall(order)
 
-    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
-        """Return the document if it is still the same."""
-        return self._known.unchanged(order, told)
-
-
-class AsyncUpdatingClient(AbstractAsyncWebClient, Recalls):
+class AsyncUpdatingClient(_Updating, AbstractAsyncWebClient):
     """The same for asyncio."""
-
-    def __init__(self, client: AbstractAsyncWebClient, known: Known) -> None:
-        self._client = client
-        self._known = known
-        self.max_concurrent_requests = concurrency_of(client)
-
-    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
-        """Return the client of one crawl, which knows the validators."""
-        inner = _conditional(self._client, self._known, start_url, limits)
-        return AsyncUpdatingClient(inner, self._known)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether an exception is a mistake of ours."""
-        return bool(getattr(self._client, "is_ours", False))
-
-    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
-        """Limit how many bytes of a body are received."""
-        self._client.set_max_response_data_length(max_response_data_length)
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL, if it has changed."""
         self._known.asked()
-        return await self._client.get(url)
+        response: AbstractWebClientResponse = await self._client.get(url)
+        return response
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
-
-    def recall(self, order: Fetch) -> Received | Failed | None:
-        """Return what need not be asked for."""
-        return self._known.recall(order)
-
-    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
-        """Return the document if it is still the same."""
-        return self._known.unchanged(order, told)
 
 
 def updating(

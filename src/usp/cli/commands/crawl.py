@@ -15,20 +15,18 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, tell
-from usp.cli.output import Command
-from usp.cli.shared_options import (
-    COLUMNS,
+from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
     Number,
-    fetch_options,
     read_header,
     read_limits,
     read_proxy,
     read_verify,
     read_zones,
-    website_values,
 )
+from usp.cli.output import Command
+from usp.cli.shared_options import COLUMNS, fetch_options, website_values
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:

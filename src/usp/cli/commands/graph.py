@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli.option_values import Integer, Target
 from usp.cli.output import Command
-from usp.cli.shared_options import Integer, Target, crawl_options, is_from_file, url_argument
+from usp.cli.shared_options import crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path

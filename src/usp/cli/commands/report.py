@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.safe_text import printable
+from usp.cli.option_values import Target
 from usp.cli.output import Command
-from usp.cli.shared_options import Target, address_type, crawl_options, url_argument
+from usp.cli.shared_options import address_type, crawl_options, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path

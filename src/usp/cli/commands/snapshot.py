@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from usp._base.safe_text import printable
+from usp.cli.option_values import Target
 from usp.cli.output import Command
-from usp.cli.shared_options import Target, crawl_options, url_argument
+from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=Target(),
+    type=Target(must_be_file=True),
     metavar="FILE",
     required=True,
     help="File to write, for example site.warc.gz; an existing one is replaced.",
 )
 @crawl_options
-def command(crawling: Crawling, start: Address, output: Path | None) -> None:
+def command(crawling: Crawling, start: Address, output: Path) -> None:
     """Record the sitemaps of a website in a snapshot, a WARC file to read again offline.
 
     URL is a website, a sitemap, or another snapshot. Every command takes the file wherever it takes a
@@ -45,8 +46,6 @@ def command(crawling: Crawling, start: Address, output: Path | None) -> None:
 
     from usp.cli.crawling import end_with, was_read
 
-    if output is None:
-        raise click.UsageError("a snapshot cannot be written to standard output; name a file")
     recording = replace(crawling, options=replace(crawling.options, record=output))
     with recording.running() as progress:
         tree = recording.tree(start, on_event=progress)

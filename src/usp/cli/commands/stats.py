@@ -12,8 +12,8 @@ import rich_click as click
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import json_option
+from usp.cli.option_values import Integer
 from usp.cli.output import Command, show
-from usp.cli.shared_options import Integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
-from click import get_current_context
-from click.core import ParameterSource
 
+from usp.cli.option_values import Target
 from usp.cli.output import Command
-from usp.cli.shared_options import Target, crawl_options
+from usp.cli.shared_options import crawl_options
 
 if TYPE_CHECKING:
     from usp.cli.crawling import Crawling
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=Target(),
+    type=Target(must_be_file=True),
     metavar="FILE",
     help="Write the updated snapshot to this file, and leave the old one as it is.",
 )
@@ -52,9 +51,6 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
     from usp.cli.errors import tell
     from usp.snapshot import update
 
-    given = get_current_context().get_parameter_source("output")
-    if output is None and given is not ParameterSource.DEFAULT:
-        raise click.UsageError("a snapshot cannot be written to standard output; name a file")
     path = Path(snapshot)
     with crawling.running() as progress:
         options = given_options(replace(crawling.options, on_event=progress))

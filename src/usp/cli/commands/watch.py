@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from usp.cli.option_values import Integer, Interval, Target
 from usp.cli.output import Command
-from usp.cli.shared_options import Integer, Target, crawl_options, url_argument
+from usp.cli.shared_options import crawl_options, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from usp.cli.crawling import Address, Crawling
 
-_TIME = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*([a-z]{0,3})", re.IGNORECASE)
-_SECONDS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-
-
-class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
-    """A number of seconds, as people write it: 90s, 5m, 1h."""
-
-    name = "time"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the seconds."""
-        found = _TIME.fullmatch(str(value).strip())
-        unit = _SECONDS.get(found[2].lower()) if found else None
-        seconds = float(found[1]) * unit if found and unit else 0.0
-        if not seconds:
-            self.fail(f"{value!r} is not a time; use for example 90s, 5m or 1h", param, ctx)
-        return seconds
-
 
 @click.command("watch", cls=Command)
 @url_argument
 @click.option(
     "--snapshot",
-    type=Target(),
+    type=Target(must_be_file=True),
     metavar="FILE",
     required=True,
     help="File that remembers what is known, for example site.warc.gz; it is created if necessary.",
@@ -75,7 +55,7 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
 def command(
     crawling: Crawling,
     start: Address,
-    snapshot: Path | None,
+    snapshot: Path,
     every: float,
     jsonl: bool,
     run: str | None,
@@ -101,8 +81,6 @@ def command(
 
     if start.is_local:
         raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
-    if snapshot is None:
-        raise click.UsageError("a snapshot cannot be written to standard output; name a file")
     watcher = Watcher(sys.stdout, jsonl=jsonl, run=run)
     watcher.watch(
         crawling,
