@@ -149,7 +149,8 @@ PURE = ("_formats", "objects", "_crawl")
 """Packages that parse and decide: no sockets, files, clocks or threads, whatever they import."""
 
 NOT_PURE = {  # of these packages, and why
-    "_crawl.fetch": "receives a document by the clock and stores it",
+    "_crawl.fetch": "fetches a document by the clock",
+    "_crawl.reception": "receives a document by the clock and stores it",
     "_crawl.driving": "looks at the clock for both drivers, and asks the clients of users",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from usp._crawl.fetch import Reception
+from usp._crawl.reception import Reception
 from usp.events import SitemapFinished
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap

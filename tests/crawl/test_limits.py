@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from usp._crawl import fetch as fetch_module
+from usp._crawl import fetch, reception
 from usp.limits import DEFAULT, Limits
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -405,7 +405,8 @@ class Clock:
 
     def __init__(self, monkeypatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(fetch_module, "time", SimpleNamespace(monotonic=lambda: self.now))
+        for module in (fetch, reception):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 class Slow(OneByOne):
