@@ -10,12 +10,13 @@ import os
 import tempfile
 import threading
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from usp._base.reason import Reason
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Problem
 
@@ -25,11 +26,21 @@ class Known:
     """What reading a document has shown, so that it need not be read again for the same.
 
     ``problems`` are kept while there is room for them (:meth:`Store.remember`), the numbers always.
+    ``damage`` is why the document could not be read to its end, if it was not.
     """
 
     pages: int | None = None
     problem_count: int | None = None
     problems: tuple[Problem, ...] | None = None
+    damage: Reason | None = None
+
+
+class DamagedDocument(Exception):  # noqa: N818 - says what it is
+    """A stored document that cannot be read any more, or not to its end."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +58,25 @@ class Document:
     known: Known = field(default_factory=Known, repr=False, compare=False)
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes from the start, in chunks."""
+        """Yield the bytes from the start, in chunks; ``broken`` says whether all of them came."""
         if self.data is not None:
             yield from _slices(self.data)
-        else:
+            return
+        try:
             yield from self.store.read(self.places)
+        except DamagedDocument as error:
+            self.known.damage = error.reason
+
+    @property
+    def broken(self) -> Reason | None:
+        """Why the document ends too early, if it does: as it was received, or as it was last read."""
+        return self.known.damage or self.exchange.broken
 
     def has_bytes_of(self, other: Document) -> bool:
         """Return whether another document has the same bytes."""
-        return self.size == other.size and self._digest() == other._digest()
+        if self.size != other.size or self._digest() != other._digest():
+            return False
+        return self.known.damage is None and other.known.damage is None
 
     def _digest(self) -> bytes:
         digest = hashlib.blake2b()
@@ -64,7 +85,8 @@ class Document:
         return digest.digest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.store, self.exchange, b"".join(self.chunks()))
+        data = b"".join(self.chunks())
+        return _restore, (self.store, replace(self.exchange, broken=self.broken), data)
 
 
 _CHUNK = 128 * 1024

@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 
 import pytest
 from snapshots import TaggedSite, mixed
 from test_foreign_warcs import HOST, PAGES, SITE, compressed, record, response
 
 from website import Answer, robots, urlset
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command in this process; return its exit status, output and messages."""
-    from usp.cli import main  # noqa: PLC0415
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["usp", *map(str, arguments)])
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = int(end.code or 0)
-        told = capsys.readouterr()
-        return status, told.out, told.err
-
-    return run
 
 
 @pytest.fixture

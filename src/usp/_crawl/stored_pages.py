@@ -11,7 +11,7 @@ from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.document import DocumentParser
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList, PickedPages
-from usp.objects.problem import how_many
+from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import Problem, ProblemCode, Problems
+    from usp.objects.problem import ProblemCode, Problems
 
 
 _BLOCK = 1000  # pages that came one by one
@@ -134,6 +134,11 @@ class StoredPages:
         (ours, way), (theirs, other_way) = self.reading(), other.reading()
         return way == other_way and ours.has_bytes_of(theirs)
 
+    @property
+    def damage(self) -> Reason | None:
+        """Why the document could not be read to its end when that was last tried, if it could not."""
+        return self._document.known.damage
+
     def reading(self) -> tuple[Document, tuple[object, ...]]:
         """Return the document, and everything that decides how it is read."""
         exchange = self._document.exchange
@@ -174,7 +179,7 @@ class StoredPages:
         parser = self._parser(fast=True)
         for chunk in self._document.chunks():
             yield from page_steps(parser.steps(chunk), unique)
-        yield from page_blocks(parser.close(self._document.exchange.broken), unique)
+        yield from page_blocks(parser.close(self._document.broken), unique)
 
     def count(self) -> int:
         """Return the number of pages; counting them reads the document, once."""
@@ -225,6 +230,8 @@ class StoredPages:
             if left is None or left > 0:
                 yield _first_pages(block, left)
         found = parser.problems.listed()
+        if self.damage is not None and self._document.exchange.broken is None:
+            found.insert(0, Problem(self.damage.text, code=self.damage.code))
         if not reasons:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
@@ -265,12 +272,12 @@ class StoredPages:
                 if reason:
                     parser.problems.end(reason.after("the rest was not read"))
                     return
-        yield from parser.close(self._document.exchange.broken)
+        yield from parser.close(self._document.broken)
 
     def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
         for chunk in self._document.chunks():
             yield from parser.feed(chunk)
-        yield from parser.close(self._document.exchange.broken)
+        yield from parser.close(self._document.broken)
 
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:

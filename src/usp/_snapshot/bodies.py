@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from usp._base.reason import Reason
 from usp._http.encodings import BodyDecoder
 from usp._snapshot.http_message import HEAD_BYTES, read_head, without_chunks
 from usp._snapshot.warc import DamagedRecord
-from usp._store import Store
-from usp.exceptions import SnapshotError
+from usp._store import DamagedDocument, Store
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import BrokenBody
 
 if TYPE_CHECKING:
@@ -29,19 +30,25 @@ class RecordStore(Store):
         self._warc = file
 
     def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-        """Yield the bytes of a body; raises :class:`SnapshotError` if the file has changed since."""
+        """Yield the bytes of a body; raises :class:`DamagedDocument` if they are not all there."""
         for offset, size in places:
             left = size
             try:
                 for piece in recorded_body(self._warc.record(offset)):
+                    if not left:  # a limit ended it there; at the end of a record, it is checked
+                        break
                     yield piece[:left]
                     left -= min(left, len(piece))
-                    if not left:
-                        break
             except (DamagedRecord, BrokenBody) as error:
-                raise SnapshotError(f"{self._warc.path}, at byte {offset:,}: {error}") from error
+                raise DamagedDocument(damaged(error)) from error
             if left:
-                raise SnapshotError(f"{self._warc.path}, at byte {offset:,}: the record is cut off")
+                raise DamagedDocument(damaged("it is cut off"))
+
+
+def damaged(why: object) -> Reason:
+    """Return why a document cannot be read from its record, or not to its end."""
+    code = FailureCode.DAMAGED_RECORD
+    return Reason(code, f"{code.message}: {why}")
 
 
 def opened(record: Record) -> tuple[ResponseHead | None, Iterator[bytes]]:
@@ -58,7 +65,10 @@ def _after(begun: bytes, record: Record) -> Iterator[bytes]:
 
 
 def recorded_body(record: Record) -> Iterator[bytes]:
-    """Yield the body of the response in a record, without chunks and unusual compressions."""
+    """Yield the body of the response in a record, without chunks and unusual compressions.
+
+    Raises :class:`DamagedRecord` at the end if what was read is not what was written.
+    """
     head, pieces = opened(record)
     if head is not None and head.is_chunked:
         pieces = without_chunks(pieces)
@@ -66,3 +76,4 @@ def recorded_body(record: Record) -> Iterator[bytes]:
     for piece in pieces:
         yield from decoder.feed(piece)
     yield from decoder.close()
+    record.check_end()

@@ -37,7 +37,8 @@ class Entry:
     redirects and requests included. ``ended`` is whether we ended the transfer. ``refused`` is whether
     the response is not the document: an error page, or not all of it. ``glance`` is what the first look
     at a page sitemap showed. ``seen`` is when it was last found unchanged. ``before`` is the last good
-    response of a document that failed later. ``here`` is where the entry itself was written.
+    response of a document that failed later. ``here`` is where the entry itself was written. ``sum``
+    is a checksum of all its records, as they stand in the file.
     """
 
     url: str
@@ -56,6 +57,7 @@ class Entry:
     seen: str | None = None
     before: Entry | None = None
     here: int = 0
+    sum: int | None = None
 
     @property
     def key(self) -> tuple[Role, str]:
@@ -283,6 +285,7 @@ def _entry_values(entry: Entry) -> dict[str, Any]:
         "digest": entry.digest,
         "seen": entry.seen,
         "here": entry.here,
+        "sum": entry.sum,
         "before": None if before is None else _entry_values(before),
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -290,6 +293,7 @@ def _entry_values(entry: Entry) -> dict[str, Any]:
 
 def _read_values(values: dict[str, Any]) -> Entry:
     exchange, before, at = values.get("exchange"), values.get("before"), values.get("at")
+    checksum = values.get("sum")
     entry = Entry(
         url=str(values["url"]),
         role=Role(values["role"]),
@@ -306,6 +310,7 @@ def _read_values(values: dict[str, Any]) -> Entry:
         digest=values.get("digest"),
         seen=values.get("seen"),
         here=int(values.get("here", 0)),
+        sum=None if checksum is None else int(checksum),
         before=None if before is None else _read_values({**before, "before": None}),
     )
     if entry.error is not None:

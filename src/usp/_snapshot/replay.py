@@ -12,7 +12,7 @@ from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.orders import Failed, HostGivenUp, Received, Settled
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
-from usp._snapshot.bodies import recorded_body
+from usp._snapshot.bodies import damaged, recorded_body
 from usp._snapshot.entries import failure_from, key_of, look_from
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
@@ -93,7 +93,7 @@ class Answers:
         size = exchange.received
         most = limits.document_bytes
         if limits.pages is None and (most is None or size <= most):
-            look = look_from(entry)
+            look = look_from(entry) if self._snapshot.is_sound(entry) else None
             if look is not None:
                 document = Document(self._snapshot.store, exchange, size, None, ((entry.at, size),))
                 return Received(document, look)
@@ -150,8 +150,7 @@ class Answers:
                 if not first.feed(chunk) or stopped is not None:
                     break
         except (DamagedRecord, BrokenBody) as error:
-            code = FailureCode.DAMAGED_RECORD
-            broken = broken or Reason(code, f"{code.message}: {error}")
+            broken = broken or damaged(error)
         ended = stopped or ended
         look = first.close(broken, ended)
         if not size and (broken or ended):

@@ -55,7 +55,9 @@ class Known:
         """Return the last complete response of a document, even if it failed later."""
         entry = self.snapshot.entries.get(key)
         best = entry if entry is None else entry.before or entry
-        return best if best is not None and best.is_whole else None
+        if best is None or not best.is_whole or not self.snapshot.is_sound(best):
+            return None
+        return best
 
     def conditions(self) -> dict[tuple[str, str], dict[str, str]]:
         """Return the headers that ask for the documents only if they have changed."""
@@ -88,6 +90,8 @@ class Known:
         key = key_of(order.role, order.url)
         entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
         if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
+            return None
+        if not self.snapshot.is_sound(entry):
             return None
         self.trusted.add(key)
         return self._answers.recalled(entry.asked_as(order.url)).result

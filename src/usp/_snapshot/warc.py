@@ -28,6 +28,7 @@ ZIP = b"PK\x03\x04"
 _FIRST = b"WARC/"
 _PIECE = 128 * 1024
 _COMPRESSED = 16 * 1024  # zlib copies what it has not used yet, at every call
+_COPIED = 1024 * 1024
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
@@ -99,6 +100,14 @@ class Record:
             data += taken
         return data
 
+    def check_end(self) -> bytes:
+        """Return what stands after the block; raises :class:`DamagedRecord` if a checksum is wrong."""
+        rest = self._held
+        if self._bytes.is_compressed:
+            while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.more()):
+                rest += piece
+        return rest
+
     def skip(self, ratio: float | None = None) -> int:
         """Go to the end of the record; return where the next one begins.
 
@@ -116,9 +125,7 @@ class Record:
         for _ in self.block():
             if ratio is not None and stream.produced > max(_LARGE, ratio * stream.consumed):
                 raise DamagedRecord("the record is compressed too well to be one")
-        rest = self._held
-        while len(rest) <= len(_FIRST) + 4 and (piece := stream.more()):
-            rest += piece
+        rest = self.check_end()
         if rest.lstrip(b"\r\n"):
             whole = rest.lstrip(b"\r\n").startswith(_FIRST)
             raise (
@@ -211,6 +218,13 @@ class WarcFile:
         with self._lock:
             self._file.seek(offset)
             return self._file.read(size)
+
+    def checksum(self, start: int, end: int) -> int:
+        """Return a checksum of a part of the file, as it stands there."""
+        found = 0
+        for at in range(start, end, _COPIED):
+            found = zlib.crc32(self.read(at, min(_COPIED, end - at)), found)
+        return found
 
     def spans(self) -> list[Span]:
         """Return where the WARC files are: the whole file, or the members of a WACZ."""

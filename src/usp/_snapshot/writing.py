@@ -21,18 +21,17 @@ from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.safe_text import printable
 from usp._base.urls import BadUrl, read_url
-from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
+from usp._snapshot.heads import fitting, hops_of, with_location
 from usp.exceptions import SnapshotError
-from usp.objects.exchange import Hop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from usp._snapshot.entries import Entry
     from usp._snapshot.warc import WarcFile
     from usp._store import Document
-    from usp.objects.exchange import Exchange
+    from usp.objects.exchange import Exchange, Hop
 
 ENTRY = "urn:usp:entry:"
 INDEX = "urn:usp:index"
@@ -47,7 +46,6 @@ _COPY = 1024 * 1024
 _HELD = 8 * 1024 * 1024  # bytes of a compressed record in memory
 _FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
 _TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
-_CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
 
 
 def need_warcio() -> Any:
@@ -62,7 +60,7 @@ def need_warcio() -> Any:
 class _Member:
     """A gzip member of a file, which holds one record."""
 
-    def __init__(self, stream: IO[bytes], level: int) -> None:
+    def __init__(self, stream: IO[bytes] | _Summed, level: int) -> None:
         self._stream = stream
         self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
 
@@ -71,6 +69,19 @@ class _Member:
 
     def flush(self) -> None:
         self._stream.write(self._deflate.flush())
+
+
+class _Summed:
+    """A stream that is written to, with a checksum of what was written since the last document."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.tell = stream.tell
+        self.sum = 0
+
+    def write(self, data: bytes) -> None:
+        self.sum = zlib.crc32(data, self.sum)
+        self._stream.write(data)
 
 
 class _Pieces:
@@ -96,7 +107,7 @@ class SnapshotWriter:
     """Writes the records of a snapshot to a stream, one document after another."""
 
     def __init__(self, stream: IO[bytes], info: dict[str, str]) -> None:
-        self._stream = stream
+        self._stream = _Summed(stream)
         self._warcio, self._heads = need_warcio()
         self._entries: dict[tuple[object, str], Entry] = {}
         writer = self._writer(_SMALL)
@@ -112,7 +123,7 @@ class SnapshotWriter:
         exchange = entry.exchange
         if exchange is None or exchange.status is None:
             return None
-        return self._pack(exchange, _hops(exchange)[-1], exchange.headers, document, entry)
+        return self._pack(exchange, hops_of(exchange)[-1], exchange.headers, document, entry)
 
     def add(
         self, entry: Entry, document: Document | None = None, packed: Packed | None = None
@@ -122,17 +133,19 @@ class SnapshotWriter:
         ``packed`` is its response, if that is compressed already.
         """
         start, at, digest = self._stream.tell(), None, None
+        self._stream.sum = 0
         exchange = entry.exchange
         if exchange is not None and exchange.status is not None:
-            *redirects, last = _hops(exchange)
+            *redirects, last = hops_of(exchange)
             for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
-                packed_hop = self._pack(exchange, hop, _with_location(hop, target.url))
+                packed_hop = self._pack(exchange, hop, with_location(hop, target.url))
                 self._put(exchange, hop, packed_hop)
             packed = packed or self._pack(exchange, last, exchange.headers, document, entry)
             at, digest = self._put(exchange, last, packed), packed.digest
         end = self._stream.tell()
         place = at if document is not None else None
-        return self._keep(replace(entry, start=start, end=end, at=place, digest=digest))
+        entry = replace(entry, start=start, end=end, at=place, sum=self._stream.sum)
+        return self._keep(replace(entry, digest=digest))
 
     def carry(
         self, file: WarcFile, old: Entry, new: Entry, revisit: Exchange | None = None
@@ -144,7 +157,8 @@ class SnapshotWriter:
         start = self._copy(file, old)
         by = start - old.start
         assert old.at is not None
-        entry = replace(new, start=start, end=old.end + by, at=old.at + by, digest=old.digest)
+        entry = replace(new, start=start, end=old.end + by, at=old.at + by, sum=old.sum)
+        entry = replace(entry, digest=old.digest)
         if revisit is not None and old.digest is not None:
             self._revisit(old, revisit)
         return self._keep(entry)
@@ -153,14 +167,14 @@ class SnapshotWriter:
         """Write that a document is still the same: the server said so, or sent it once more."""
         writer, exchange = self._writer(_SMALL), old.exchange
         assert exchange is not None
-        hops = _hops(seen)
+        hops = hops_of(seen)
         target = _target(exchange.final_url)
         record = writer.create_revisit_record(
             target,
             old.digest,
             target,
             _date(exchange.started),
-            http_headers=self._response_head(hops[-1], _fitting(seen.headers, 0, b"")),
+            http_headers=self._response_head(hops[-1], fitting(seen.headers, 0, b"")),
             warc_headers_dict={"WARC-Date": _date(seen.started)},
         )
         if seen.status == HTTPStatus.NOT_MODIFIED:
@@ -227,11 +241,13 @@ class SnapshotWriter:
         """Return the compressed record of a response."""
         start = b"" if document is None else next(iter(document.chunks()), b"")[:2]
         size = 0 if document is None else document.size
-        head = self._response_head(hop, _fitting(headers, size, start))
+        head = self._response_head(hop, fitting(headers, size, start))
         payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
         for chunk in () if document is None else document.chunks():
             payload.update(chunk)
             block.update(chunk)
+        if document is not None and document.known.damage is not None:
+            raise SnapshotError(f"{hop.url} cannot be written: {document.known.damage}")
         digest = _written(payload)
         facts = {
             "WARC-Date": _date(exchange.started),
@@ -310,40 +326,3 @@ def _date(moment: datetime | None) -> str:
 
 def _target(url: str) -> str:
     return printable(url).replace(" ", "%20")
-
-
-def _hops(exchange: Exchange) -> list[Hop]:
-    """Return the requests of an exchange; as they must have been, if the client does not tell them."""
-    known = [hop for hop in exchange.hops if isinstance(hop, Hop)]
-    if known:
-        return known
-    status = exchange.status or 0
-    return [*(Hop(url, 302) for url in exchange.redirects), Hop(exchange.final_url, status)]
-
-
-def _with_location(hop: Hop, target: str) -> tuple[tuple[str, str], ...]:
-    has_one = any(name.lower() == "location" for name, _ in hop.headers)
-    return hop.headers if has_one else (*hop.headers, ("Location", target))
-
-
-def _fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list[tuple[str, str]]:
-    """Return the headers of a response that are true of the recorded body.
-
-    Those that were true of the transfer only get a prefix, as other crawlers do it.
-    """
-    length = ("Content-Length", str(size))
-    kept = [*_kept((one for one in headers if not _is_same(one, length)), start)]
-    return [*kept, length]
-
-
-def _is_same(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0].lower() == other[0].lower() and one[1].strip() == other[1]
-
-
-def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[str, str]]:
-    for name, value in headers:
-        lower = name.lower()
-        decoded = lower == "content-encoding" and (
-            is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
-        )
-        yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value

@@ -115,7 +115,8 @@ class AbstractSitemap(abc.ABC):
 
     def _own_failures(self) -> Sequence[Failure]:
         """Return the failures of this sitemap itself."""
-        return () if self._failure is None else (self._failure,)
+        failure = self.failure
+        return () if failure is None else (failure,)
 
     @property
     @abc.abstractmethod

@@ -288,6 +288,16 @@ class AbstractPagesSitemap(AbstractSitemap):
         return same is not None and bool(same(other._pages))
 
     @property
+    def failure(self) -> Failure | None:
+        """Why this sitemap is missing or incomplete, or None.
+
+        That a stored document is damaged may be known only when it was read.
+        """
+        damage = getattr(self._pages, "damage", None)
+        known = super().failure
+        return known if damage is None or known else Failure.of(self.url, damage, 0, self.status)
+
+    @property
     def has_page_list(self) -> bool:
         """Whether the pages were given as a list, so that no document is parsed to count them."""
         return isinstance(self._pages, list)

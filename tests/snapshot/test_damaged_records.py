@@ -1,0 +1,159 @@
+"""A record that is damaged costs its sitemap, and the tree says so: never the others, never in silence."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+
+import pytest
+from snapshots import TaggedSite
+
+import usp
+from usp._snapshot.snapshot import open_snapshot
+from website import index, robots, urlset
+
+NAMES = ("a", "b", "c")
+
+
+def lists(name, count=2000):
+    return urlset(*(f"/{name}/{number}" for number in range(count)))
+
+
+@pytest.fixture
+def site():
+    answers = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index(*(f"/{name}.xml" for name in NAMES)),
+        **{f"/{name}.xml": lists(name) for name in NAMES},
+    }
+    with TaggedSite(answers) as site:
+        yield site
+
+
+@pytest.fixture
+def path(site, tmp_path):
+    path = tmp_path / "site.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
+    return path
+
+
+def record_of(path, name="b"):
+    """Return where the response of a sitemap stands in the file."""
+    snapshot = open_snapshot(path)
+    (entry,) = [one for (_, url), one in snapshot.entries.items() if url.endswith(f"/{name}.xml")]
+    snapshot.file.close()
+    data, inflate = path.read_bytes(), zlib.decompressobj(31)
+    inflate.decompress(data[entry.at :])
+    return entry.at, len(data) - len(inflate.unused_data)
+
+
+def damage(path, at=0.6, end=0):
+    """Change a byte in the record of a sitemap, by its place in it or before its end."""
+    start, after = record_of(path)
+    where = after - end if end else start + int((after - start) * at)
+    data = bytearray(path.read_bytes())
+    data[where] ^= 0xFF
+    path.write_bytes(data)
+
+
+def urls(tree, name=""):
+    return [page.url for page in tree.all_pages() if f"/{name}" in page.url]
+
+
+def codes(tree):
+    return {failure.url.rpartition("/")[2]: failure.code for failure in tree.failures()}
+
+
+@pytest.mark.parametrize("at", [0.2, 0.6, 0.95])
+def test_damage_is_known_when_the_tree_is_loaded(path, at):
+    damage(path, at=at)
+    tree = usp.load(path)
+    assert codes(tree) == {"b.xml": "damaged-record"}
+    assert not tree.is_complete
+    found = urls(tree)
+    assert [url for url in found if "/b/" not in url] == urls(tree, "a/") + urls(tree, "c/")
+    assert len(urls(tree, "a/")) == len(urls(tree, "c/")) == 2000
+
+
+def test_a_file_that_is_damaged_while_it_is_open_costs_one_sitemap(path):
+    tree = usp.load(path)
+    assert tree.is_complete
+    damage(path)
+    assert len(urls(tree, "a/")) == len(urls(tree, "c/")) == 2000
+    assert len(urls(tree, "b/")) < 2000
+    assert codes(tree) == {"b.xml": "damaged-record"}
+    (node,) = [node for node in tree.all_sitemaps() if node.url.endswith("b.xml")]
+    assert node.failure is not None
+    assert node.problems
+    assert node.page_count() < 2000
+
+
+def test_every_way_of_reading_shows_the_damage(path):
+    reads = {
+        "blocks": lambda tree: list(tree.page_blocks()),
+        "steps": lambda tree: list(tree.page_steps()),
+        "count": lambda tree: tree.page_count(),
+        "problems": lambda tree: [node.problems for node in tree.all_sitemaps()],
+        "dict": lambda tree: tree.to_dict(),
+        "pickle": lambda tree: pickle.loads(pickle.dumps(tree)),
+    }
+    whole = path.read_bytes()
+    for name, read in reads.items():
+        path.write_bytes(whole)
+        tree = usp.load(path)
+        damage(path)
+        read(tree)
+        assert codes(tree) == {"b.xml": "damaged-record"}, name
+    copy = pickle.loads(pickle.dumps(tree))
+    assert urls(copy) == urls(tree)
+
+
+def test_a_checksum_that_is_wrong_is_damage(path):
+    tree = usp.load(path)
+    damage(path, end=6)  # in the checksum of the gzip member, which alone tells
+    assert len(urls(tree, "a/")) == len(urls(tree, "c/")) == 2000
+    assert codes(tree) == {"b.xml": "damaged-record"}
+
+
+def test_an_update_fetches_what_is_damaged(site, path):
+    damage(path)
+    site.forget()
+    update = usp.update(path)
+    assert site.bodies == ["/b.xml"]
+    assert (update.identical, update.not_modified, update.failed) == (1, 4, 0)
+    assert len(urls(usp.load(path))) == 6000
+
+
+def test_a_damaged_tree_is_saved_as_what_is_left(path, tmp_path):
+    damage(path)
+    tree, copy = usp.load(path), tmp_path / "copy.warc.gz"
+    tree.save(copy)
+    assert urls(usp.load(copy)) == urls(tree)
+    assert codes(usp.load(copy)) == codes(tree) == {"b.xml": "damaged-record"}
+
+
+def test_what_is_damaged_now_is_not_saved_as_whole(path, tmp_path):
+    tree = usp.load(path)
+    damage(path)
+    with pytest.raises(usp.SnapshotError, match=r"b\.xml"):
+        tree.save(tmp_path / "copy.warc.gz")
+
+
+def test_pages_of_a_damaged_sitemap_are_unknown_and_not_removed(path, tmp_path):
+    whole = tmp_path / "whole.warc.gz"
+    whole.write_bytes(path.read_bytes())
+    damage(path)
+    counts = usp.diff(whole, path).counts()
+    assert not counts.pages["removed"]
+    assert counts.pages["unknown"]
+    assert counts.sitemaps["failed"] == 1
+
+
+def test_commands_say_what_is_damaged(path, run):
+    damage(path)
+    status, out, told = run("ls", "-f", "pages", path)
+    assert (status, "/c/1999" in out) == (0, True)
+    assert "incomplete" in told
+    assert "b.xml" in told
+    assert run("ls", "-f", "pages", "--strict", path)[0] == 3
+    assert "damaged" in run("tree", path)[1]
