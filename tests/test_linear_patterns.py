@@ -96,6 +96,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_compiled[{glob}]": usp._base.patterns._compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")
     },
+    "usp.checks.robots.suspects": lambda: {
+        "suspects": usp.checks.robots.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
+    },
     "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},
 }
 

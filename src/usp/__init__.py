@@ -52,6 +52,7 @@ __all__ = [
     "Update",
     "Zones",
     "__version__",
+    "check",
     "diff",
     "load",
     "pages",
@@ -71,6 +72,7 @@ __version__ = "2.0.0.dev0"
 if TYPE_CHECKING:
     from usp import aio as aio
     from usp import changes as changes
+    from usp import checks as checks
     from usp import cli as cli
     from usp import events as events
     from usp import exceptions as exceptions
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from usp import web_client as web_client
     from usp.changes import diff
     from usp.changes.watching import watch
+    from usp.checks import check
     from usp.exceptions import LocalShortageError, SitemapException, SnapshotError
     from usp.limits import Limits
     from usp.objects.child import ChildSitemap

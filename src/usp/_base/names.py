@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _MODULES = (
-    *("aio", "changes", "cli", "events", "exceptions", "export", "fetch_parse", "fleet", "graph"),
+    *(
+        "aio",
+        "changes",
+        "checks",
+        "cli",
+        "events",
+        "exceptions",
+        "export",
+        "fetch_parse",
+        "fleet",
+        "graph",
+    ),
     "helpers",
     *("limits", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
     "web_client",
@@ -28,6 +39,7 @@ _MODULES = (
 _OFFERED = {
     "usp.changes": ("diff",),
     "usp.changes.watching": ("watch",),
+    "usp.checks": ("check",),
     "usp.exceptions": ("LocalShortageError", "SitemapException", "SnapshotError"),
     "usp.limits": ("Limits",),
     "usp.objects.child": ("ChildSitemap",),

@@ -342,7 +342,7 @@ def document_node(
         children.insert(min(look.pages_at, len(children)), stray)
         code = ProblemCode.PAGES_IN_INDEX
         listed.append(Problem(code.message, code=code))
-    return look.kind(
+    node = look.kind(
         url,
         children,
         last_modified=last_modified,
@@ -353,3 +353,5 @@ def document_node(
         exchange=exchange,
         skipped=skipped,
     )
+    node.read_from(StoredPages(received.document, base, limits))
+    return node

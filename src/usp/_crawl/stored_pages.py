@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
+from usp._crawl.examination import Examination
 from usp._crawl.seen_urls import SeenUrls
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
-from usp._formats.document import DocumentParser
+from usp._formats.decode import Decoder
+from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.problem import Problem, how_many
@@ -144,6 +147,29 @@ class StoredPages:
         exchange = self._document.exchange
         labels = exchange.content_type, exchange.content_encoding, exchange.broken
         return self._document, (self._base, self._limits, self._most, *labels)
+
+    def examination(self, *, is_robots: bool = False, lists_sitemaps: bool = False) -> Examination:
+        """Return a close reading of the document."""
+        role = Role.ROBOTS if is_robots else Role.SITEMAP
+        return Examination(
+            self._document, self._base, self._limits, role=role, lists_sitemaps=lists_sitemaps
+        )
+
+    def text(self, most: int) -> str:
+        """Return the text of the document, up to some number of bytes, without its compression."""
+        exchange = self._document.exchange
+        decoder = Decoder(
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
+            limits=replace(self._limits, unpacked_bytes=most),
+        )
+        text = "".join(map(decoder.feed, self._document.chunks()))
+        return text + decoder.close()
+
+    @property
+    def document(self) -> Document:
+        """The document itself."""
+        return self._document
 
     def __iter__(self) -> Iterator[SitemapPage]:
         """Yield the pages; the first declaration of a URL counts."""

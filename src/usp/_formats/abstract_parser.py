@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
@@ -27,10 +27,15 @@ TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its en
 
 @dataclass(frozen=True, slots=True)
 class ChildEntry:
-    """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written."""
+    """A child sitemap as an index declares it; ``loc`` is absolute, ``lastmod`` as written.
+
+    ``written`` is the URL as written, ``line`` where its entry begins, if these are known.
+    """
 
     loc: str
     lastmod: str | None = None
+    written: str | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False)
 
 
 class PageEntry(abc.ABC):
@@ -39,15 +44,32 @@ class PageEntry(abc.ABC):
     line: int | None = None
     """The line of the document where the entry begins, if it is known."""
 
+    as_written: str | None = None
+    """The URL as written, if it is known."""
+
     @abc.abstractmethod
     def page(self, note: Note | None = None) -> SitemapPage | None:
         """Parse the fields; None if there is no page in the entry. ``note`` is called for damage."""
+
+
+class BlockText(NamedTuple):
+    """The text that pages were read from: where it begins, and how its entries begin."""
+
+    text: str
+    line: int
+    entry: str
 
 
 class PageBatch(abc.ABC):
     """Many pages at once: their URLs in a column, everything else parsed on demand."""
 
     urls: list[str]
+
+    as_written: Sequence[str | None] | None = None
+    """The URLs as written, where any of them differs and problems were requested."""
+
+    block: BlockText | None = None
+    """The text of the pages, if problems were requested and it is known."""
 
     @abc.abstractmethod
     def pages(self) -> Iterator[SitemapPage]:

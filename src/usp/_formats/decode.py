@@ -84,6 +84,7 @@ class Decoder:
         self._content_type = content_type
         self._head = b""
         self._text: _Text | None = None
+        self.size = 0  # bytes without compression, so far
 
     @property
     def encoding(self) -> str | None:
@@ -108,6 +109,7 @@ class Decoder:
 
     def _decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
         for piece in pieces:
+            self.size += len(piece)
             if self._text is not None:
                 yield self._text.decode(piece)
                 continue

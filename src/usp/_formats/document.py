@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import AbstractSitemapParser, Entry
     from usp.limits import Limits
 
+_BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_SHORT = 1024  # the same, where it begins as HTML does
 _LOOK_LONG = 1024 * 1024  # the same, where these say nothing: a text may begin with comments
@@ -121,6 +122,7 @@ class DocumentParser:
         self._glance = glance
         self._fast = fast
         self._scans = scans
+        self.beginning = ""  # the first characters of the text
         self._head: list[str] = []
         self._missing = 0  # how much more is needed until another look at the head is worth it
         self._look = _LOOK
@@ -133,6 +135,11 @@ class DocumentParser:
     def namespace(self) -> tuple[str, str] | None:
         """The name and namespace of a root that is not in the namespace of sitemaps."""
         return self._xml.namespace if self._xml else None
+
+    @property
+    def unpacked(self) -> int:
+        """How many bytes without compression were read."""
+        return self._decoder.size
 
     @property
     def encoding(self) -> str | None:
@@ -183,6 +190,8 @@ class DocumentParser:
         """Read texts piece by piece, however long they are, until the document is refused."""
         for raw in texts:
             text = self._line_ends.decode(raw)
+            if len(self.beginning) < _BEGINNING:
+                self.beginning += text[: _BEGINNING - len(self.beginning)]
             for piece in (text,) if len(text) <= most else pieces(text, most):
                 yield self._read(piece, final=False)
                 if self.refusal:

@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
-from usp._formats.abstract_parser import AbstractSitemapParser, PageBatch, PageEntry
+from usp._formats.abstract_parser import AbstractSitemapParser, BlockText, PageBatch, PageEntry
 from usp._formats.xml.cut import plain
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
@@ -43,6 +43,11 @@ class Lines:
     def idle(self) -> bool:
         """Whether the next character begins a line."""
         return not self._length and not self._cr
+
+    @property
+    def number(self) -> int:
+        """How many lines were read."""
+        return self._number
 
     def skip(self, count: int) -> None:
         """Count lines that were read elsewhere."""
@@ -99,10 +104,11 @@ def has_url(text: str) -> bool:
 class _Line(PageEntry):
     """A line that is a URL."""
 
-    __slots__ = ("_url",)
+    __slots__ = ("_url", "line")
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, line: int) -> None:
         self._url = url
+        self.line = line
 
     def page(self, note: Note | None = None) -> SitemapPage:
         """Return the page, of which nothing but its URL is known."""
@@ -154,8 +160,11 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         urls = _LINE.findall("\n" + block)
         regular = urls and len(urls) == block.count("\n") and self._lines.idle and plain(urls)
         if regular and max(map(len, urls)) <= min(self.url_length or _MAX_URL, _MAX_URL):
+            batch = _Batch(urls)
+            if not self.fast:
+                batch.block = BlockText("\n" + block, self._lines.number, "\n")
             self._lines.skip(len(urls))
-            return [_Batch(urls)]
+            return [batch]
         return list(self._pages(self._lines.feed(block)))
 
     def close(self) -> list[Entry]:
@@ -167,6 +176,6 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         for number, line in lines:
             url = line.strip().strip("\ufeff")
             if is_http_url(url):
-                yield _Line(url)
+                yield _Line(url, number)
             elif url:
                 self.problems.add(ProblemCode.BAD_LINE, number, url, lost=1)

@@ -98,7 +98,7 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
                 if url is None:
                     self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, number, address, lost=1)
                 else:
-                    yield ChildEntry(url)
+                    yield ChildEntry(url, written=address, line=number)
 
     def _value(self, line: str, number: int) -> str | None:
         """Return the part of a line that should be URLs of sitemaps; None if it is another line."""

@@ -48,6 +48,7 @@ class _UrlEntry(RawEntry, PageEntry):
     def __init__(self, line: int | None, base: str | None) -> None:
         super().__init__(line, base)
         self._fields: dict[str, str] = {}
+        self.as_written: str | None = None
 
     _nested_loc: str | None = None
 
@@ -68,6 +69,7 @@ class _UrlEntry(RawEntry, PageEntry):
     def finish(self, parser: Vocabulary) -> list[Entry]:
         """Return the entry itself, if it has a URL."""
         loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
+        self.as_written = loc
         if loc and cut.is_plain(loc):
             self._fields["loc"] = loc
             return [self]
@@ -144,7 +146,7 @@ class _SitemapEntry(RawEntry):
                 parser.problems.add(ProblemCode.BAD_LOC, self.line, loc, lost=1)
             else:
                 note_scheme(loc, self, parser)
-                children.append(ChildEntry(url, lastmods.get(at) or common))
+                children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
         return children
 
 
@@ -190,7 +192,7 @@ class PagesXMLSitemapParser(LaneParser):
             return [BlockBatch(urls, block, style, reader, found)]
         if found is None or block.count("&") != block.count("&amp;"):
             return None
-        return self._batch(urls, found)
+        return self._batch(urls, found, locs if style.is_path else None)
 
     def _decoded_all(self, locs: list[str], block: str, style: cut.Style) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
@@ -204,17 +206,22 @@ class PagesXMLSitemapParser(LaneParser):
             locs = cast("list[str]", urls)
         return on_base(locs, self.base()) if style.is_path else locs
 
-    def _batch(self, urls: list[str], columns: Columns) -> list[Entry] | None:
+    def _batch(
+        self, urls: list[str], columns: Columns, written: list[str] | None
+    ) -> list[Entry] | None:
         if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
             return None
-        return [ColumnBatch(urls, columns)]
+        batch = ColumnBatch(urls, columns)
+        batch.as_written = written
+        return [batch]
 
     def _read_tree(self, root: Element) -> list[Entry]:
         found = read_columns(root, self.trees(), _UrlEntry, blank=self.thorough)
         if found is not None:
             locs, columns = found
             urls = self._urls(locs)
-            batch = None if urls is None else self._batch(urls, columns)
+            written = None if urls is locs else locs
+            batch = None if urls is None else self._batch(urls, columns, written)
             if batch is not None:
                 return batch
         return super()._read_tree(root)

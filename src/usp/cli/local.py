@@ -195,7 +195,7 @@ class _Begun:
         node = self._node
         if not isinstance(node, AbstractIndexSitemap):
             return node
-        return type(node)(
+        filled = type(node)(
             node.url,
             self.below,
             last_modified=node.last_modified,
@@ -205,6 +205,8 @@ class _Begun:
             status=node.status,
             exchange=node.exchange,
         )
+        filled.read_from(node.stored)
+        return filled
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from usp._crawl.orders import Fetched
+    from usp._crawl.stored_pages import StoredPages
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Failure, Problem
@@ -205,6 +206,16 @@ class AbstractSitemap(abc.ABC):
     def keep(self, fetched: Fetched | None) -> None:
         """Keep what the tree was read from, for :meth:`save`; the crawl does this for the root."""
         self._fetched = fetched
+
+    @property
+    def stored(self) -> StoredPages | None:
+        """The document of the sitemap, to be read again; None if it is not at hand."""
+        known: StoredPages | None = getattr(self, "_stored", None)
+        return known
+
+    def read_from(self, stored: StoredPages | None) -> None:
+        """Keep the document of the sitemap; the crawl does this for indexes."""
+        self._stored = stored
 
     def to_arrow(
         self, columns: Sequence[str] | None = None, selection: Selection | None = None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp._base.reason import Reason
+    from usp._crawl.stored_pages import StoredPages
     from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
@@ -296,6 +297,11 @@ class AbstractPagesSitemap(AbstractSitemap):
         damage = getattr(self._pages, "damage", None)
         known = super().failure
         return known if damage is None or known else Failure.of(self.url, damage, 0, self.status)
+
+    @property
+    def stored(self) -> StoredPages | None:
+        """The document of the sitemap, to be read again; None if it is not at hand."""
+        return self._pages if hasattr(self._pages, "examination") else None  # type: ignore[return-value]
 
     @property
     def has_page_list(self) -> bool:

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from usp._formats.abstract_parser import ChildEntry, PageEntry, Pages
+from usp._formats.abstract_parser import BlockText, ChildEntry, PageBatch, PageEntry, Pages
 from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.trees import Trees, Unvouched, check_text_before
 from usp._formats.xml.vocabulary import MAX_NAME
@@ -131,6 +131,8 @@ class LaneParser(AbstractXMLSitemapParser):
             entries = self._vouched(block)
             if entries is not None:
                 self._size = min(2 * self._size, _LARGEST)
+                if not self.fast and isinstance(entries[0], PageBatch):
+                    entries[0].block = BlockText(block, self.scanner.line, self._name)
                 self._pass(block)
                 return entries
             self._size = max(min(self._size, len(block)) // 2, _SMALLEST)
@@ -224,7 +226,10 @@ class LaneParser(AbstractXMLSitemapParser):
             self.problems = problems
         children = [entry for entry in entries if isinstance(entry, ChildEntry)]
         if not children:
-            return [Pages(self._pages(entries))]
+            pages = Pages(self._pages(entries))
+            if not self.fast:
+                pages.as_written = [getattr(entry, "as_written", None) for entry in entries]
+            return [pages]
         if len(children) < len(entries):
             raise Unvouched
         return entries

@@ -1,0 +1,169 @@
+"""Reads a stored document closely: all of its entries, also those that are there twice, and where.
+
+What is wrong with it is known at the end. Nodes read their pages in another way, each URL once and as
+little of the rest as possible: see ``stored_pages``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
+from usp._formats.document import DocumentParser, Role
+from usp.limits import DEFAULT
+from usp.objects.page_blocks import PageList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from usp._formats.abstract_parser import BlockText, Entry
+    from usp._store import Document
+    from usp.limits import Limits
+    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.problem import Problem, Problems
+
+_TAG = re.compile(r"<([A-Za-z_][\w.:-]*+)")
+_MOST = 1000  # pages that came one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is in a document; both count from 1, and are None where that is not known."""
+
+    line: int | None = None
+    column: int | None = None
+
+
+_NOWHERE = Place()
+
+
+class ExaminedBlock:
+    """Some entries of a document, in their order.
+
+    ``written`` are their URLs as written, if any of them differs. ``text`` is what they were read
+    from, if they were read together; then they have no problems.
+    """
+
+    def __init__(
+        self,
+        pages: PageBlock,
+        written: Sequence[str | None] | None = None,
+        block: BlockText | None = None,
+        lines: Sequence[int | None] = (),
+    ) -> None:
+        self.pages = pages
+        self.urls = pages.urls
+        self.written = written
+        self._block = block
+        self._lines = lines
+
+    @property
+    def text(self) -> str | None:
+        """The text that the entries were read from, if they were read together."""
+        return None if self._block is None else self._block.text
+
+    def place(self, at: int) -> Place:
+        """Return where an entry begins."""
+        if self._block is None:
+            return Place(self._lines[at]) if self._lines else _NOWHERE
+        if at >= len(self._starts):
+            return _NOWHERE
+        text, start = self._block.text, self._starts[at]
+        line = self._block.line + text.count("\n", 0, start)
+        before = text.rfind("\n", 0, start) + 1
+        # What precedes the block on its first line is not known.
+        return Place(line, start - before + 1 if before else None)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The positions in the text at which entries begin; empty if that is not certain."""
+        assert self._block is not None
+        text, _, entry = self._block
+        if entry == "\n":
+            return [at + 1 for at, character in enumerate(text) if character == "\n"]
+        found = [match.start() for match in _TAG.finditer(text) if match[1] == entry]
+        return found if len(found) == len(self.urls) else []
+
+
+class Examination:
+    """One close reading of a document.
+
+    Iterate over :meth:`blocks` first. Then ``problems`` are known, and ``children``, those that are
+    declared several times too; ``parser`` knows what the document is.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        base: str | None,
+        limits: Limits = DEFAULT,
+        *,
+        role: Role = Role.SITEMAP,
+        lists_sitemaps: bool = False,
+    ) -> None:
+        exchange = document.exchange
+        self.document = document
+        self.children: list[ChildEntry] = []
+        self.parser = DocumentParser(
+            base,
+            role=role,
+            content_type=exchange.content_type,
+            content_encoding=exchange.content_encoding,
+            limits=limits,
+            scans=lists_sitemaps,  # only then the lines of its entries are known
+        )
+        self._limits = limits
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the document, as far as it was read."""
+        return self.parser.problems.listed()
+
+    def blocks(self) -> Iterator[ExaminedBlock]:
+        """Yield all pages; a URL that is declared twice comes twice."""
+        entries: list[PageEntry] = []
+        for entry in self._entries():
+            if isinstance(entry, ChildEntry):
+                self._add_child(entry)
+                continue
+            if entries and (isinstance(entry, PageBatch) or len(entries) >= _MOST):
+                yield from self._single(entries)
+                entries = []
+            if isinstance(entry, PageBatch):
+                if entry.urls:
+                    yield ExaminedBlock(entry, entry.as_written, entry.block)
+            else:
+                entries.append(entry)
+        yield from self._single(entries)
+
+    def _entries(self) -> Iterator[Entry]:
+        for chunk in self.document.chunks():
+            for entries in self.parser.steps(chunk):
+                yield from entries
+        yield from self.parser.close(self.document.exchange.broken)
+
+    def _add_child(self, child: ChildEntry) -> None:
+        most = self._limits.sitemaps
+        if most is None or len(self.children) < most:
+            self.children.append(child)
+
+    def _single(self, entries: list[PageEntry]) -> Iterator[ExaminedBlock]:
+        """Yield entries that were read one by one as a block; their fields are read."""
+        pages: list[SitemapPage] = []
+        written: list[str | None] = []
+        lines: list[int | None] = []
+        for entry in entries:
+            page = entry.page(partial(_note, self.parser.problems, entry.line))
+            if page is not None:
+                pages.append(page)
+                written.append(entry.as_written)
+                lines.append(entry.line)
+        if pages:
+            yield ExaminedBlock(PageList(pages), written, None, lines)
+
+
+def _note(problems: Problems, line: int | None, code: object, excerpt: str) -> None:
+    problems.add(code, line, excerpt or None)  # type: ignore[arg-type]

@@ -1,0 +1,148 @@
+"""The check itself: one pass over the tree, rules asked on the way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from usp.checks.facts import Block, Site, Sitemap
+from usp.checks.registry import Scope
+from usp.checks.robots import MAX_BYTES, Robots
+from usp.checks.rules import RULES
+from usp.checks.rules.parsed import rule_of
+from usp.checks.selecting import Chosen
+from usp.checks.values import Finding, Hit
+from usp.objects.sitemap import AbstractPagesSitemap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from usp.checks.registry import Rule
+    from usp.checks.values import Severity
+    from usp.objects.abstract_sitemap import AbstractSitemap
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """Which rules are asked, and how severe they are."""
+
+    chosen: Chosen
+
+    @classmethod
+    def of(
+        cls,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        severities: Mapping[str, Severity | str] | None = None,
+    ) -> Checking:
+        """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
+        return cls(Chosen.of(RULES, select, ignore, severities or {}))
+
+    def findings(self, root: AbstractSitemap) -> Iterator[Finding]:
+        """Yield what the rules find, sitemap by sitemap; what is about all of them at the end."""
+        return _Run(self.chosen, Site(root)).findings()
+
+
+class _Run:
+    """One check of one tree."""
+
+    def __init__(self, chosen: Chosen, site: Site) -> None:
+        self._chosen = chosen
+        self._site = site
+        self._rules: dict[Scope, list[Rule]] = defaultdict(list)
+        for rule in chosen.rules:
+            self._rules[rule.scope].append(rule)
+        self._read: set[int] = set()  # documents that were checked, wherever they are in the tree
+
+    def findings(self) -> Iterator[Finding]:
+        waiting: list[tuple[AbstractSitemap, Sitemap | None]] = [(self._site.root, None)]
+        while waiting:
+            node, parent = waiting.pop()
+            sitemap = Sitemap(self._site, node, parent)
+            yield from self._check(sitemap)
+            self._site.sitemaps.append(sitemap)
+            waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
+        for rule in self._rules[Scope.SITE]:
+            yield from self._found(rule, self._asked(rule, self._site), self._site.root.url)
+
+    def _check(self, sitemap: Sitemap) -> Iterator[Finding]:
+        """Read a sitemap, and ask the rules about it and its pages."""
+        stored = sitemap.node.stored
+        if stored is not None and id(stored.document) in self._read:
+            return
+        if stored is None:
+            sitemap.problems = sitemap.node.problems
+        else:
+            self._read.add(id(stored.document))
+            is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
+            examination = stored.examination(
+                is_robots=sitemap.is_robots, lists_sitemaps=not is_pages
+            )
+            sitemap.examination = examination
+            for examined in examination.blocks():
+                block = Block(sitemap, examined, sitemap.pages)
+                sitemap.add(block)
+                yield from self._check_block(block)
+            sitemap.problems = examination.problems
+            sitemap.children = examination.children
+            if sitemap.is_robots:
+                self._site.robots = Robots(stored.text(MAX_BYTES))
+        yield from self._parsed(sitemap)
+        for rule in self._rules[Scope.SITEMAP]:
+            yield from self._found(rule, self._asked(rule, sitemap), sitemap.url)
+        sitemap.examination = None
+
+    def _check_block(self, block: Block) -> Iterator[Finding]:
+        for rule in self._rules[Scope.BLOCK]:
+            for hit in self._asked(rule, block):
+                if hit.at is None:
+                    yield from self._found(rule, [hit], block.sitemap.url)
+                    continue
+                place = block.place(hit.at)
+                yield Finding(
+                    rule.code,
+                    rule.name,
+                    self._chosen.severity(rule),
+                    hit.message,
+                    block.sitemap.url,
+                    block.urls[hit.at],
+                    place.line,
+                    place.column,
+                    rule.hint,
+                )
+
+    @staticmethod
+    def _asked(rule: Rule, about: Site | Sitemap | Block) -> Iterable[Hit]:
+        assert rule.find is not None
+        return rule.find(about)
+
+    def _parsed(self, sitemap: Sitemap) -> Iterator[Finding]:
+        """Yield what reading the document has found, and why it could not be read."""
+        failure = sitemap.failure
+        if failure is not None:
+            yield from self._found(rule_of(failure.code), [Hit(failure.plain)], sitemap.url)
+        for problem in sitemap.problems:
+            rule = rule_of(problem.code)
+            if failure is not None and problem.code is failure.code:
+                continue
+            quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
+            hit = Hit(f"{problem.message}{quoted}", line=problem.line, times=problem.times)
+            yield from self._found(rule, [hit], sitemap.url)
+
+    def _found(self, rule: Rule, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
+        if rule.code not in self._chosen:
+            return
+        for hit in hits:
+            yield Finding(
+                rule.code,
+                rule.name,
+                self._chosen.severity(rule),
+                hit.message,
+                hit.sitemap or url,
+                hit.page,
+                hit.line,
+                hit.column,
+                rule.hint,
+                hit.times,
+            )

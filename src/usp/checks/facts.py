@@ -1,0 +1,217 @@
+"""What rules look at: the website, a sitemap, a block of pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from usp._formats.values import dates
+from usp.checks.robots import Robots
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from usp._crawl.examination import Examination, ExaminedBlock, Place
+    from usp._formats.abstract_parser import ChildEntry
+    from usp.objects.abstract_sitemap import AbstractSitemap
+    from usp.objects.exchange import Exchange
+    from usp.objects.page import PageFields
+    from usp.objects.problem import Failure, Problem
+
+
+@dataclass(slots=True)
+class Site:
+    """The website: its tree, and what is known about it as a whole.
+
+    ``robots`` is what its robots.txt allows; ``sitemaps`` are those that were read so far, without
+    their pages.
+    """
+
+    root: AbstractSitemap
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    robots: Robots = field(default_factory=Robots)
+    sitemaps: list[Sitemap] = field(default_factory=list)
+
+    @property
+    def is_website(self) -> bool:
+        """Whether a website was searched for sitemaps, rather than one sitemap or a folder read."""
+        return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("http")
+
+    @property
+    def robots_txt(self) -> Sitemap | None:
+        """The robots.txt, if it was read."""
+        return next((one for one in self.sitemaps if one.is_robots), None)
+
+
+class Tally:
+    """The values of one field in a sitemap: how many there are, and whether they are all the same."""
+
+    __slots__ = ("count", "first", "varies")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: object = None
+        self.varies = False
+
+    def add(self, values: Iterable[object]) -> None:
+        """Count values; those that are empty are not counted."""
+        given = list(filter(None, values))
+        if not given:
+            return
+        if not self.count:
+            self.first = given[0]
+        self.count += len(given)
+        self.varies = self.varies or len(set(given)) > 1 or given[0] != self.first
+
+
+class Sitemap:
+    """A sitemap, an index or a robots.txt.
+
+    When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
+    ``children`` are those of an index as written, ``problems`` what is wrong with the document.
+    """
+
+    def __init__(self, site: Site, node: AbstractSitemap, parent: Sitemap | None) -> None:
+        self.site = site
+        self.node = node
+        self.parent = parent
+        self.url = node.url
+        self.exchange: Exchange | None = node.exchange
+        self.failure: Failure | None = node.failure
+        self.problems: list[Problem] = []
+        self.children: list[ChildEntry] = []
+        self.pages = 0
+        self.news = 0
+        self.newest: datetime | None = None
+        self.lastmods = Tally()
+        self.changefreqs = Tally()
+        self.priorities = Tally()
+        self.examination: Examination | None = None
+
+    @property
+    def kind(self) -> str:
+        """``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on."""
+        return kind_of(self.node).name
+
+    @property
+    def is_robots(self) -> bool:
+        """Whether this is a robots.txt."""
+        return isinstance(self.node, IndexRobotsTxtSitemap)
+
+    @property
+    def is_index(self) -> bool:
+        """Whether this is a sitemap index."""
+        return isinstance(self.node, AbstractIndexSitemap) and not self.is_robots
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether it could not be read at all."""
+        return isinstance(self.node, InvalidSitemap)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it was read from a file."""
+        return not self.url.startswith(("http:", "https:"))
+
+    @property
+    def unpacked(self) -> int:
+        """How many bytes the document has without compression."""
+        return 0 if self.examination is None else self.examination.parser.unpacked
+
+    @property
+    def beginning(self) -> str:
+        """The first characters of the document: its declaration and its root tag."""
+        return "" if self.examination is None else self.examination.parser.beginning
+
+    def add(self, block: Block) -> None:
+        """Count what is in a block of its pages."""
+        self.pages += len(block.urls)
+        self.lastmods.add(block.lastmods)
+        self.changefreqs.add(block.changefreqs)
+        self.priorities.add(block.priorities)
+
+
+class Block:
+    """Some pages of a sitemap, in columns.
+
+    ``first`` is the number of the pages before it. Rules yield the number of a page in the block as
+    ``at``. Look at a column, or at :attr:`joined`, before you look at single pages: most blocks are
+    clean, and all of them are looked at.
+    """
+
+    def __init__(self, sitemap: Sitemap, examined: ExaminedBlock, first: int) -> None:
+        self.sitemap = sitemap
+        self.site = sitemap.site
+        self.first = first
+        self.urls: Sequence[str] = examined.urls
+        self._examined = examined
+
+    def place(self, at: int) -> Place:
+        """Return where an entry begins."""
+        return self._examined.place(at)
+
+    @property
+    def written(self) -> Sequence[str | None] | None:
+        """The URLs as they are written, if any of them differs."""
+        return self._examined.written
+
+    @property
+    def text(self) -> str | None:
+        """What the entries were read from, if they were read together, and so are well-formed."""
+        return self._examined.text
+
+    @cached_property
+    def joined(self) -> str:
+        """All URLs, a line each, with a line end before the first and after the last."""
+        return "\n{}\n".format("\n".join(self.urls))
+
+    @cached_property
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """``lastmod``, ``changefreq`` and ``priority`` as texts, if pages have no other fields."""
+        return self._examined.pages.texts()
+
+    @cached_property
+    def rows(self) -> Sequence[PageFields]:
+        """All fields of each page; see :attr:`extended` first."""
+        return self._examined.pages.rows()
+
+    @property
+    def extended(self) -> Sequence[PageFields]:
+        """All fields of each page if any may have news, images and so on; otherwise nothing."""
+        return () if self.texts is not None else self.rows
+
+    @property
+    def lastmods(self) -> Sequence[object]:
+        """The dates of the pages: texts if there are columns, otherwise values; some may be missing."""
+        if self.texts is not None:
+            return self.texts.get("lastmod", ())
+        return [row.last_modified for row in self.rows]
+
+    @cached_property
+    def dates(self) -> Sequence[datetime | None]:
+        """The dates of the pages, or nothing if none of them has one."""
+        if self.texts is None:
+            return [row.last_modified for row in self.rows]
+        given = self.texts.get("lastmod")
+        return list(dates(list(given))) if given else ()
+
+    @property
+    def changefreqs(self) -> Sequence[object]:
+        """The same for frequencies."""
+        if self.texts is not None:
+            return self.texts.get("changefreq", ())
+        return [row.change_frequency for row in self.rows]
+
+    @property
+    def priorities(self) -> Sequence[object]:
+        """The same for priorities, where entries have nothing else: a default is not told apart."""
+        return () if self.texts is None else self.texts.get("priority", ())

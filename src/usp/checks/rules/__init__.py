@@ -1,0 +1,21 @@
+"""All rules, in groups; importing this package declares them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.checks import registry
+from usp.checks.rules import parsed, urls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp.checks.registry import Rule
+
+__all__ = ["RULES"]
+
+GROUPS = (parsed, urls)
+"""The modules with rules."""
+
+RULES: Mapping[str, Rule] = dict(sorted(registry.known_rules().items()))
+"""All rules, by their codes."""

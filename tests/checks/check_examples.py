@@ -1,0 +1,180 @@
+"""The examples in the docstrings of rules, as websites: how they are written, and how they are read.
+
+An example is a website, or a part of one:
+
+- entries (``<url>…</url>``) are put into a sitemap, which the website's robots.txt declares;
+- a document that begins otherwise is that sitemap;
+- lines such as ``--- /robots.txt`` begin a document each. A status and headers may follow the path:
+  ``--- /sitemap.xml 404``, ``--- /a.xml -> /b.xml`` for a redirect, and then lines ``Header: value`` up
+  to an empty one. A line that begins with ``--- https://`` is a document of another host.
+
+Everywhere, ``{now}`` is the time of the check, ``{now-3d}`` three days before it, ``{day-3d}`` the same
+without the time; ``{a*2000}`` is a text so often; a line that ends with ``(x 50001)`` is repeated so
+often, with ``{n}`` as its number.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import usp
+from usp.web_client.abstract_client import (
+    AbstractWebClient,
+    AbstractWebClientSuccessResponse,
+    WebClientErrorResponse,
+)
+
+HOME = "https://example.org"
+ROBOTS = f"User-agent: *\nAllow: /\nSitemap: {HOME}/sitemap.xml\n"
+SPACES = {
+    "": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    ":image": "http://www.google.com/schemas/sitemap-image/1.1",
+    ":news": "http://www.google.com/schemas/sitemap-news/0.9",
+    ":video": "http://www.google.com/schemas/sitemap-video/1.1",
+    ":xhtml": "http://www.w3.org/1999/xhtml",
+}
+TYPES = {"xml": "application/xml", "txt": "text/plain; charset=utf-8", "gz": "application/gzip"}
+_DOCUMENT = re.compile(r"^--- (\S+)(?: -> (\S+))?(?: ([0-9]{3}))?$", re.MULTILINE)
+_HEADERS = re.compile(r"((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a URL returns."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    leads_to: str | None = None
+
+
+class Response(AbstractWebClientSuccessResponse):
+    def __init__(self, url, reply, redirects):
+        self._url, self._reply, self._redirects = url, reply, redirects
+
+    def status_code(self):
+        return self._reply.status
+
+    def status_message(self):
+        return "OK"
+
+    def header(self, case_insensitive_name):
+        wanted = case_insensitive_name.lower()
+        return next((v for k, v in self._reply.headers.items() if k.lower() == wanted), None)
+
+    def headers(self):
+        return tuple(self._reply.headers.items())
+
+    def raw_data(self):
+        return self._reply.body
+
+    def url(self):
+        return self._url
+
+    def redirects(self):
+        return self._redirects
+
+
+class Client(AbstractWebClient):
+    """A client for one example."""
+
+    def __init__(self, replies):
+        self.replies = replies
+        self.requested = []
+
+    def set_max_response_data_length(self, max_response_data_length):
+        pass
+
+    def get(self, url):
+        self.requested.append(url)
+        redirects = []
+        reply = self.replies.get(url, Reply(status=404))
+        while reply.leads_to is not None:
+            redirects.append(url)
+            url = reply.leads_to
+            reply = self.replies.get(url, Reply(status=404))
+        if reply.status >= 400:
+            return WebClientErrorResponse(
+                f"{reply.status} No", retryable=False, status=reply.status
+            )
+        return Response(url, reply, tuple(redirects))
+
+
+def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
+    """Return the documents of an example by their URLs."""
+    text = filled(example, now or datetime.now(UTC))
+    start, *parts = _DOCUMENT.split(text)
+    if not parts:
+        body = _wrapped(text)
+        return {
+            f"{HOME}/robots.txt": _reply("/robots.txt", ROBOTS),
+            f"{HOME}/sitemap.xml": _reply("/sitemap.xml", body),
+        }
+    assert not start.strip(), start
+    found = {}
+    for at in range(0, len(parts), 4):
+        path, leads_to, status, body = parts[at : at + 4]
+        found[_url(path)] = _reply(path, body.lstrip("\n"), leads_to, int(status or 200))
+    return found
+
+
+def _url(path: str) -> str:
+    return path if "://" in path else HOME + path
+
+
+def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200) -> Reply:
+    headers = {"Content-Type": TYPES.get(path.rpartition(".")[2], "text/html")}
+    given = _HEADERS.match(body)
+    if given:
+        headers |= dict(line.split(": ", 1) for line in given[1].splitlines())
+        body = body[given.end() :]
+    if body.startswith("<url>"):
+        body = _wrapped(body)
+    data = body.encode()
+    if path.endswith(".gz"):
+        data = gzip.compress(data)
+    return Reply(data, status, headers, None if leads_to is None else _url(leads_to))
+
+
+def _wrapped(text: str) -> str:
+    if not text.lstrip().startswith("<url>"):
+        return text
+    spaces = " ".join(f'xmlns{name}="{uri}"' for name, uri in SPACES.items())
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {spaces}>\n{text}\n</urlset>\n'
+
+
+_TIME = re.compile(r"\{(now|day)(?:([+-]\d+)([dhm]))?\}")
+_TIMES = re.compile(r"\{([^{}*]+)\*(\d+)\}")
+_LINES = re.compile(r"^(.*?)\s*\(x ([\d,]+)\)$", re.MULTILINE)
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def filled(text: str, now: datetime) -> str:
+    """Return an example with its times and repetitions."""
+
+    def moment(found):
+        shift = timedelta(**{_UNITS[found[3]]: int(found[2])}) if found[2] else timedelta()
+        when = (now + shift).replace(microsecond=0)
+        return when.date().isoformat() if found[1] == "day" else when.isoformat()
+
+    def lines(found):
+        count = int(found[2].replace(",", ""))
+        return "\n".join(found[1].replace("{n}", str(n)) for n in range(count))
+
+    text = _TIME.sub(moment, text)
+    text = _TIMES.sub(lambda found: found[1] * int(found[2]), text)
+    return _LINES.sub(lines, text)
+
+
+def tree_of(example: str):
+    """Return the tree of an example."""
+    client = Client(replies_of(example))
+    return usp.sitemap_tree_for_homepage(f"{HOME}/", client, use_known_paths=True)
+
+
+def found_in(example: str, **options):
+    """Return what a check finds in an example."""
+    return list(usp.check(tree_of(example), **options))

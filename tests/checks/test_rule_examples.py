@@ -1,0 +1,23 @@
+"""Every rule finds its bad example, and nothing in its good one."""
+
+from __future__ import annotations
+
+import pytest
+from check_examples import found_in
+
+from usp.checks import RULES
+from usp.checks.registry import Scope
+
+OWN = [rule for rule in RULES.values() if rule.scope not in (Scope.PARSER, Scope.FETCHED)]
+
+
+@pytest.mark.parametrize("rule", OWN, ids=lambda rule: f"{rule.code}-{rule.name}")
+def test_a_rule_finds_its_bad_example(rule):
+    found = [finding for finding in found_in(rule.bad) if finding.code == rule.code]
+    assert found
+    assert all(finding.hint for finding in found)
+
+
+@pytest.mark.parametrize("rule", OWN, ids=lambda rule: f"{rule.code}-{rule.name}")
+def test_no_rule_finds_anything_in_a_good_example(rule):
+    assert found_in(rule.good) == []
