@@ -143,7 +143,7 @@ class Examination:
         for chunk in self.document.chunks():
             for entries in self.parser.steps(chunk):
                 yield from entries
-        yield from self.parser.close(self.document.exchange.broken)
+        yield from self.parser.close(self.document.broken)
 
     def _add_child(self, child: ChildEntry) -> None:
         most = self._limits.sitemaps

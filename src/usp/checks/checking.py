@@ -86,6 +86,7 @@ class _Run:
                 yield from self._check_block(block)
             sitemap.problems = examination.problems
             sitemap.children = examination.children
+            sitemap.failure = sitemap.node.failure  # a damaged record is known only now
             if sitemap.is_robots:
                 self._site.robots = Robots(stored.text(MAX_BYTES))
         yield from self._parsed(sitemap)
