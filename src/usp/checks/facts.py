@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
-    from usp.objects.page import PageFields
+    from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.problem import Failure, Problem
+    from usp.objects.video import SitemapVideo
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ class Sitemap:
         self.problems: list[Problem] = []
         self.children: list[ChildEntry] = []
         self.pages = 0
-        self.news = 0
+        self.stories = 0
         self.newest: datetime | None = None
         self.lastmods = Tally()
         self.changefreqs = Tally()
@@ -101,6 +102,12 @@ class Sitemap:
     def kind(self) -> str:
         """``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on."""
         return kind_of(self.node).name
+
+    @property
+    def now(self) -> datetime:
+        """When the sitemap was fetched, for a snapshot too; otherwise the time of the check."""
+        started = None if self.exchange is None else self.exchange.started
+        return self.site.now if started is None else started
 
     @property
     def is_robots(self) -> bool:
@@ -135,6 +142,7 @@ class Sitemap:
     def add(self, block: Block) -> None:
         """Count what is in a block of its pages."""
         self.pages += len(block.urls)
+        self.stories += len(block.stories)
         self.lastmods.add(block.lastmods)
         self.changefreqs.add(block.changefreqs)
         self.priorities.add(block.priorities)
@@ -188,6 +196,29 @@ class Block:
     def extended(self) -> Sequence[PageFields]:
         """All fields of each page if any may have news, images and so on; otherwise nothing."""
         return () if self.texts is not None else self.rows
+
+    @cached_property
+    def stories(self) -> Sequence[tuple[int, SitemapNewsStory]]:
+        """The news stories with the numbers of their pages; those of feeds are not among them."""
+        if self.sitemap.kind != "urlset":
+            return ()
+        rows = enumerate(self.extended)
+        return [(at, row.news_story) for at, row in rows if row.news_story is not None]
+
+    @cached_property
+    def images(self) -> Sequence[tuple[int, list[SitemapImage]]]:
+        """The images of each page that has any, with its number."""
+        return [(at, row.images) for at, row in enumerate(self.extended) if row.images]
+
+    @cached_property
+    def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:
+        """The videos of each page that has any, with its number."""
+        return [(at, row.videos) for at, row in enumerate(self.extended) if row.videos]
+
+    @cached_property
+    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
+        """All videos with the numbers of their pages."""
+        return [(at, video) for at, videos in self.video_lists for video in videos]
 
     @property
     def lastmods(self) -> Sequence[object]:
