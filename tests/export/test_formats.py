@@ -139,7 +139,7 @@ def test_any_tree_is_read_back_from_parquet(tree):
 
 
 def test_parquet_comes_in_row_groups(monkeypatch):
-    monkeypatch.setattr("usp.export.parquet_file.GROUP_ROWS", 1500)
+    monkeypatch.setattr("usp.export.row_groups.GROUP_ROWS", 1500)
     monkeypatch.setattr("usp.export.parquet_file._BATCH_ROWS", 1000)
     tree = tree_of(PLAIN, RICH, PLAIN)
     file = pq.ParquetFile(io.BytesIO(written(tree, "parquet")))
@@ -425,8 +425,7 @@ def test_a_full_disk_is_told_and_ends_the_threads(form):
 
 @pytest.mark.parametrize("groups", [1, 2, 40])
 def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monkeypatch, groups):
-    monkeypatch.setattr("usp.export.parquet_file._BUFFER", 1000)
-    monkeypatch.setattr("usp.export.parquet_file.GROUP_ROWS", 100)
+    monkeypatch.setattr("usp.export.row_groups.GROUP_ROWS", 100)
     monkeypatch.setattr("usp.export.parquet_file._BATCH_ROWS", 100)
     pages = [
         SitemapPage(f"https://x.org/{number}{os.urandom(30).hex()}")
@@ -442,10 +441,10 @@ def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written():
     began, going_on, written = threading.Event(), threading.Event(), []
 
     class Writer:
-        def write_table(self, table, **_):
+        def write(self, batches):
             began.set()
             going_on.wait(120)
-            written.append(len(table))
+            written.append(len(batches))
 
     class Interrupted:
         def __init__(self, queue):

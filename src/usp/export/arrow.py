@@ -137,20 +137,6 @@ def _together(parts: list[Any], rows: int) -> Iterator[Any]:
         yield whole.slice(at, rows)
 
 
-def row_group(batches: list[Any], schema: Any) -> Any:
-    """Return batches as one table to write, in which a column without a value is in one piece.
-
-    Such columns have dozens of others inside, and each piece of every one is begun anew by Arrow.
-    """
-    pa = pyarrow()
-    table = pa.Table.from_batches(batches, schema).unify_dictionaries()
-    for at, field in enumerate(schema):
-        column = table.column(at)
-        if field.type.num_fields and column.num_chunks > 1 and column.null_count == len(column):
-            table = table.set_column(at, field, pa.nulls(len(column), field.type))
-    return table
-
-
 # Columns that are collected into a record batch -----------------------------------------------------
 
 

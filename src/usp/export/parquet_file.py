@@ -6,52 +6,34 @@ import queue
 import threading
 from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.arrow import batches_of, row_group
-from usp.export.schema import COLUMNS, Kind, arrow_schema, pyarrow
+from usp.export.arrow import batches_of
+from usp.export.row_groups import RowGroups, RowGroupWriter
+from usp.export.schema import COLUMNS, REPEATING, arrow_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
     from usp.selection import Blocks
 
-GROUP_ROWS = 1 << 17
-_GROUP_BYTES = 48 << 20
 _BATCH_ROWS = 1 << 15
-_BUFFER = 4 << 20
 _WAITING = 1  # row groups between reader and writer: each is some ten megabytes
 
 
 def write(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
     """Write a table in row groups, zstd-compressed."""
     names = tuple(names)
-    repeating = [name for name in names if COLUMNS[name] in (Kind.WORD, Kind.NUMBER, Kind.TIME)]
-    pa, parquet = pyarrow(), pyarrow(".parquet")
-    # The buffer is Arrow's: if it called Python for every write, it would wait for the parser.
-    with (
-        pa.BufferedOutputStream(pa.PythonFile(_Open(stream), mode="w"), _BUFFER) as sink,
-        parquet.ParquetWriter(
-            sink, arrow_schema(names), compression="zstd", use_dictionary=repeating
-        ) as writer,
-        _WriterThread(writer) as thread,
-    ):
-        for group in _groups(batches_of(blocks, names, _BATCH_ROWS)):
+    repeating = (name for name in names if COLUMNS[name] in REPEATING)
+    writer = RowGroupWriter(stream, arrow_schema(names), tuple(repeating))
+    groups = RowGroups()
+    with _WriterThread(writer) as thread:
+        for batch in batches_of(blocks, names, _BATCH_ROWS):
+            for group in groups.add(batch):
+                thread.put(group)
+        for group in groups.rest():
             thread.put(group)
-
-
-def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    rows = size = 0
-    for batch in batches:
-        if group and (rows + len(batch) > GROUP_ROWS or size + batch.nbytes > _GROUP_BYTES):
-            yield group
-            group, rows, size = [], 0, 0
-        group.append(batch)
-        rows += len(batch)
-        size += batch.nbytes
-    if group:
-        yield group
+    writer.close()
 
 
 class _WriterThread:
@@ -85,8 +67,7 @@ class _WriterThread:
             if self._error is not None:
                 continue  # the queue is drained, so that nothing waits for room
             try:
-                table = row_group(group, group[0].schema)
-                self._writer.write_table(table, row_group_size=GROUP_ROWS)
+                self._writer.write(group)
             except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
                 self._error = error
         self._is_running = False
@@ -119,20 +100,3 @@ class _WriterThread:
             except KeyboardInterrupt as interrupt:
                 self._error = interrupt
         self._thread.join()  # it has nothing left to do
-
-
-class _Open:
-    """A stream as Arrow needs it; it may be a pipe, and it stays open."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self.closed = False
-
-    def write(self, data: Any) -> int:
-        """Write bytes."""
-        self._stream.write(data)
-        return memoryview(data).nbytes
-
-    def close(self) -> None:
-        """Leave the stream open: it is the caller's."""
-        self.closed = True

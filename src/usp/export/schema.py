@@ -41,6 +41,9 @@ AnyKind: TypeAlias = Kind | Record | Many
 TEXTS = frozenset({Kind.TEXT, Kind.VERBATIM, Kind.ADDRESS, Kind.ADDRESS_OR_NAME})
 """The kinds of values that are text."""
 
+REPEATING = frozenset({Kind.WORD, Kind.NUMBER, Kind.TIME})
+"""The kinds of columns whose values repeat, so that a dictionary pays."""
+
 
 def record_of(table: Table) -> Record:
     """Return the structure of the values of an extension, in their own order."""

@@ -12,15 +12,15 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from usp.export.arrow import row_group
-from usp.export.schema import COLUMNS, Kind, arrow_type, chosen, pyarrow
+from usp.export.row_groups import RowGroups, RowGroupWriter
+from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.fleet.dataset import TABLES, Commit, DatasetError, commit_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from usp.fleet.dataset import Dataset
 
@@ -173,9 +173,6 @@ GROUP_ROWS = 2_000_000
 GROUP_SECONDS = 30.0
 """A group is committed once it has this many sites or pages, or is this old (in seconds)."""
 
-_ROW_GROUP = 1 << 17
-_REPEATING = (Kind.WORD, Kind.NUMBER, Kind.TIME)
-
 
 class GroupWriter:
     """Collects the batches of sites, one after another, and commits groups of them.
@@ -247,11 +244,11 @@ class GroupWriter:
 
 def _new_files(dataset: Dataset, name: str, columns: Sequence[str] | None) -> dict[str, _TableFile]:
     """Return the files of a new group, one for each table."""
-    words = [n for n in page_columns(columns) if COLUMNS[n] in _REPEATING]
+    words = [n for n in page_columns(columns) if COLUMNS[n] in REPEATING]
     repeating = {
-        "pages": ["site", *words],
-        "sitemaps": ["site", "type", "status", "depth", "failure"],
-        "sites": ["outcome", "reason"],
+        "pages": ("site", *words),
+        "sitemaps": ("site", "type", "status", "depth", "failure"),
+        "sites": ("outcome", "reason"),
     }
     return {
         table: _TableFile(dataset.staged(table, name), schema_of(table, columns), repeating[table])
@@ -274,50 +271,43 @@ def _commit(
 class _TableFile:
     """A Parquet file that is being written; its row groups are made of many small batches."""
 
-    def __init__(self, path: Any, schema: Any, repeating: list[str]) -> None:
+    def __init__(self, path: Path, schema: Any, repeating: tuple[str, ...]) -> None:
         self._path = path
         self.schema = schema
         self._repeating = repeating
-        self._writer: Any = None
-        self._batches: list[Any] = []
-        self._waiting = 0
+        self._file: IO[bytes] | None = None
+        self._groups = RowGroups()
         self.rows = 0
 
     def add(self, batch: Any) -> None:
-        self._batches.append(batch)
-        self._waiting += len(batch)
         self.rows += len(batch)
-        if self._waiting >= _ROW_GROUP:
-            self._flush()
+        for group in self._groups.add(batch):
+            self._begun().write(group)
 
-    def _flush(self) -> None:
-        if self._writer is None:
-            self._writer = pyarrow(".parquet").ParquetWriter(
-                self._path, self.schema, compression="zstd", use_dictionary=self._repeating
-            )
-        table = row_group(self._batches, self.schema)
-        self._writer.write_table(table, row_group_size=len(table))
-        self._batches, self._waiting = [], 0
+    def _begun(self) -> RowGroupWriter:
+        if self._file is None:
+            self._file = self._path.open("wb")
+            self._writer = RowGroupWriter(self._file, self.schema, self._repeating)
+        return self._writer
 
     def close(self) -> bool:
         """Sync everything to the disk; return False if there is nothing."""
         if not self.rows:
             return False
-        if self._batches:
-            self._flush()
-        self._writer.close()
-        descriptor = os.open(self._path, os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        writer = self._begun()
+        for group in self._groups.rest():
+            writer.write(group)
+        writer.close()
+        assert self._file is not None
+        with self._file as file:
+            file.flush()
+            os.fsync(file.fileno())
         return True
 
     def discard(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self._path)  # noqa: PTH108
+        if self._file is not None:
+            self._file.close()
+        self._path.unlink(missing_ok=True)
 
 
 def committed_rows(dataset: Dataset, commit: Commit) -> list[dict[str, Any]]:
