@@ -2,258 +2,35 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from usp._base.urls import is_http_url
-from usp._formats import values
-from usp._formats.abstract_parser import PageEntry, Pages
+from usp._base.dates import MAX_REMEMBERED
+from usp._formats import feed_cutting, values
+from usp._formats.abstract_parser import Pages
+from usp._formats.feed_entries import AtomEntry, FeedEntry, Item
+from usp._formats.url_batches import ignore
 from usp._formats.values import absolute_url
-from usp._formats.xml.entries import ElementNames, Field, RawEntry, Sort, given_in, text_of
+from usp._formats.xml import cut
+from usp._formats.xml.entries import Sort, text_of
 from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
+from usp._formats.xml.references import attributes, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts
 from usp.objects.page import PageFields, SitemapNewsStory, SitemapPage
-from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from datetime import datetime
     from xml.etree.ElementTree import Element
 
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
     from usp._formats.xml.entries import Step
-    from usp._formats.xml.vocabulary import Vocabulary
 
 
-_USUAL_ATTRIBUTES = frozenset({"href", "rel", "type", "hreflang", "title", "length"})
-_HAVE_ATTRIBUTES = frozenset({"link", "guid"})
-_IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
-
-
-class _Links:
-    """The links of an entry as Atom writes them: the first of each relation counts."""
-
-    __slots__ = ("_first",)
-
-    def __init__(self) -> None:
-        self._first: dict[str, str] = {}
-
-    def add(self, field: Field, base: str | None, note: Note) -> None:
-        """Add a link; its URL may also be its text."""
-        given = field.attributes(note)
-        href = values.text(given.get("href")) or values.text(field.text)
-        if href:
-            kind = (values.text(given.get("rel")) or "alternate").lower()
-            url = absolute_url(href, base) or href
-            self._first.setdefault("", url)
-            self._first.setdefault(kind.removeprefix(_IANA), url)
-
-    def of(self, *kinds: str) -> list[str]:
-        """Return the links of some relations, in that order; ``""`` is the first of any relation."""
-        return list(dict.fromkeys(self._first[kind] for kind in kinds if kind in self._first))
-
-
-class _FeedEntry(RawEntry, PageEntry):
-    """What the entries of both kinds of feeds share.
-
-    Of two fields with one name the first counts, of two dates the first that can be read. A field is
-    read when it is needed: most are not.
-    """
-
-    titles: tuple[str, ...]
-    dates: tuple[str, ...]
-
-    _links: _Links | None = None
-    _url: str | None = None
-
-    def __init__(self, line: int | None, base: str | None) -> None:
-        super().__init__(line, base)
-        self._first: dict[str, str | Element] = {}  # of each name,
-        self._more: list[tuple[str, str | Element]] = []  # and the others
-
-    def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field."""
-        del parser
-        self._keep(field.name, field.text)
-
-    def fill(self, steps: list[Step], elements: list[Element], parser: Vocabulary) -> None:
-        """Add elements of a tree as they are, except those that have attributes."""
-        for step in steps:
-            _, name, _, at = step
-            if name in _HAVE_ATTRIBUTES:
-                super().fill([step], elements, parser)
-            else:
-                self._keep(name, elements[at])
-
-    def _keep(self, name: str, text: str | Element) -> None:
-        if name not in self._first:
-            self._first[name] = text
-        else:
-            self._more.append((name, text))
-
-    def _add_link(self, field: Field, base: str | None, note: Note) -> None:
-        """Take a link as Atom writes it."""
-        if self._links is None:
-            self._links = _Links()
-        self._links.add(field, base, note)
-
-    def _texts(self, name: str) -> Iterator[str]:
-        """Yield the texts of the fields of some name, without empty ones."""
-        if name in self._first:
-            others = [text for other, text in self._more if other == name]
-            for given in (self._first[name], *others):
-                text = values.text(given if isinstance(given, str) else text_of(given))
-                if text is not None:
-                    yield text
-
-    @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the address of the page, if this is the only link of an entry."""
-        raise NotImplementedError
-
-    def addresses(self) -> Iterator[str]:
-        """Yield what may be the address of the page, as written, the most likely one first."""
-        raise NotImplementedError
-
-    def finish(self, parser: Vocabulary) -> list[Entry]:
-        """Return the entry itself, if it has an address."""
-        bad: list[str] = []
-        for address in chain(self.addresses(), self._stray_addresses(parser)):
-            self._url = absolute_url(address, self.base)
-            if self._url is not None:
-                break
-            bad.append(address)
-        for at, address in enumerate(bad, 1):
-            lost = self._url is None and at == len(bad)
-            parser.problems.add(ProblemCode.BAD_LINK, self.line, address, lost=int(lost))
-        if self._url is None and not bad:
-            parser.problems.add(ProblemCode.NO_LINK, self.line, lost=1)
-        return [self] if self._url is not None else []
-
-    def _stray_addresses(self, parser: Vocabulary) -> Iterator[str]:
-        """Yield the address of an entry that has no other: in its tag, or in the entry itself.
-
-        The latter is how programs write an address after ``<link/>``.
-        """
-        if next(self.addresses(), None) is None:
-            about = given_in(self.written, _ignore).get("rdf:about")
-            stray = about or self.stray_address(parser)
-            if stray:
-                yield stray
-
-    def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Return the page; its title and date are its news story.
-
-        Without a title there is no story, and the date is that of the page.
-        """
-        if self._url is None:
-            return None
-        date = self._date(note)
-        title = next((text for name in self.titles for text in self._texts(name)), None)
-        if title is None:
-            return SitemapPage.of(self._url, PageFields(last_modified=date))
-        return SitemapPage.of(self._url, PageFields(news_story=SitemapNewsStory(title, date)))
-
-    def _date(self, note: Note | None) -> datetime | None:
-        """Return the first date that can be read."""
-        for name in self.dates:
-            if name not in self._first:
-                continue
-            unreadable = None
-            for text in self._texts(name):
-                date = values.date(text)
-                if unreadable and note and unreadable != text:
-                    note(ProblemCode.BAD_FEED_DATE, unreadable)
-                if date is not None:
-                    return date
-                unreadable = text
-            if unreadable and note:
-                note(ProblemCode.BAD_FEED_DATE, unreadable)
-        return None
-
-
-class _Item(_FeedEntry):
-    """An ``<item>`` of RSS."""
-
-    own_fields = frozenset(
-        {"title", "description", "link", "guid", "pubDate", "pubdate"}
-        | {"date", "published", "updated"}  # no part of RSS, and found in it
-    )
-    extensions: ClassVar = {
-        Space.DUBLIN_CORE: ElementNames("", frozenset({"date", "created", "issued", "modified"})),
-        Space.ATOM: ElementNames("", frozenset({"link", "published", "updated"})),
-    }
-    titles = ("title", "description")
-    dates = (
-        *("pubDate", "pubdate", "date", "published", "issued", "created"),
-        *("modified", "updated"),
-    )
-
-    def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field; a guid only if it may be a permanent link."""
-        if field.name == "link" and not values.text(field.text):
-            self._add_link(field, parser.base(), parser.note)
-            return
-        if field.name == "guid":
-            permanent = field.attributes(parser.note).get("ispermalink", "true")
-            if values.yes_no(permanent) is False:
-                return
-        self._keep(field.name, field.text)
-
-    def add_to_record(self, space: Space, field: Field) -> None:
-        """Take a date of Dublin Core (RSS 1.0 has no pubDate), or what is borrowed from Atom."""
-        if space is Space.ATOM and field.name == "link":
-            self._add_link(field, self.base, _ignore)
-        else:
-            self._keep(field.name, field.text)
-
-    @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the text of a link."""
-        return values.text(text_of(link))
-
-    def addresses(self) -> Iterator[str]:
-        """Yield the link, then the permanent guid, then a link as Atom writes it."""
-        yield from islice(self._texts("link"), 1)
-        yield from islice(filter(is_http_url, self._texts("guid")), 1)
-        if self._links is not None:
-            yield from self._links.of("alternate", "self")
-
-
-class _AtomEntry(_FeedEntry):
-    """An ``<entry>`` of Atom."""
-
-    own_fields = frozenset(
-        {"title", "summary", "tagline", "link", "id"}
-        | {"issued", "published", "created", "updated", "modified", "pubDate"}
-    )
-    titles = ("title", "summary", "tagline")
-    dates = ("published", "issued", "pubDate", "updated", "modified", "created")
-
-    def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field, or a link."""
-        if field.name == "link":
-            self._add_link(field, parser.base(), parser.note)
-        else:
-            self._keep(field.name, field.text)
-
-    @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the address of a link with the usual attributes, if it is the page's."""
-        usual = _USUAL_ATTRIBUTES.issuperset(link.keys())
-        alternate = usual and link.get("rel", "alternate") == "alternate"
-        return values.text(link.get("href")) if alternate else None
-
-    def addresses(self) -> Iterator[str]:
-        """Yield the alternate link, then the feed's own, then the first; without any, the id."""
-        links = self._links.of("alternate", "self", "") if self._links is not None else []
-        yield from links or islice(filter(is_http_url, islice(self._texts("id"), 1)), 1)
-
-
-def _ignore(message: str, excerpt: str) -> None:
-    """Pass over damage in what is borrowed."""
+_new = tuple.__new__  # how a named tuple is made quickly
+_OWN, _EXTENSIONS = PageFields()[:3], PageFields()[4:]  # what stands before and after the story
 
 
 class _Usual(NamedTuple):
@@ -265,7 +42,7 @@ class _Usual(NamedTuple):
     date: int
 
     @classmethod
-    def of(cls, steps: list[Step], entry: type[_FeedEntry]) -> _Usual | None:
+    def of(cls, steps: list[Step], entry: type[FeedEntry]) -> _Usual | None:
         """Look at the elements of an entry; None if it lacks one of the three, or has two links."""
         links = [(sort, at) for sort, name, _, at in steps if name == "link"]
         first: dict[str, int] = {}
@@ -287,6 +64,47 @@ class _FeedParser(LaneParser):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._usual: dict[int, _Usual | None] = {}
+        self._style: feed_cutting.Style | None = None
+        self._around: tuple[object, ...] = ()
+
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Cut link, title and date of entries, if problems are not requested."""
+        text = None if self.thorough else feed_cutting.shortened(block)
+        found = None if text is None else self._columns(text)
+        if found is None:
+            return None
+        urls = self._urls(found.link)
+        titles = _titles(found.title)
+        dates = _dates(found.date) if found.date else repeat(None, len(found.title))
+        if urls is None or titles is None or dates is None:
+            return None
+        return [Pages(list(map(_story, urls, titles, dates)))]
+
+    def _columns(self, text: str) -> feed_cutting.Columns | None:
+        """Cut a block like the one before it, or else like its own first entry."""
+        around = (self._scope, *self._stack)
+        if self._style is not None and self._around == around:
+            found = feed_cutting.columns(text, self._style)
+            if found is not None:
+                return found
+        self._style = feed_cutting.style_of(text, self._name, self, self._stack)
+        self._around = around
+        return None if self._style is None else feed_cutting.columns(text, self._style)
+
+    def _urls(self, links: Sequence[str]) -> list[str] | None:
+        """Return the URLs of links as they are written; None if one of them is not a URL."""
+        urls: list[str | None] = list(map(str.rstrip, links))
+        plain = cut.are_plain(cast("list[str]", urls))
+        joined = "".join(links)
+        if not plain and feed_cutting.LEFT_OUT in joined:
+            return None
+        if not plain or "&" in joined:
+            decode = _attribute if self._style and self._style.is_atom else _text
+            base = self.base()
+            for at, link in enumerate(links):
+                if not plain or "&" in link:
+                    urls[at] = absolute_url(decode(link) or "", base)
+        return None if None in urls else cast("list[str]", urls)
 
     def _read_tree(self, root: Element) -> list[Entry]:
         check_text_before(root)
@@ -311,7 +129,7 @@ class _FeedParser(LaneParser):
             raise Unvouched
         if self.thorough:
             check_texts(element)
-        entry = cast("type[_FeedEntry]", self.entries[local])
+        entry = cast("type[FeedEntry]", self.entries[local])
         elements = list(element.iter())
         steps = trees.steps(elements, entry)
         usual = self._usual.get(id(steps))
@@ -327,22 +145,57 @@ class _FeedParser(LaneParser):
         date = values.date(text_of(elements[usual.date]))
         if url is None or title is None or date is None:
             return None
-        return SitemapPage.of(url, PageFields(news_story=SitemapNewsStory(title, date)))
+        return _story(url, title, date)
+
+
+def _text(raw: str) -> str | None:
+    return values.text(decode_text(raw, ignore))
+
+
+def _attribute(raw: str) -> str | None:
+    return values.text(attributes(f' href="{raw}"', ignore)["href"])
+
+
+def _titles(texts: Sequence[str]) -> list[str] | None:
+    """Return titles that are written like this; None if one of them is empty, or left out."""
+    joined = "".join(texts)
+    if joined.isprintable():
+        titles = [_text(text) if "&" in text else text.strip() for text in texts]
+    elif feed_cutting.LEFT_OUT in joined:
+        return None
+    else:
+        titles = list(map(_text, texts))
+    return None if None in titles else cast("list[str]", titles)
+
+
+def _dates(texts: Sequence[str]) -> list[datetime] | None:
+    """Return dates that are written like this; None if one of them cannot be read."""
+    texts = list(map(str.strip, texts))
+    joined = "".join(texts)
+    if not joined.isprintable() or "&" in joined or max(map(len, texts)) > MAX_REMEMBERED:
+        return None
+    dates = list(values.dates(texts))
+    return None if None in dates else cast("list[datetime]", dates)
+
+
+def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
+    story = SitemapNewsStory(title, date)
+    return SitemapPage.of(url, _new(PageFields, (*_OWN, story, *_EXTENSIONS)))
 
 
 class PagesRSSSitemapParser(_FeedParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
-    Page = _Item
+    Page = Item
     vocabulary = frozenset({Space.RSS})
-    entries: ClassVar = {"item": _Item, "entry": _AtomEntry}
+    entries: ClassVar = {"item": Item, "entry": AtomEntry}
 
 
 class PagesAtomSitemapParser(_FeedParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap
-    Page = _AtomEntry
+    Page = AtomEntry
     vocabulary = frozenset({Space.ATOM})
-    entries: ClassVar = {"entry": _AtomEntry, "item": _Item}
+    entries: ClassVar = {"entry": AtomEntry, "item": Item}

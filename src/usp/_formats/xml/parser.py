@@ -208,23 +208,26 @@ class AbstractXMLSitemapParser(Nesting):
 
     def _add_leaf(self, entry: RawEntry, meaning: Meaning, attributes: str, text: str) -> bool:
         """Add an element without others inside to its entry; False if that needs more care."""
+        sort = meaning.sort
+        is_own = sort is Sort.FIELD and not self._implied
+        if is_own:
+            is_own = len(self._stack) == self._entry_depth + 1
+        if not is_own and sort is not Sort.RECORD_FIELD and sort is not Sort.RECORD:
+            return False
+        if attributes[-1:] != "/" and len(text) >= MAX_FIELD:
+            return False
         if self._is_full(entry):
             return True
-        sort = meaning.sort
         if attributes[-1:] == "/":
             attributes, text = attributes[:-1], ""
-        elif len(text) >= MAX_FIELD:
-            return False
         elif "&" in text or not text.isprintable():
             text = decode_text(text, self.note)
-        if sort is Sort.RECORD_FIELD:
-            entry.add_to_record(meaning.space, Field(meaning.local, text, attributes))
-        elif sort is Sort.RECORD:
-            entry.begin_record(meaning.space, Field(meaning.local, "", attributes))
-        elif sort is Sort.FIELD and not self._implied and len(self._stack) == self._entry_depth + 1:
+        if is_own:
             entry.add(Field(meaning.local, text, attributes), self)
+        elif sort is Sort.RECORD_FIELD:
+            entry.add_to_record(meaning.space, Field(meaning.local, text, attributes))
         else:
-            return False
+            entry.begin_record(meaning.space, Field(meaning.local, "", attributes))
         return True
 
     def text(self, raw: str) -> None:
