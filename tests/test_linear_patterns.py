@@ -22,7 +22,7 @@ import usp._base.patterns
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
-from usp._formats import document
+from usp._formats import document, feed_cutting
 from usp._formats.xml import cut, lanes
 from usp.cli import errors
 from usp.report import markup
@@ -72,6 +72,20 @@ STYLES = [
     )
 ]
 
+FEED_STYLES = [
+    feed_cutting.Style(
+        name,
+        tuple(feed_cutting.Slot(role, tag, tag) for role, tag in slots.items()),
+        is_atom=name == "entry",
+        never=("item", "entry", "channel"),
+        harmless=("media:title",),
+    )
+    for name, slots in (
+        ("item", {"title": "title", "link": "link", "date": "pubDate"}),
+        ("entry", {"date": "updated", "link": "link", "title": "title"}),
+    )
+]
+
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp._formats.xml.cut._first": lambda: {
         f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
@@ -83,6 +97,12 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     },
     "usp._formats.xml.cut._own_fields": lambda: {
         f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
+    },
+    "usp._formats.feed_cutting._entry": lambda: {
+        f"_entry[{style.name}]": feed_cutting._entry(style) for style in FEED_STYLES
+    },
+    "usp._formats.feed_cutting._with_prefix": lambda: {
+        "_with_prefix": feed_cutting._with_prefix(("title", "link"))
     },
     "usp._formats.xml.lanes._first_entry": lambda: {
         "_first_entry": lanes._first_entry(("url", "sitemap"))
@@ -107,6 +127,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first": {"match"},
     "_entry": {"findall"},
     "_own_fields": {"findall"},
+    "_with_prefix": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},
     "_finding": {"search"},

@@ -58,7 +58,7 @@ _OTHER_RELATION = (
     rf"{_ATTRIBUTES}{_EMPTY}"
 )
 _CHILD = re.compile(
-    rf"<({_NAME})({_ATTRIBUTES}){_B}(?:/>|>(?:[^<]*+<(?!/?+\1))*+[^<]*+</\1{_B}>){_B}"
+    rf"<({_NAME})({_ATTRIBUTES}){_B}(?:/>|>(?:[^<]*+<(?!/?+\1)){{0,100}}+[^<]*+</\1{_B}>){_B}"
 )
 _RELATION = re.compile(rf"[ \t\r\n]rel=(?!{_ALTERNATE})")
 
@@ -184,10 +184,10 @@ def columns(text: str, style: Style) -> Columns | None:
         return None
     pattern = _entry(style)
     found = list(zip(*pattern.findall(f"</{style.name}>{text}"), strict=True))
-    column = {role: found[at - 1] for role, at in pattern.groupindex.items()}
-    if column["title"].index("") < len(column["title"]) - 1:
+    column = {role: found[at - 1][:-1] for role, at in pattern.groupindex.items()}
+    if not all(column["title"]):
         return None
-    return Columns(*(column.get(role, ("",))[:-1] for role in Columns._fields))
+    return Columns(column["link"], column["title"], column.get("date", ()))
 
 
 def _is_worth_it(text: str, style: Style) -> bool:
