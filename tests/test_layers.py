@@ -154,6 +154,7 @@ NOT_PURE = {  # of these packages, and why
     "_crawl.driving": "looks at the clock for both drivers, and asks the clients of users",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",
+    "_crawl.page_fetch": "waits and fetches",
     "_crawl.look": "stores a document that is at hand",
 }
 OUTSIDE = frozenset(

@@ -177,4 +177,4 @@ def tree_of(example: str):
 
 def found_in(example: str, **options):
     """Return what a check finds in an example."""
-    return list(usp.check(tree_of(example), **options))
+    return list(usp.check(tree_of(example), Client(replies_of(example)), **options))

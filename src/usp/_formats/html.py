@@ -12,6 +12,7 @@ from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
 from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import Scanner
+from usp._formats.xml.tokens import DEAF
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap
@@ -91,3 +92,54 @@ class HomepageLinksParser(AbstractSitemapParser):
         """Pass over everything else."""
 
     end = text = cdata = take = declaration = _ignore
+
+
+class PageHeadParser:
+    """Reads what a page tells search engines: whether to index it, and which page it is a copy of.
+
+    ``robots`` are the contents of ``<meta name="robots">``, ``canonical`` is the address in
+    ``<link rel="canonical">``, as written.
+    """
+
+    _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "textarea", "title"})
+
+    def __init__(self) -> None:
+        self.robots: list[str] = []
+        self.canonical: str | None = None
+        self._scanner = Scanner(self, Problems())
+        self._inside: str | None = None  # an element whose content means nothing
+        self._in_body = False
+
+    def read(self, text: str) -> None:
+        """Read the beginning of a page."""
+        self._scanner.feed(text[:MAX_HEAD])
+        self._scanner.close()
+        self._scanner.handler = DEAF  # they know each other
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at a tag."""
+        local = name.lower()
+        if self._inside is not None:
+            return
+        if local in self._SILENT:
+            self._inside = None if empty else local
+        elif local == "body":
+            self._in_body = True
+        elif local == "meta":
+            given = read_attributes(attributes, self._ignore)
+            if given.get("name", "").strip().lower() in ("robots", "googlebot", "bingbot"):
+                self.robots.append(given.get("content", ""))
+        elif local == "link" and not self._in_body and self.canonical is None:
+            given = read_attributes(attributes, self._ignore)
+            if "canonical" in given.get("rel", "").lower().split():
+                self.canonical = given.get("href", "").strip() or None
+
+    def end(self, name: str, *_: object) -> None:
+        """Look at an end tag."""
+        if name.lower() == self._inside:
+            self._inside = None
+
+    def _ignore(self, *_: object) -> None:
+        """Pass over everything else."""
+
+    text = cdata = take = declaration = _ignore

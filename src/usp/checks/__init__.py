@@ -33,6 +33,7 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity | str] | None = None,
+    fetch_pages: int = 0,
     options: CrawlOptions | None = None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the sitemaps of a website.
@@ -40,7 +41,16 @@ def check(
     ``source`` is a tree, or what it is read from: the URL of a website or a sitemap, the path of a
     snapshot or a sitemap. ``select`` and ``ignore`` are codes of rules, the beginnings of codes
     (``SM4``) or names; of two that fit, the longer one counts. ``severities`` are other severities of
-    rules, by code, beginning or name. ``web_client`` and ``options`` are for what is fetched.
+    rules, by code, beginning or name. ``fetch_pages`` is how many of the listed pages are fetched
+    themselves, a sample, if robots.txt allows it. ``web_client`` and ``options`` are for what is
+    fetched.
     """
-    checking = Checking.of(select, ignore, severities or {})
+    checking = Checking.of(
+        select,
+        ignore,
+        severities,
+        fetch_pages=fetch_pages,
+        web_client=web_client,
+        options=options,
+    )
     return checking.findings(tree_of(source, web_client, options))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from usp.checks.facts import Block, Site, Sitemap
+from usp.checks.fetching import Sample, fetched_pages
 from usp.checks.registry import Scope
 from usp.checks.robots import MAX_BYTES, Robots
 from usp.checks.rules import RULES
@@ -14,20 +15,26 @@ from usp.checks.rules.parsed import rule_of
 from usp.checks.selecting import Chosen
 from usp.checks.values import Finding, Hit
 from usp.objects.sitemap import AbstractPagesSitemap
+from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from usp.checks.fetching import FetchedPage
     from usp.checks.registry import Rule
     from usp.checks.values import Severity
     from usp.objects.abstract_sitemap import AbstractSitemap
+    from usp.web_client.abstract_client import AbstractWebClient
 
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """Which rules are asked, and how severe they are."""
+    """Which rules are asked, how severe they are, and how many pages are fetched themselves."""
 
     chosen: Chosen
+    fetch_pages: int = 0
+    web_client: AbstractWebClient | None = None
+    options: CrawlOptions = field(default_factory=CrawlOptions)
 
     @classmethod
     def of(
@@ -35,20 +42,27 @@ class Checking:
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         severities: Mapping[str, Severity | str] | None = None,
+        *,
+        fetch_pages: int = 0,
+        web_client: AbstractWebClient | None = None,
+        options: CrawlOptions | None = None,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
-        return cls(Chosen.of(RULES, select, ignore, severities or {}))
+        chosen = Chosen.of(RULES, select, ignore, severities or {})
+        return cls(chosen, fetch_pages, web_client, options or CrawlOptions())
 
     def findings(self, root: AbstractSitemap) -> Iterator[Finding]:
         """Yield what the rules find, sitemap by sitemap; what is about all of them at the end."""
-        return _Run(self.chosen, Site(root)).findings()
+        return _Run(self, Site(root)).findings()
 
 
 class _Run:
     """One check of one tree."""
 
-    def __init__(self, chosen: Chosen, site: Site) -> None:
-        self._chosen = chosen
+    def __init__(self, checking: Checking, site: Site) -> None:
+        self._checking = checking
+        self._chosen = chosen = checking.chosen
+        self._sample = Sample(checking.fetch_pages)
         self._site = site
         self._rules: dict[Scope, list[Rule]] = defaultdict(list)
         for rule in chosen.rules:
@@ -65,6 +79,20 @@ class _Run:
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
         for rule in self._rules[Scope.SITE]:
             yield from self._found(rule, self._asked(rule, self._site), self._site.root.url)
+        yield from self._check_pages()
+
+    def _check_pages(self) -> Iterator[Finding]:
+        """Fetch some pages, and ask the rules about them."""
+        checking, rules = self._checking, self._rules[Scope.FETCHED]
+        if not rules:
+            return
+        pages = fetched_pages(self._site, self._sample, checking.web_client, checking.options)
+        for page in pages:
+            place = page.listed.place
+            for rule in rules:
+                for hit in self._asked(rule, page):
+                    here = replace(hit, page=page.url, line=place.line, column=place.column)
+                    yield from self._found(rule, [here], page.listed.sitemap)
 
     def _check(self, sitemap: Sitemap) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
@@ -83,6 +111,7 @@ class _Run:
             for examined in examination.blocks():
                 block = Block(sitemap, examined, sitemap.pages)
                 sitemap.add(block)
+                self._sample.add(block)
                 yield from self._check_block(block)
             sitemap.problems = examination.problems
             sitemap.children = examination.children
@@ -114,7 +143,7 @@ class _Run:
                 )
 
     @staticmethod
-    def _asked(rule: Rule, about: Site | Sitemap | Block) -> Iterable[Hit]:
+    def _asked(rule: Rule, about: Site | Sitemap | Block | FetchedPage) -> Iterable[Hit]:
         assert rule.find is not None
         return rule.find(about)
 

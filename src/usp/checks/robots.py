@@ -43,6 +43,11 @@ class Robots:
         if denied:
             yield from (at for at, url in enumerate(urls) if url in denied)
 
+    @property
+    def delay(self) -> float:
+        """The pause between requests that it asks for, in seconds."""
+        return float(self._rules.crawl_delay("*") or 0.0) if self.text else 0.0
+
     def allows(self, url: str, agent: str = "*") -> bool:
         """Return whether robots may fetch a URL."""
         return not self.text or bool(self._rules.can_fetch(url, agent))

@@ -1,0 +1,190 @@
+"""Some of the listed pages, fetched themselves: which ones, and what they say."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from functools import cached_property
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from usp._base.urls import BadUrl, origin_of, read_url, without_fragment
+from usp._crawl.orders import Received
+from usp._crawl.page_fetch import fetch_pages, text_of
+from usp._formats.html import PageHeadParser
+from usp.checks.robots import Robots
+from usp.web_client.abstract_client import failure_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp._base.reason import Reason
+    from usp._crawl.examination import Place
+    from usp._crawl.orders import Failed
+    from usp.checks.facts import Block, Site
+    from usp.objects.exchange import Exchange
+    from usp.options import CrawlOptions
+    from usp.web_client.abstract_client import AbstractWebClient
+
+_HTML = ("text/html", "application/xhtml+xml")
+_SEED = 20  # any: the same pages each time, so that a check can be repeated
+_MAX_PAUSE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page where it is listed."""
+
+    url: str
+    sitemap: str
+    place: Place
+
+
+class Sample:
+    """Takes some of all pages, each with the same chance, in one pass and in little memory."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._random = random.Random(_SEED)  # noqa: S311 - not a secret
+        self._weight = 1.0
+        self._skip = 0  # how many pages are passed over until the next one is taken
+        self.pages: list[Listed] = []
+
+    def add(self, block: Block) -> None:
+        """Look at the pages of a block."""
+        at, count = 0, len(block.urls)
+        while len(self.pages) < self._size and at < count:
+            self.pages.append(self._listed(block, at))
+            at += 1
+            if len(self.pages) == self._size:
+                self._draw()
+        if len(self.pages) < self._size:
+            return
+        while self._size and at + self._skip < count:
+            at += self._skip
+            self.pages[self._random.randrange(self._size)] = self._listed(block, at)
+            at += 1
+            self._draw()
+        self._skip -= count - at
+
+    def _draw(self) -> None:
+        """Decide how many pages are passed over: Li's algorithm L."""
+        self._weight *= math.exp(math.log(1 - self._random.random()) / self._size)
+        below = math.log1p(-self._weight)
+        self._skip = int(math.log(1 - self._random.random()) / below) if below else 1 << 62
+
+    @staticmethod
+    def _listed(block: Block, at: int) -> Listed:
+        return Listed(block.urls[at], block.sitemap.url, block.place(at))
+
+
+class FetchedPage:
+    """A page that was fetched: how, and what it says."""
+
+    def __init__(self, listed: Listed, result: Received | Failed) -> None:
+        self.listed = listed
+        self.url = listed.url
+        self._result = result
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """The request and its response, as far as they are known."""
+        result = self._result
+        return result.document.exchange if isinstance(result, Received) else result.exchange
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status; None if there was no response."""
+        return None if self.exchange is None else self.exchange.status
+
+    @property
+    def failure(self) -> Reason | None:
+        """Why there is no page, if there is none."""
+        return None if isinstance(self._result, Received) else failure_reason(self._result.error)
+
+    @property
+    def leads_to(self) -> str | None:
+        """The URL to which the page redirects, if it does."""
+        exchange = self.exchange
+        if exchange is None or exchange.final_url == self.url:
+            return None
+        return None if same_page(exchange.final_url, self.url) else exchange.final_url
+
+    @cached_property
+    def head(self) -> PageHeadParser:
+        """What the page tells search engines, if it is HTML."""
+        parser = PageHeadParser()
+        result = self._result
+        if isinstance(result, Received):
+            kind = (result.document.exchange.content_type or _HTML[0]).partition(";")[0]
+            if kind.strip().lower() in _HTML:
+                parser.read(text_of(result))
+        return parser
+
+    @property
+    def directives(self) -> Iterator[str]:
+        """What the page tells robots, in its head and in its headers, in lower case."""
+        headers = () if self.exchange is None else self.exchange.headers
+        said = [value for name, value in headers if name.lower() == "x-robots-tag"]
+        for text in (*self.head.robots, *said):
+            for part in text.lower().split(","):
+                agent, _, rest = part.rpartition(":")
+                # "googlebot: noindex"; but "unavailable_after: 25 Jun 2026 15:00:00 PST" is another.
+                yield part.strip() if agent.strip() == "unavailable_after" else rest.strip()
+
+    @property
+    def canonical(self) -> str | None:
+        """The URL of the page that this one is a copy of, if it names one."""
+        exchange = self.exchange
+        written = self.head.canonical
+        if exchange is None or not written:
+            return None
+        try:
+            return urljoin(exchange.final_url, written)
+        except ValueError:
+            return None
+
+
+def same_page(one: str, other: str) -> bool:
+    """Return whether two URLs are the same but for the way they are written."""
+    try:
+        return _parts(one) == _parts(other)
+    except BadUrl:
+        return one == other
+
+
+def _parts(text: str) -> tuple[str, str, int, str]:
+    url = read_url(text)
+    path = without_fragment(url.text()).partition("://")[2].partition("/")[2]
+    return url.scheme, url.host, url.port, path
+
+
+def fetched_pages(
+    site: Site, sample: Sample, web_client: AbstractWebClient | None, options: CrawlOptions
+) -> Iterator[FetchedPage]:
+    """Fetch the pages of a sample that robots may fetch."""
+    origins = {listed.url: origin_of(listed.url) for listed in sample.pages}
+    known = site.robots_txt
+    robots = {} if known is None else {origin_of(known.url): site.robots}
+    others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
+    for url, result in fetch_pages(sorted(others), web_client, options):
+        robots[origin_of(url)] = _robots_of(result)
+    by_url = {
+        listed.url: listed
+        for listed in sample.pages
+        if robots[origins[listed.url]].allows(listed.url)
+    }
+    pause = max((robots[origins[url]].delay for url in by_url), default=0.0)
+    for url, result in fetch_pages(list(by_url), web_client, options, min(pause, _MAX_PAUSE)):
+        yield FetchedPage(by_url[url], result)
+
+
+def _robots_of(result: Received | Failed) -> Robots:
+    """Return what a robots.txt allows: all if there is none, nothing if the server fails (RFC 9309)."""
+    if isinstance(result, Received):
+        return Robots(text_of(result))
+    status = None if result.exchange is None else result.exchange.status
+    is_absent = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return Robots() if is_absent else Robots("User-agent: *\nDisallow: /")
