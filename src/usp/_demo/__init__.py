@@ -1,7 +1,8 @@
 """A small website to try the library with, served on this machine: ``usp demo``.
 
-Its files are in ``site``. ``{site}`` in them is replaced by the URL of the site; some are served
-compressed, with ``.gz`` appended to their name.
+Its files are in ``site``. ``{site}`` in them is replaced by the URL of the site, ``{today}`` and
+``{yesterday}`` by dates: news are never older. Some are served compressed, with ``.gz`` appended to
+their name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gzip
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -51,11 +53,17 @@ class _Server(ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.files: dict[str, bytes] = {}
         for path, text in _walk(files(__name__) / "site"):
-            content = text.replace("{site}", self.address).encode()
+            content = _filled(text, self.address).encode()
             if path in _PACKED:
                 self.files[f"{path}.gz"] = gzip.compress(content)
             else:
                 self.files[path] = content
+
+
+def _filled(text: str, address: str) -> str:
+    today = datetime.now(UTC).date()
+    filled = text.replace("{site}", address).replace("{today}", today.isoformat())
+    return filled.replace("{yesterday}", (today - timedelta(days=1)).isoformat())
 
 
 def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:

@@ -1,0 +1,103 @@
+"""News, images and videos that are nearly wrong, and how wrong ones are told."""
+
+from __future__ import annotations
+
+import pytest
+from check_examples import found_in
+
+STORY = """<url><loc>https://example.org/a</loc><news:news><news:publication>
+<news:name>{name}</news:name><news:language>{language}</news:language></news:publication>
+<news:publication_date>{date}</news:publication_date><news:title>Tea</news:title></news:news></url>"""
+VIDEO = """<url><loc>https://example.org/a</loc><video:video>
+<video:thumbnail_loc>https://example.org/a.jpg</video:thumbnail_loc>
+<video:title>Tea</video:title><video:description>Tea</video:description>
+<video:content_loc>https://example.org/a.mp4</video:content_loc>{more}</video:video></url>"""
+
+
+def story(date="{now-1h}", language="en", name="The Tea Times"):
+    text = STORY.replace("{date}", date).replace("{language}", language).replace("{name}", name)
+    return [(one.name, one.message) for one in found_in(text)]
+
+
+def video(more):
+    return [one.name for one in found_in(VIDEO.replace("{more}", more))]
+
+
+@pytest.mark.parametrize("date", ["{now-47h}", "{day-2d}", "{now}", "{now+20h}", "{day+1d}"])
+def test_the_news_of_two_days_are_fine(date):
+    assert story(date) == []
+
+
+@pytest.mark.parametrize("date", ["{now-49h}", "{day-4d}", "1970-01-01", "0001-01-01"])
+def test_older_news_are_not(date):
+    assert [name for name, _ in story(date)] in (["old-news"], ["missing-extension-field"])
+
+
+@pytest.mark.parametrize("date", ["{now+30h}", "2999-12-31T23:59:59-12:00", "9999-12-31"])
+def test_nor_are_those_of_the_future(date):
+    assert [name for name, _ in story(date)] == ["future-news"]
+
+
+@pytest.mark.parametrize("language", ["en", "fil", "zh-cn", "zh-TW", "EN"])
+def test_a_language_is_a_short_code(language):
+    assert story(language=language) == []
+
+
+@pytest.mark.parametrize("language", ["english", "en-US", "e", "zh-hk", "12", "e n"])
+def test_another_language_is_told(language):
+    message = f"{language!r} is not a language code of two or three letters"
+    assert story(language=language) == [("news-language", message)]
+
+
+def test_feeds_are_not_news_sitemaps():
+    feed = """<rss version="2.0"><channel><title>Tea</title><item><title>Tea</title>
+    <link>https://example.org/a</link><pubDate>Tue, 07 May 2019 08:09:10 GMT</pubDate>
+    </item></channel></rss>"""
+    assert not [one for one in found_in(feed) if one.code.startswith("SM7")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "<video:duration>1</video:duration>",
+        "<video:duration>28800</video:duration>",
+        "<video:rating>0</video:rating>",
+        "<video:rating>5.0</video:rating>",
+        "<video:expiration_date>{day}</video:expiration_date>",
+        "<video:player_loc>https://example.org/a.mp4#player</video:player_loc>",
+        '<video:platform relationship="ALLOW">web</video:platform>',
+        "<video:restriction></video:restriction>",
+    ],
+)
+def test_a_video_at_the_edge_is_fine(more):
+    assert video(more) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ("<video:duration>0</video:duration>", "video-duration"),
+        ("<video:duration>28801</video:duration>", "video-duration"),
+        ("<video:rating>5.1</video:rating>", "video-rating"),
+        ("<video:rating>-1</video:rating>", "video-rating"),
+        ("<video:expiration_date>{day-2d}</video:expiration_date>", "expired-video"),
+        ('<video:platform relationship="maybe">web</video:platform>', "video-relationship"),
+        (
+            "<video:tvshow><video:show_title>T</video:show_title></video:tvshow>",
+            "deprecated-video-field",
+        ),
+        ('<video:price currency="EUR">1.99</video:price>', "deprecated-video-field"),
+        ("<video:player_loc>https://example.org/a</video:player_loc>", "video-is-page"),
+        ("<video:player_loc>javascript:play()</video:player_loc>", "bad-video-url"),
+    ],
+)
+def test_a_video_beyond_it_is_not(more, name):
+    assert video(more) == [name]
+
+
+def test_each_video_of_a_page_is_told():
+    two = VIDEO.replace("{more}", "<video:duration>0</video:duration>")
+    body = two[two.index("<video:video>") : two.index("</url>")]
+    found = found_in(two.replace("</url>", body + "</url>"))
+    assert [one.name for one in found] == ["video-duration"] * 2
+    assert {one.page for one in found} == {"https://example.org/a"}
