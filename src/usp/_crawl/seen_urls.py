@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 MOST_PLAIN = 65_536
 """URLs that are kept as they are. The protocol allows 50,000 in one document."""
@@ -90,7 +90,7 @@ class _Fingerprints:
     def add(self, urls: list[str]) -> list[bool] | None:
         """Remember URLs; return which of them were new, or None if all were."""
         hashes = [number & _HASH for number in map(hash, urls)]  # which may be negative
-        records = map(self._RECORD.pack, hashes, _checksums(urls))
+        records = map(self._RECORD.pack, hashes, checksums(urls))
         parts, bits, mask = self._parts, self._filter, len(self._filter) - 1
         known: list[int] = []
         for at, (number, record) in enumerate(zip(hashes, records, strict=True)):
@@ -127,7 +127,8 @@ class _Fingerprints:
                 bits[number >> 3 & mask] |= 1 << (number & 7)
 
 
-def _checksums(urls: list[str]) -> list[int]:
+def checksums(urls: Sequence[str]) -> list[int]:
+    """Return the second part of the fingerprints of URLs."""
     try:
         return list(map(crc32, map(str.encode, urls)))
     except UnicodeEncodeError:  # half of a pair of characters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from usp.checks.facts import Block, Site, Sitemap
 from usp.checks.fetching import Sample, fetched_pages
@@ -56,6 +56,14 @@ class Checking:
         return _Run(self, Site(root)).findings()
 
 
+class Collecting(Protocol):
+    """What is gathered from all blocks for rules that need it."""
+
+    def add(self, block: Block) -> None:
+        """Add the pages of a block."""
+        ...
+
+
 class _Run:
     """One check of one tree."""
 
@@ -67,6 +75,10 @@ class _Run:
         self._rules: dict[Scope, list[Rule]] = defaultdict(list)
         for rule in chosen.rules:
             self._rules[rule.scope].append(rule)
+        self._collecting: list[Collecting] = [
+            getattr(site, name)
+            for name in sorted({name for rule in chosen.rules for name in rule.uses})
+        ]
         self._read: set[int] = set()  # documents that were checked, wherever they are in the tree
 
     def findings(self) -> Iterator[Finding]:
@@ -112,6 +124,8 @@ class _Run:
                 block = Block(sitemap, examined, sitemap.pages)
                 sitemap.add(block)
                 self._sample.add(block)
+                for collecting in self._collecting:
+                    collecting.add(block)
                 yield from self._check_block(block)
             sitemap.problems = examination.problems
             sitemap.children = examination.children

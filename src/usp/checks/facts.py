@@ -7,19 +7,25 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from usp._crawl.seen_urls import SeenUrls
 from usp._formats.values import dates
+from usp.checks.listing import Listing, normal
+from usp.checks.origins import Origins, Reach, read_all
 from usp.checks.robots import Robots
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
     kind_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from usp._base.urls import HttpUrl
     from usp._crawl.examination import Examination, ExaminedBlock, Place
     from usp._formats.abstract_parser import ChildEntry
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -41,6 +47,7 @@ class Site:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     robots: Robots = field(default_factory=Robots)
     sitemaps: list[Sitemap] = field(default_factory=list)
+    listing: Listing = field(default_factory=Listing)
 
     @property
     def is_website(self) -> bool:
@@ -85,6 +92,7 @@ class Sitemap:
         self.site = site
         self.node = node
         self.parent = parent
+        self.number = len(site.sitemaps)
         self.url = node.url
         self.exchange: Exchange | None = node.exchange
         self.failure: Failure | None = node.failure
@@ -96,6 +104,8 @@ class Sitemap:
         self.lastmods = Tally()
         self.changefreqs = Tally()
         self.priorities = Tally()
+        self.origins = Origins()
+        self.repeated = SeenUrls()  # of its pages, those that other sitemaps list too
         self.examination: Examination | None = None
 
     @property
@@ -125,6 +135,37 @@ class Sitemap:
         return isinstance(self.node, InvalidSitemap)
 
     @property
+    def is_feed(self) -> bool:
+        """Whether this is RSS or Atom, which have rules of their own."""
+        return isinstance(self.node, PagesRSSSitemap | PagesAtomSitemap)
+
+    @cached_property
+    def urls(self) -> tuple[HttpUrl, ...]:
+        """Its URLs, before and after redirects; none for a file."""
+        exchange = self.exchange
+        sent = () if exchange is None else (exchange.url, exchange.final_url, *exchange.redirects)
+        return read_all([self.url, *sent])
+
+    @cached_property
+    def declared_by(self) -> Sitemap | None:
+        """The robots.txt that declares it, or an index that it is in."""
+        parent = self.parent
+        return parent if parent is None or parent.is_robots else parent.declared_by
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Which URLs it may list."""
+        return Reach(self.urls, () if self.declared_by is None else self.declared_by.urls)
+
+    @cached_property
+    def family(self) -> object:
+        """What is the same for sitemaps that belong together; one that was guessed is alone."""
+        parent = self.parent
+        if parent is None or not self.site.is_website:
+            return None
+        return self if parent.parent is None else parent.family
+
+    @property
     def is_local(self) -> bool:
         """Whether it was read from a file."""
         return not self.url.startswith(("http:", "https:"))
@@ -142,6 +183,7 @@ class Sitemap:
     def add(self, block: Block) -> None:
         """Count what is in a block of its pages."""
         self.pages += len(block.urls)
+        block.origins = self.origins.add(block)
         self.stories += len(block.stories)
         self.lastmods.add(block.lastmods)
         self.changefreqs.add(block.changefreqs)
@@ -151,9 +193,10 @@ class Sitemap:
 class Block:
     """Some pages of a sitemap, in columns.
 
-    ``first`` is the number of the pages before it. Rules yield the number of a page in the block as
-    ``at``. Look at a column, or at :attr:`joined`, before you look at single pages: most blocks are
-    clean, and all of them are looked at.
+    ``first`` is the number of the pages before it, ``origins`` are those of its URLs, ``repeated`` are
+    the pages that were listed already, each with the number of the sitemap. Rules yield the number of a
+    page in the block as ``at``. Look at a column, or at :attr:`joined`, before you look at single
+    pages: most blocks are clean, and all of them are looked at.
     """
 
     def __init__(self, sitemap: Sitemap, examined: ExaminedBlock, first: int) -> None:
@@ -161,6 +204,8 @@ class Block:
         self.site = sitemap.site
         self.first = first
         self.urls: Sequence[str] = examined.urls
+        self.origins: Sequence[str] = ()
+        self.repeated: Sequence[tuple[int, int]] = ()
         self._examined = examined
 
     def place(self, at: int) -> Place:
@@ -181,6 +226,11 @@ class Block:
     def joined(self) -> str:
         """All URLs, a line each, with a line end before the first and after the last."""
         return "\n{}\n".format("\n".join(self.urls))
+
+    @cached_property
+    def normal_urls(self) -> Sequence[str]:
+        """The URLs in a form in which the same ones are equal."""
+        return normal(self.urls, self.joined, self.origins)
 
     @cached_property
     def texts(self) -> Mapping[str, Sequence[str]] | None:

@@ -88,6 +88,7 @@ class Rule:
 
     ``summary`` says what it finds in one sentence, ``why`` why it matters, ``sources`` are the URLs
     of what it is based on, ``bad`` and ``good`` are examples, ``hint`` is what to do.
+    ``uses`` names what is gathered from all pages for it: attributes of the website.
     """
 
     code: str
@@ -101,6 +102,7 @@ class Rule:
     good: str = ""
     hint: str = ""
     find: Callable[..., Iterable[Hit]] | None = field(default=None, repr=False, compare=False)
+    uses: tuple[str, ...] = ()
 
     @property
     def group(self) -> Group:
@@ -126,9 +128,9 @@ def known_rules() -> Mapping[str, Rule]:
     return _RULES
 
 
-def site_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
+def site_rule(code: str, name: str, severity: Severity, *uses: str) -> Callable[[F], F]:
     """Declare a rule about the website as a whole."""
-    return _declare(code, name, severity, Scope.SITE)
+    return _declare(code, name, severity, Scope.SITE, uses)
 
 
 def sitemap_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
@@ -136,9 +138,9 @@ def sitemap_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
     return _declare(code, name, severity, Scope.SITEMAP)
 
 
-def block_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
+def block_rule(code: str, name: str, severity: Severity, *uses: str) -> Callable[[F], F]:
     """Declare a rule about pages, which are given in blocks."""
-    return _declare(code, name, severity, Scope.BLOCK)
+    return _declare(code, name, severity, Scope.BLOCK, uses)
 
 
 def fetched_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
@@ -146,9 +148,12 @@ def fetched_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
     return _declare(code, name, severity, Scope.FETCHED)
 
 
-def _declare(code: str, name: str, severity: Severity, scope: Scope) -> Callable[[F], F]:
+def _declare(
+    code: str, name: str, severity: Severity, scope: Scope, uses: tuple[str, ...] = ()
+) -> Callable[[F], F]:
     def decorate(function: F) -> F:
-        add(replace(documented(code, name, severity, scope, function.__doc__ or ""), find=function))
+        rule = documented(code, name, severity, scope, function.__doc__ or "")
+        add(replace(rule, find=function, uses=uses))
         return function
 
     return decorate

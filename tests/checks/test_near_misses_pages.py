@@ -1,0 +1,252 @@
+"""What looks like a mistake and is none: for each rule about pages, what it must not find.
+
+And what a rule must find beyond its own example.
+"""
+
+from __future__ import annotations
+
+import pytest
+from check_examples import found_in, tree_of
+
+import usp
+
+PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
+SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def locs(*urls: str) -> str:
+    """Return entries of a sitemap."""
+    return "\n".join(f"<url><loc>{url}</loc></url>" for url in urls)
+
+
+def documents(**bodies: str) -> str:
+    """Return documents by their paths or URLs."""
+    return "\n".join(f"--- {name}\n{body.rstrip()}" for name, body in bodies.items())
+
+
+def robots(*sitemaps: str, rules: str = "Allow: /") -> str:
+    """Return a robots.txt that declares sitemaps."""
+    lines = "".join(f"\nSitemap: {url}" for url in sitemaps)
+    return f"User-agent: *\n{rules}{lines}"
+
+
+def website(rules: str = "Allow: /", **bodies: str) -> str:
+    """Return a website whose robots.txt declares its sitemaps."""
+    declared = [f"https://example.org/{name}.xml" for name in bodies]
+    sitemaps = {f"/{name}.xml": body for name, body in bodies.items()}
+    return documents(**{"/robots.txt": robots(*declared, rules=rules)}, **sitemaps)
+
+
+def index(*urls: str) -> str:
+    """Return a sitemap index."""
+    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>\n" for url in urls)
+    return f"{PROLOGUE}<sitemapindex {SPACE}>\n{entries}</sitemapindex>"
+
+
+IMAGE = "<image:image><image:loc>https://example.org/i.jpg</image:loc></image:image>"
+RSS = (
+    '<?xml version="1.0"?>\n<rss version="2.0"><channel><title>Tea</title>'
+    "<link>https://example.org/</link><description>Tea</description>\n"
+    "<item><title>1</title><link>https://example.net/tea#top</link></item>\n"
+    "<item><title>2</title><link>https://example.net/tea#top</link></item>\n"
+    "<item><title>3</title><link>http://www.example.org/grün?utm_source=feed</link></item>\n"
+    "</channel></rss>"
+)
+
+NEAR_MISSES = {
+    "default port": ("SM402 SM404 SM405", locs("https://example.org:443/tea")),
+    "upper-case host": ("SM402 SM404 SM405", locs("HTTPS://EXAMPLE.ORG/tea")),
+    "dot after the host": ("SM402 SM405", locs("https://example.org./tea")),
+    "no path": ("SM402 SM403", locs("https://example.org", "https://example.org?a=1")),
+    "feed with other hosts": ("SM4", RSS),
+    "declared elsewhere": (
+        "SM402 SM403",
+        documents(
+            **{
+                "/robots.txt": robots("https://cdn.example.net/s/index.xml"),
+                "https://cdn.example.net/s/index.xml": index("https://cdn.example.net/s/1.xml"),
+                "https://cdn.example.net/s/1.xml": locs("https://example.org/tea"),
+            }
+        ),
+    ),
+    "folder of its own": (
+        "SM403",
+        f"--- /sitemap.xml\n{index('https://example.org/catalog/sitemap.xml')}\n"
+        "--- /catalog/sitemap.xml\n"
+        + locs(
+            "https://example.org/catalog/tea",
+            "https://example.org/catalog",
+            "https://example.org/%63atalog/coffee",
+        ),
+    ),
+    "redirected from http": (
+        "SM404",
+        documents(
+            **{
+                "/robots.txt": robots("http://example.org/s.xml"),
+                "http://example.org/s.xml -> https://example.org/s.xml": "",
+                "/s.xml": locs("https://example.org/tea", "https://example.org/coffee"),
+            }
+        ),
+    ),
+    "redirected to www": (
+        "SM402 SM405",
+        documents(
+            **{
+                "/robots.txt -> https://www.example.org/robots.txt": "",
+                "https://www.example.org/robots.txt": robots("https://www.example.org/s.xml"),
+                "https://www.example.org/s.xml": locs("https://www.example.org/tea"),
+            }
+        ),
+    ),
+    "2,047 characters": ("SM406", locs("https://example.org/{a*2027}")),
+    "international host": (
+        "SM408 SM402",
+        locs("https://example.org/%E2%82%AC?a=%5Bb%5D&amp;c='d'"),
+    ),
+    "reserved characters": ("SM408", locs("https://example.org/a;b=c,d/(e)/~f/@g/$h/!i*j+k:l[m]")),
+    "differing in case or slash": (
+        "SM409",
+        locs("https://example.org/a", "https://example.org/A", "https://example.org/a/"),
+    ),
+    "reserved character escaped": (
+        "SM409",
+        locs("https://example.org/a/b", "https://example.org/a%2Fb", "https://example.org/a%2fc"),
+    ),
+    "differing in the query": (
+        "SM409",
+        locs("https://example.org/?a=1&amp;b=2", "https://example.org/?b=2&amp;a=1"),
+    ),
+    "images of a page": (
+        "SM410",
+        website(
+            pages=locs("https://example.org/tea"),
+            images=f"<url><loc>https://example.org/tea</loc>{IMAGE}</url>",
+        ),
+    ),
+    "feed of new pages": (
+        "SM410",
+        website(
+            pages=locs("https://example.org/tea"), feed=RSS.replace("example.net", "example.org")
+        ),
+    ),
+    "sitemap that was guessed": (
+        "SM410",
+        website(pages=locs("https://example.org/tea"))
+        + f"\n--- /sitemap.xml\n{locs('https://example.org/tea')}",
+    ),
+    "allowed by a longer rule": (
+        "SM411",
+        website("Disallow: /shop\nAllow: /shop/tea", s=locs("https://example.org/shop/tea")),
+    ),
+    "disallowed on another host": (
+        "SM411",
+        website("Disallow: /shop", s=locs("https://blog.example.org/shop/tea")),
+    ),
+    "session of a conference": (
+        "SM412",
+        locs("https://example.org/?session_id=12", "https://example.org/professional-sessid"),
+    ),
+    "words like parameters": (
+        "SM413",
+        locs("https://example.org/utm_source=a", "https://example.org/?xgclid=1&amp;utm_other=2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_a_near_miss_is_not_found(name):
+    codes, example = NEAR_MISSES[name]
+    found = [one for one in found_in(example) if one.code.startswith(tuple(codes.split()))]
+    assert [(one.code, one.message, one.page) for one in found] == []
+
+
+FOUND = {
+    "all with http": ("SM404", website(s=locs("http://example.org/a", "http://example.org/b")), 1),
+    "all with www": ("SM405", website(s=locs("https://www.example.org/a")), 1),
+    "another port": ("SM402", locs("https://example.org:8443/tea"), 1),
+    "a subdomain": ("SM402", locs("https://blog.example.org/tea"), 1),
+    "default port, twice": (
+        "SM409",
+        locs("https://example.org/", "https://example.org:443", "https://Example.org/"),
+        2,
+    ),
+    "escapes of the same": (
+        "SM409",
+        locs("https://example.org/%7Ea%c3%bc", "https://example.org/~a%C3%BC"),
+        1,
+    ),
+    "twice, and in another": (
+        "SM409",
+        website(
+            pages=locs("https://example.org/tea"),
+            images=f"<url><loc>https://example.org/tea</loc>{IMAGE}</url>" * 2,
+        ),
+        1,
+    ),
+    "every bad character": (
+        "SM408",
+        locs(*(f"https://example.org/a{c}b" for c in ("&lt;", "&gt;", '"', *"{}|\\^` é"))),
+        11,
+    ),
+    "text sitemap": (
+        "SM409",
+        "https://example.org/a\nhttps://example.org/b\nhttps://example.org/a\n",
+        1,
+    ),
+    "wildcard in robots.txt": (
+        "SM411",
+        website(
+            "Disallow: /*?sort=", s=locs("https://example.org/a?sort=1", "https://example.org/a")
+        ),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_rule_finds_more_than_its_example(name):
+    code, example, count = FOUND[name]
+    assert [one.code for one in found_in(example, select=[code])] == [code] * count
+
+
+def test_a_duplicate_names_the_sitemap_that_lists_the_page_first():
+    example = website(a=locs("https://example.org/1"), b=locs("https://example.org/1"))
+    (found,) = found_in(example, select=["SM410"])
+    assert found.sitemap == "https://example.org/b.xml"
+    assert found.page == "https://example.org/1"
+    assert "https://example.org/a.xml" in found.message
+    assert found.line == 3
+
+
+def test_duplicates_among_many_pages_are_found(monkeypatch):
+    """Beyond some number, pages are known by fingerprints."""
+    monkeypatch.setattr("usp.checks.listing.MOST_PLAIN", 100)
+    numbers = [*range(400), 7, 399]
+    example = website(
+        a=locs(*(f"https://example.org/{n}" for n in numbers)),
+        b=locs(*(f"https://example.org/{n}" for n in range(390, 410))),
+    )
+    found = found_in(example, select=["SM409", "SM410"])
+    assert [one.code for one in found] == ["SM409"] * 2 + ["SM410"] * 10
+    assert all("a.xml" in one.message for one in found[2:])
+
+
+def test_a_file_has_no_host(tmp_path):
+    path = tmp_path / "sitemap.xml"
+    urls = ("https://example.org/a", "https://example.net/b", "https://example.org/c/d")
+    path.write_text(f"{PROLOGUE}<urlset {SPACE}>\n{locs(*urls)}\n</urlset>\n")
+    assert list(usp.check(path)) == []
+    path.write_text(
+        f"{PROLOGUE}<urlset {SPACE}>\n{locs(*urls, 'http://example.org/')}\n</urlset>\n"
+    )
+    assert [one.code for one in usp.check(path)] == ["SM404"]
+
+
+def test_other_hosts_cost_no_rule_its_life():
+    """URLs whose hosts cannot be read are left to the parser."""
+    odd = locs(
+        "https://[::1/a", "https://exa mple.org/", "https://:80/", "https://a@b@c/", "http://%00/"
+    )
+    assert tree_of(odd)
+    list(found_in(odd))
