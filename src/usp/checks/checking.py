@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from usp.checks.facts import Block, Site, Sitemap
 from usp.checks.fetching import Sample, fetched_pages
 from usp.checks.registry import Scope
-from usp.checks.robots import MAX_BYTES, Robots
+from usp.checks.robots import robots_of
 from usp.checks.rules import RULES
 from usp.checks.rules.parsed import rule_of
 from usp.checks.selecting import Chosen
@@ -82,6 +82,7 @@ class _Run:
         self._read: set[int] = set()  # documents that were checked, wherever they are in the tree
 
     def findings(self) -> Iterator[Finding]:
+        self._site.robots = robots_of(self._site.root)
         waiting: list[tuple[AbstractSitemap, Sitemap | None]] = [(self._site.root, None)]
         while waiting:
             node, parent = waiting.pop()
@@ -89,6 +90,9 @@ class _Run:
             yield from self._check(sitemap)
             self._site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
+        for failure in self._site.not_found:
+            if not self._site.is_robots_url(failure.url):  # there is a rule about that
+                yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
         for rule in self._rules[Scope.SITE]:
             yield from self._found(rule, self._asked(rule, self._site), self._site.root.url)
         yield from self._check_pages()
@@ -130,8 +134,6 @@ class _Run:
             sitemap.problems = examination.problems
             sitemap.children = examination.children
             sitemap.failure = sitemap.node.failure  # a damaged record is known only now
-            if sitemap.is_robots:
-                self._site.robots = Robots(stored.text(MAX_BYTES))
         yield from self._parsed(sitemap)
         for rule in self._rules[Scope.SITEMAP]:
             yield from self._found(rule, self._asked(rule, sitemap), sitemap.url)
@@ -164,8 +166,9 @@ class _Run:
     def _parsed(self, sitemap: Sitemap) -> Iterator[Finding]:
         """Yield what reading the document has found, and why it could not be read."""
         failure = sitemap.failure
-        if failure is not None:
-            yield from self._found(rule_of(failure.code), [Hit(failure.plain)], sitemap.url)
+        if failure is not None and not sitemap.is_soft_404:
+            message = f"{failure.plain}{sitemap.declared_in}"
+            yield from self._found(rule_of(failure.code), [Hit(message)], sitemap.url)
         for problem in sitemap.problems:
             rule = rule_of(problem.code)
             if failure is not None and problem.code is failure.code:

@@ -12,6 +12,7 @@ from usp._formats.values import dates
 from usp.checks.listing import Listing, normal
 from usp.checks.origins import Origins, Reach, read_all
 from usp.checks.robots import Robots
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
     IndexRobotsTxtSitemap,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.problem import Failure, Problem
     from usp.objects.video import SitemapVideo
+
+_SUCCESS = range(200, 300)
 
 
 @dataclass(slots=True)
@@ -58,6 +61,41 @@ class Site:
     def robots_txt(self) -> Sitemap | None:
         """The robots.txt, if it was read."""
         return next((one for one in self.sitemaps if one.is_robots), None)
+
+    @property
+    def tried(self) -> list[Exchange]:
+        """The requests for documents that are not in the tree, such as a robots.txt that is missing."""
+        return self.root.tried if isinstance(self.root, IndexWebsiteSitemap) else []
+
+    @property
+    def not_found(self) -> list[Failure]:
+        """What was looked for and could not be fetched, although it may exist."""
+        return self.root.not_found if isinstance(self.root, IndexWebsiteSitemap) else []
+
+    def failed(self, url: str) -> bool:
+        """Return whether a document that is not in the tree could not be fetched."""
+        return any(failure.url == url for failure in self.not_found)
+
+    def is_robots_url(self, url: str) -> bool:
+        """Return whether a URL is that of the website's robots.txt."""
+        return url == f"{self.root.url}robots.txt"
+
+    @property
+    def declared(self) -> set[str]:
+        """The URLs of all sitemaps that are declared so far, as :func:`bare_url` returns them."""
+        return {
+            bare_url(url)
+            for sitemap in self.sitemaps
+            for url in (
+                *(child.loc for child in sitemap.children),
+                *((sitemap.url,) if not sitemap.is_undeclared else ()),
+            )
+        }
+
+
+def bare_url(url: str) -> str:
+    """Return a URL without what may differ between two addresses of the same document."""
+    return url.partition("://")[2].removeprefix("www.").partition("#")[0]
 
 
 class Tally:
@@ -169,6 +207,52 @@ class Sitemap:
     def is_local(self) -> bool:
         """Whether it was read from a file."""
         return not self.url.startswith(("http:", "https:"))
+
+    @property
+    def requested(self) -> str:
+        """The URL where it was requested, before redirects."""
+        return self.url if self.exchange is None else self.exchange.url
+
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether it is at the top of a website's tree: found by guessing, or a link."""
+        return (
+            self.parent is not None
+            and self.parent.node is self.site.root
+            and self.site.is_website
+            and not self.is_robots
+        )
+
+    @property
+    def declaration(self) -> ChildEntry | None:
+        """The line or entry that declares it, if that is known."""
+        if self.parent is None:
+            return None
+        return self.parent.declarations.get(self.requested)
+
+    @cached_property
+    def declarations(self) -> dict[str, ChildEntry]:
+        """Its children by their URLs; of those that are declared twice, the first."""
+        return {child.loc: child for child in reversed(self.children)}
+
+    @property
+    def declared_in(self) -> str:
+        """Where it is declared, as the end of a message."""
+        if self.parent is None or isinstance(self.parent.node, IndexWebsiteSitemap):
+            return ""
+        found = self.declaration
+        line = "" if found is None or found.line is None else f", line {found.line}"
+        return f" (declared in {self.parent.url}{line})"
+
+    @property
+    def is_soft_404(self) -> bool:
+        """Whether the server sent a web page with a status of success instead of a sitemap."""
+        return (
+            self.failure is not None
+            and self.failure.code is FailureCode.HTML_PAGE
+            and self.exchange is not None
+            and self.exchange.status in _SUCCESS
+        )
 
     @property
     def unpacked(self) -> int:

@@ -1,4 +1,8 @@
-"""What a robots.txt allows, as RFC 9309 says."""
+"""What a robots.txt allows, as RFC 9309 says.
+
+Protego reads it and decides. That takes a while for each URL, and much longer with thousands of rules.
+So it is asked only about URLs that a pattern of all rules together matches: most do not match.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +12,67 @@ from typing import TYPE_CHECKING
 
 from protego import Protego
 
+from usp._base.urls import origin_of
+from usp.objects.sitemap import IndexRobotsTxtSitemap
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp.objects.abstract_sitemap import AbstractSitemap
 
 MAX_BYTES = 512 * 1024
 """How much of a robots.txt counts: RFC 9309 asks for at least 500 KiB."""
 
-_DISALLOW = re.compile(r"^[ \t]*dis-?allow[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
-_KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")
+MAX_WORK = 4_000_000_000
+"""Characters of URLs that are compared with wildcards until a hostile robots.txt is asked no more."""
+
+_LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
+_AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
+_DISALLOW = "di"  # how it begins; the rest is misspelt in many ways
+_BETWEEN = frozenset({"sitemap", "sitemaps", "site-map", "host"})  # lines that end no group
+_KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")  # what is written in one way only, if not escaped
+_ESCAPED = r"[^\n%]*+(?:%(?!2[6DEFdef]|3[0-9DFdf]|[4-7])[^\n%]*+)*+%"  # one of those, escaped
+_MAX_HEAD = 24  # characters of a rule that are looked at, which also bounds how deep a tree gets
+_SHORT = 2  # characters; the beginning of a path says something from here on
 
 
 class Robots:
-    """What robots may fetch; everything, if there is no robots.txt."""
+    """What robots may fetch; everything, if there is no robots.txt.
 
-    def __init__(self, text: str = "") -> None:
-        self.text = text
+    ``origins`` are those it is about; if they are not known, it is about every URL.
+    """
+
+    def __init__(self, text: str = "", origins: Iterable[str] = ()) -> None:
+        self.text = "\n".join(text.splitlines())
+        self._origins = frozenset(map(str.lower, origins))
+        self._work = MAX_WORK
 
     @cached_property
     def _rules(self) -> Protego:
         return Protego.parse(self.text)
 
     @cached_property
-    def _suspects(self) -> re.Pattern[str] | None:
-        return suspects(self.text)
+    def _paths(self) -> list[str]:
+        return list(disallowed_paths(self.text))
 
-    def disallowed(self, urls: Sequence[str], joined: str, agent: str = "*") -> Iterator[int]:
+    @cached_property
+    def _wildcards(self) -> int:
+        return sum("*" in path for path in self._paths)
+
+    @cached_property
+    def _suspects(self) -> re.Pattern[str] | None:
+        return suspects(self._paths)
+
+    @cached_property
+    def _suspects_or_escaped(self) -> re.Pattern[str] | None:
+        return suspects(self._paths, escaped=True)
+
+    def disallowed(self, urls: Sequence[str], joined: str) -> Iterator[int]:
         """Yield the numbers of the URLs that robots may not fetch; ``joined`` has a line for each."""
-        if self._suspects is None:
+        pattern = self._suspects_or_escaped if "%" in joined else self._suspects
+        if pattern is None:
             return
-        suspects = set(self._suspects.findall(joined))
-        if not suspects:
-            return
-        denied = {url for url in suspects if not self.allows(url, agent)}
+        denied = {url for url in pattern.findall(joined) if self._denies(url)}
         if denied:
             yield from (at for at, url in enumerate(urls) if url in denied)
 
@@ -48,27 +81,85 @@ class Robots:
         """The pause between requests that it asks for, in seconds."""
         return float(self._rules.crawl_delay("*") or 0.0) if self.text else 0.0
 
+    def _denies(self, url: str) -> bool:
+        self._work -= self._wildcards * len(url)
+        return self._work > 0 and not self.allows(url)
+
     def allows(self, url: str, agent: str = "*") -> bool:
-        """Return whether robots may fetch a URL."""
-        return not self.text or bool(self._rules.can_fetch(url, agent))
+        """Return whether robots may fetch a URL; those of other websites they may."""
+        if not self.text or (self._origins and origin_of(url).lower() not in self._origins):
+            return True
+        return bool(self._rules.can_fetch(url, agent))
 
 
-def suspects(text: str) -> re.Pattern[str] | None:
-    """Return what matches every URL, on a line of its own, that a robots.txt may disallow, and others.
+def robots_of(root: AbstractSitemap) -> Robots:
+    """Return what the robots.txt at the top of a tree allows; in a folder, it may come last."""
+    nodes = sorted((root, *root.sub_sitemaps), key=lambda node: node.url.count("/"))
+    for node in nodes:
+        if isinstance(node, IndexRobotsTxtSitemap) and node.stored is not None:
+            exchange = node.exchange
+            urls = (node.url, exchange.url, exchange.final_url) if exchange else (node.url,)
+            origins = [origin_of(url) for url in urls if url.startswith("http")]
+            return Robots(node.stored.text(MAX_BYTES), origins)
+    return Robots()
 
-    A path is taken literally as far as that is certain. Escapes are written in several ways, so that a
-    URL with one may always match. None: nothing is disallowed.
+
+def disallowed_paths(text: str) -> Iterator[str]:
+    """Yield the paths that a robots.txt disallows for ``*``."""
+    applies = listing = False
+    for line in text.split("\n"):
+        found = _LINE.match(line.strip())
+        if not found:
+            continue
+        name, value = found[1].lower(), found[2].strip()
+        if _AGENT.fullmatch(name):
+            applies = value == "*" or (listing and applies)
+            listing = True
+        elif name not in _BETWEEN:
+            listing = False
+            if applies and value and name.startswith(_DISALLOW):
+                yield value
+
+
+def suspects(paths: Iterable[str], *, escaped: bool = False) -> re.Pattern[str] | None:
+    """Return what matches every URL, on a line of its own, that paths may disallow, and others.
+
+    A path is taken literally as far as that is certain. With ``escaped``, every URL matches in which a
+    character is escaped that need not be. None: nothing is disallowed.
     """
-    paths = {_loosely(path) for path in _DISALLOW.findall(text)}
-    if not paths:
+    heads, parts = set(), set()
+    for path in paths:
+        first = _KEPT.match(path)
+        head = first[0] if first and path.startswith("/") else ""
+        if len(head) >= _SHORT:
+            heads.add(head[:_MAX_HEAD])
+        elif not _KEPT.search(path, len(head)):
+            heads.add("")  # everything may match; "/" is not even written in every URL
+        else:
+            parts.add(max(_KEPT.findall(path, len(head)), key=len)[:_MAX_HEAD])
+    if not heads and not parts:
         return None
-    either = "|".join(sorted(paths))
-    return re.compile(rf"^https?://[^/?#\n]*+(?:(?:{either})|[^\n]*%).*+$", re.MULTILINE)
+    after = [_either(heads)] if heads else []
+    if parts:
+        after.append(rf"[^\n]*?{_either(parts)}")
+    if escaped:
+        after.append(_ESCAPED)
+    return re.compile(rf"^(?i:https?)://[^/?#\n]*+(?:{'|'.join(after)}).*+$", re.MULTILINE)
 
 
-def _loosely(path: str) -> str:
-    """Return a pattern that matches at least what a path of robots.txt does."""
-    first = _KEPT.match(path)
-    start = first[0] if first and path.startswith("/") else ""
-    rest = max(_KEPT.findall(path[len(start) :]), key=len, default="")
-    return re.escape(start) + (f"[^\\n]*{re.escape(rest)}" if rest else "")
+def _either(texts: Iterable[str]) -> str:
+    """Return a pattern of texts that are looked for together, as a tree: the time is that of one."""
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]
+    for text in texts:
+        node = tree
+        for character in text:
+            node = node.setdefault(character, {})
+        node[""] = {}
+    return _pattern(tree)
+
+
+def _pattern(node: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    if "" in node:  # what is longer begins so, too
+        return ""
+    ways = [re.escape(character) + _pattern(below) for character, below in node.items()]
+    return ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"

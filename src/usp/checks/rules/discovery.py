@@ -1,0 +1,370 @@
+"""Rules about how sitemaps are found: where they are declared, and what is there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from usp._base.urls import host_of, is_http_url
+from usp.checks.facts import bare_url
+from usp.checks.registry import site_rule, sitemap_rule
+from usp.checks.values import Hit, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.checks.facts import Site, Sitemap
+
+_PERMANENT = frozenset({301, 308})
+
+
+@site_rule("SM106", "no-sitemap", Severity.WARNING)
+def no_sitemap(site: Site) -> Iterator[Hit]:
+    """The website has no sitemap.
+
+    None is declared in robots.txt, and there is none where websites usually have one. Search engines
+    find only those pages that others link to.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/overview
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Generate a sitemap, and declare it in robots.txt.
+    """
+    if site.is_website and not site.not_found and not any(map(_is_sitemap, site.sitemaps)):
+        yield Hit("no sitemap is declared in robots.txt, and none is at the usual paths")
+
+
+def _is_sitemap(sitemap: Sitemap) -> bool:
+    return sitemap.parent is not None and not sitemap.is_robots
+
+
+@site_rule("SM107", "sitemap-not-declared", Severity.WARNING)
+def sitemap_not_declared(site: Site) -> Iterator[Hit]:
+    """A sitemap exists, but robots.txt does not declare it.
+
+    It was found because websites often have one at this path, or because the homepage links to it.
+    Search engines to which it was not submitted do not know it.
+
+    Source: https://www.sitemaps.org/protocol.html#submit_robots
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Add a line "Sitemap: " with the whole URL of this sitemap to robots.txt.
+    """
+    if site.robots_txt is None:
+        return
+    found = [sitemap for sitemap in site.sitemaps if sitemap.is_undeclared]
+    declared = site.declared if found else ()
+    for sitemap in found:
+        if {bare_url(sitemap.url), bare_url(sitemap.requested)}.isdisjoint(declared):
+            yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
+
+
+@sitemap_rule("SM108", "relative-sitemap", Severity.ERROR)
+def relative_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
+    """A robots.txt or an index declares a sitemap with a relative URL.
+
+    The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
+    of an index, without a word.
+
+    Source: https://www.sitemaps.org/protocol.html#submit_robots
+        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#sitemap
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: /sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Write the whole URL, with its scheme and host.
+    """
+    for child in sitemap.children:
+        written = (child.written or "").strip()
+        if written and "://" not in written and not is_http_url(written):
+            yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
+
+
+@sitemap_rule("SM109", "sitemap-declared-twice", Severity.WARNING)
+def sitemap_declared_twice(sitemap: Sitemap) -> Iterator[Hit]:
+    """A robots.txt or an index declares a sitemap twice.
+
+    The second line does nothing. Often another sitemap was meant, which is then missing.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        Sitemap: https://example.org/news.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+        --- /news.xml
+        <url><loc>https://example.org/news</loc></url>
+
+    Fix: Remove one of the lines, or correct its URL.
+    """
+    first: dict[str, int | None] = {}
+    for child in sitemap.children:
+        if child.loc in first:
+            before = "" if first[child.loc] is None else f", first in line {first[child.loc]}"
+            yield Hit(f"{child.loc} is declared twice{before}", line=child.line)
+        else:
+            first[child.loc] = child.line
+
+
+@site_rule("SM110", "sitemap-in-several-places", Severity.INFO)
+def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
+    """A sitemap is declared in several documents.
+
+    It is fetched once in any case. But nobody knows which of the places to change when it moves, and
+    reports of search engines list it several times.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/index.xml
+        Sitemap: https://example.org/teas.xml
+        --- /index.xml
+        <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        </sitemapindex>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/index.xml
+        --- /index.xml
+        <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        </sitemapindex>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Declare it in one place: in the index if there is one, and only the index in robots.txt.
+    """
+    places: dict[str, dict[str, None]] = defaultdict(dict)
+    for sitemap in site.sitemaps:
+        for child in sitemap.children:
+            places[child.loc][sitemap.url] = None
+    for url, declaring in places.items():
+        if len(declaring) > 1:
+            where = ", ".join(list(declaring)[:_SHOWN])
+            more = len(declaring) - _SHOWN
+            tail = f" and {more:,} more" if more > 0 else ""
+            yield Hit(
+                f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}",
+                sitemap=url,
+            )
+
+
+_SHOWN = 3
+
+
+@sitemap_rule("SM111", "redirected-sitemap", Severity.WARNING)
+def redirected_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
+    """The URL where a sitemap is declared redirects to another one.
+
+    Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
+    search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
+
+    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+        https://www.sitemaps.org/protocol.html#location
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/old.xml
+        --- /old.xml -> /sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Declare the URL that the redirect leads to.
+    """
+    exchange = sitemap.exchange
+    if sitemap.is_invalid or sitemap.is_robots or exchange is None or not exchange.redirects:
+        return
+    if sitemap.parent is None or sitemap.is_undeclared or exchange.final_url == exchange.url:
+        return
+    statuses = [hop.status for hop in exchange.hops[: len(exchange.redirects)]]
+    if not statuses:
+        how = ""
+    elif _PERMANENT.issuperset(statuses):
+        how = " permanently"
+    else:
+        how = " temporarily"
+    count = len(exchange.redirects)
+    over = f" over {count} redirects" if count > 1 else ""
+    yield Hit(f"{exchange.url} redirects{how} to {exchange.final_url}{over}{sitemap.declared_in}")
+
+
+@sitemap_rule("SM112", "soft-404", Severity.ERROR)
+def soft_404(sitemap: Sitemap) -> Iterator[Hit]:
+    """A web page with a status of success is where a sitemap is declared.
+
+    The sitemap does not exist, but the server does not say so: search engines fetch the page again and
+    again, and report a sitemap that cannot be read.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors#soft-404-errors
+        https://support.google.com/webmasters/answer/7451001
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        Content-Type: text/html
+
+        <!DOCTYPE html>
+        <html><body>Sorry, we cannot find this page.</body></html>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Correct the URL where the sitemap is declared; return 404 for URLs that do not exist.
+    """
+    if not sitemap.is_soft_404:
+        return
+    exchange = sitemap.exchange
+    assert exchange is not None
+    where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
+    yield Hit(
+        f"a web page with status {exchange.status}{where} instead of a sitemap{sitemap.declared_in}"
+    )
+
+
+@sitemap_rule("SM113", "sitemap-on-other-host", Severity.WARNING)
+def sitemap_on_other_host(sitemap: Sitemap) -> Iterator[Hit]:
+    """An index lists a sitemap on another host.
+
+    An index may list sitemaps of its own host only, and so do search engines read it, unless the
+    robots.txt of the other host declares the index or the sitemap, which proves that it belongs to the
+    same owner.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+
+    Bad:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/index.xml
+        --- /index.xml
+        <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <sitemap><loc>https://files.example.net/teas.xml</loc></sitemap>
+        </sitemapindex>
+        --- https://files.example.net/teas.xml
+        <url><loc>https://files.example.net/tea</loc></url>
+
+    Good:
+
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        Sitemap: https://example.org/index.xml
+        --- /index.xml
+        <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        </sitemapindex>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+
+    Fix: Put the sitemap on the host of its index, or declare it in the robots.txt of its own host.
+    """
+    if not sitemap.is_index or sitemap.is_local:
+        return
+    own = {host_of(sitemap.url), host_of(sitemap.requested)}
+    robots = sitemap.site.robots_txt
+    if robots is not None:
+        declared = {child.loc for child in robots.children}
+        proven = host_of(robots.url)
+        if sitemap.requested in declared:
+            own.add(proven)
+    else:
+        declared, proven = set(), None
+    for child in sitemap.children:
+        host = host_of(child.loc)
+        if host is None or host in own or (host == proven and child.loc in declared):
+            continue
+        yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)

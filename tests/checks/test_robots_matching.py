@@ -1,0 +1,128 @@
+"""What robots.txt disallows is found among many URLs as Protego finds it one by one, and quickly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from protego import Protego
+
+from usp.checks import robots
+from usp.checks.robots import Robots, disallowed_paths
+
+HOST = "https://example.org"
+PIECES = [
+    "/",
+    "a",
+    "b",
+    "ab",
+    "*",
+    "$",
+    "?",
+    "=",
+    "&",
+    ".",
+    "-",
+    "%41",
+    "%2F",
+    "%3d",
+    "é",
+    "%C3%A9",
+]
+URL_PIECES = [piece for piece in PIECES if piece != "*"]
+
+paths = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+rules = st.tuples(st.sampled_from(["Allow", "Disallow", "Dissallow", "disallow "]), paths)
+groups = st.tuples(
+    st.lists(st.sampled_from(["*", "bot", "*bot*", ""]), min_size=1, max_size=2),
+    st.lists(rules, max_size=4),
+)
+urls = st.lists(st.sampled_from(URL_PIECES), max_size=8).map(
+    lambda parts: HOST + "/" + "".join(parts)
+)
+
+
+def written(groups) -> str:
+    lines = []
+    for agents, rules in groups:
+        lines += [f"User-agent: {agent}" for agent in agents]
+        lines += [f"{name}: {path}" for name, path in rules]
+    return "\n".join(lines)
+
+
+def found(text, urls):
+    joined = "\n{}\n".format("\n".join(urls))
+    return [urls[at] for at in Robots(text).disallowed(urls, joined)]
+
+
+@given(st.lists(groups, max_size=3), st.lists(urls, max_size=6))
+def test_the_same_urls_are_disallowed_as_protego_says(groups, urls):
+    text = written(groups)
+    protego = Protego.parse(text)
+    assert found(text, urls) == [url for url in urls if not protego.can_fetch(url, "*")]
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "denied"),
+    [
+        ("Disallow: /fish", ["/Fish", "/catfish", "/"], ["/fish", "/fish.html", "/fishheads?id=1"]),
+        ("Disallow: /fish/", ["/fish", "/fish.html"], ["/fish/", "/fish/salmon"]),
+        ("Disallow: /*.php", ["/windows.PHP", "/"], ["/index.php", "/a/b.php?x", "/a.php/"]),
+        ("Disallow: /*.php$", ["/a.php?x=1", "/a.php/", "/a.php5"], ["/a.php"]),
+        ("Disallow: /\nAllow: /p", ["/page"], ["/x", "", "?q"]),
+        ("Disallow: /folder\nAllow: /folder", ["/folder/page"], []),
+        ("Disallow: /*.htm\nAllow: /page", [], ["/page.htm"]),
+        ("Disallow: /café", ["/cafe"], ["/caf%C3%A9", "/caf%c3%a9/x", "/café"]),
+        ("Disallow: /$", ["/page"], ["/", ""]),
+        ("Disallow:", ["/", "/page"], []),
+        ("Sitemap: https://example.org/s.xml\nDisallow: /x", ["/y"], ["/x"]),
+    ],
+)
+def test_the_longest_rule_decides_and_allow_wins_ties(text, allowed, denied):
+    urls = [HOST + path for path in (*allowed, *denied)]
+    assert found(f"User-agent: *\n{text}\n", urls) == [HOST + path for path in denied]
+
+
+def test_what_is_disallowed_for_one_robot_is_not_disallowed_for_all():
+    text = "User-agent: bad\nDisallow: /\n\nUser-agent: *\nDisallow: /cart\n"
+    assert list(disallowed_paths(text)) == ["/cart"]
+    assert found(text, [f"{HOST}/tea", f"{HOST}/cart"]) == [f"{HOST}/cart"]
+
+
+def test_robots_txt_is_about_its_own_host():
+    robots = Robots("User-agent: *\nDisallow: /", ["https://example.org"])
+    assert not robots.allows("https://EXAMPLE.org/tea")
+    assert robots.allows("https://shop.example.org/tea")
+    assert robots.allows("http://example.org/tea")
+
+
+class Counting:
+    """Protego, with its questions counted."""
+
+    def __init__(self, text):
+        self._protego = Protego.parse(text)
+        self.asked = 0
+
+    def can_fetch(self, url, agent):
+        self.asked += 1
+        return self._protego.can_fetch(url, agent)
+
+
+@pytest.mark.parametrize("path", ["/shop/{}/*cup", "/*item{}*cup", "/shop/tea/{}-old"])
+def test_thousands_of_rules_that_match_nothing_are_ruled_out_together(path):
+    text = "User-agent: *\n" + "\n".join("Disallow: " + path.format(n) for n in range(3000))
+    urls = [f"{HOST}/blog/{n}-name" for n in range(2000)]
+    robots = Robots(text)
+    robots.__dict__["_rules"] = counting = Counting(text)
+    assert not list(robots.disallowed(urls, "\n{}\n".format("\n".join(urls))))
+    assert counting.asked == 0
+
+
+def test_a_hostile_robots_txt_is_asked_only_so_often(monkeypatch):
+    monkeypatch.setattr(robots, "MAX_WORK", 100_000)
+    text = "User-agent: *\n" + "".join(f"Disallow: /*a*b*{n}*c\n" for n in range(100))
+    urls = [f"{HOST}/{'ab' * 40}{n}" for n in range(500)]
+    hostile = Robots(text)
+    hostile.__dict__["_rules"] = counting = Counting(text)
+    assert not list(hostile.disallowed(urls, "\n{}\n".format("\n".join(urls))))
+    assert 0 < counting.asked < 50
