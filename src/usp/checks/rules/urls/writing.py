@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 MAX_URL = 2048
 """Characters that the protocol allows in a URL: fewer than this."""
 
-_ALLOWED = bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
+_ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
-_UNESCAPED = re.compile(r'[^!-~]|[<>"{}|\\^`]')
+_UNESCAPED = re.compile(r'[\x00- <>"{}|\\^`\x7f]')
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]++")
 _HOST = re.compile(r"[^/]*+//[^/?#]*+")
 _SESSION = re.compile(
     r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
@@ -109,9 +110,8 @@ def url_fragment(block: Block) -> Iterator[Hit]:
 def unescaped_url(block: Block) -> Iterator[Hit]:
     r"""The URL of a page has characters that must be escaped.
 
-    Blanks, letters beyond ASCII and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a
-    percent sign as %25. Most search engines guess what is meant; others fetch something else, or
-    nothing. A host with other letters, such as münchen.example, is fine.
+    Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
+    Most search engines guess what is meant; others fetch something else, or nothing.
 
     Sources: https://www.sitemaps.org/protocol.html#escaping
         https://www.rfc-editor.org/rfc/rfc3986#section-2
@@ -119,18 +119,16 @@ def unescaped_url(block: Block) -> Iterator[Hit]:
     Bad:
 
         <url><loc>https://example.org/green tea</loc></url>
-        <url><loc>https://example.org/tee/grün</loc></url>
         <url><loc>https://example.org/?price=100%</loc></url>
 
     Good:
 
         <url><loc>https://example.org/green%20tea</loc></url>
-        <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
         <url><loc>https://example.org/?price=100%25</loc></url>
 
-    Fix: Escape the URL: its bytes in UTF-8 as % and two hexadecimal digits.
+    Fix: Escape the characters: % and the two hexadecimal digits of each one.
     """
-    if block.sitemap.is_feed:  # URLs of feeds may have letters of all languages
+    if block.sitemap.is_feed:
         return
     joined = block.joined
     if "%" in joined and _BROKEN_ESCAPE.search(joined):
@@ -143,6 +141,37 @@ def unescaped_url(block: Block) -> Iterator[Hit]:
             bad = _UNESCAPED.search(url, host.end() if host else 0)
             if bad:
                 yield Hit(f"{bad[0]!r} is not escaped", at)
+
+
+@block_rule("SM414", "non-ascii-url", Severity.INFO)
+def non_ascii_url(block: Block) -> Iterator[Hit]:
+    """The URL of a page has letters beyond ASCII that are not escaped.
+
+    The protocol asks for URLs that are escaped: their bytes in UTF-8 as %XX. Search engines read such
+    letters all the same, but simpler programs may not, and in a document with a wrong encoding they
+    become other letters. A host with other letters, such as münchen.example, is fine.
+
+    Sources: https://www.sitemaps.org/protocol.html#escaping
+        https://www.rfc-editor.org/rfc/rfc3987#section-3.1
+
+    Bad:
+
+        <url><loc>https://example.org/tee/grün</loc></url>
+
+    Good:
+
+        <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
+
+    Fix: Escape the letters: their bytes in UTF-8 as % and two hexadecimal digits.
+    """
+    if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
+        return
+    for at, url in enumerate(block.urls):
+        if not url.isascii():
+            host = _HOST.match(url)
+            letters = _BEYOND_ASCII.search(url, host.end() if host else 0)
+            if letters:
+                yield Hit(f"{letters[0][:20]!r} is not escaped", at)
 
 
 @block_rule("SM412", "session-id", Severity.INFO)
