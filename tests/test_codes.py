@@ -159,6 +159,7 @@ _SEARCHES = {"startswith", "endswith", "removeprefix", "partition", "find", "ind
 _SEARCHES |= {"search", "match", "fullmatch"}
 
 ALLOWED = {  # where words are compared, and why
+    ("checks/places.py", "finding.page in finding.message"): "a URL is not shown twice in a line",
     ("objects/sitemap.py", "self.reason == other.reason"): "equal nodes have equal reasons",
     ("web_client/abstract_client.py", "error.message().partition(' ')"): (
         "a client of a user tells the status in its message, as in ultimate-sitemap-parser 1.8.1"

@@ -18,7 +18,7 @@ from usp.objects.sitemap import AbstractPagesSitemap
 from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.checks.fetching import FetchedPage
     from usp.checks.registry import Rule
@@ -51,9 +51,14 @@ class Checking:
         chosen = Chosen.of(RULES, select, ignore, severities or {})
         return cls(chosen, fetch_pages, web_client, options or CrawlOptions())
 
-    def findings(self, root: AbstractSitemap) -> Iterator[Finding]:
-        """Yield what the rules find, sitemap by sitemap; what is about all of them at the end."""
-        return _Run(self, Site(root)).findings()
+    def findings(
+        self, root: AbstractSitemap, on_pages: Callable[[int], object] | None = None
+    ) -> Iterator[Finding]:
+        """Yield what the rules find, sitemap by sitemap; what is about all of them at the end.
+
+        ``on_pages`` is called with the number of pages of each block that was read.
+        """
+        return _Run(self, Site(root), on_pages).findings()
 
 
 class Collecting(Protocol):
@@ -67,11 +72,14 @@ class Collecting(Protocol):
 class _Run:
     """One check of one tree."""
 
-    def __init__(self, checking: Checking, site: Site) -> None:
+    def __init__(
+        self, checking: Checking, site: Site, on_pages: Callable[[int], object] | None = None
+    ) -> None:
         self._checking = checking
         self._chosen = chosen = checking.chosen
         self._sample = Sample(checking.fetch_pages)
         self._site = site
+        self._on_pages = on_pages
         self._rules: dict[Scope, list[Rule]] = defaultdict(list)
         for rule in chosen.rules:
             self._rules[rule.scope].append(rule)
@@ -130,6 +138,8 @@ class _Run:
                 self._sample.add(block)
                 for collecting in self._collecting:
                     collecting.add(block)
+                if self._on_pages is not None:
+                    self._on_pages(len(block.urls))
                 yield from self._check_block(block)
             sitemap.problems = examination.problems
             sitemap.children = examination.children

@@ -109,6 +109,21 @@ class Rule:
         """What the rule is about."""
         return Group.of(self.code)
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the rule and its documentation as a dictionary of plain values."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity.value,
+            "group": self.group.name.lower(),
+            "summary": self.summary,
+            "why": self.why,
+            "bad": self.bad,
+            "good": self.good,
+            "hint": self.hint,
+            "sources": list(self.sources),
+        }
+
 
 _RULES: dict[str, Rule] = {}
 

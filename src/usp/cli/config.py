@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle"})
+_TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle", "write-baseline"})
 """Options that send data elsewhere, or let somebody else read it."""
 
 
@@ -75,6 +75,7 @@ def defaults(
 ) -> dict[str, dict[str, Any]]:
     """Return the defaults of each command, as click expects them."""
     names = {name: _parameters(command) for name, command in commands.items()}
+    repeatable = {name: _repeatable(command) for name, command in commands.items()}
     result: dict[str, dict[str, Any]] = {name: {} for name in commands}
     for key, value in options.items():
         if key in commands and isinstance(value, dict):
@@ -83,13 +84,15 @@ def defaults(
         if not users:
             raise click.UsageError(f"{path}: no command has an option --{key.replace('_', '-')}")
         for name in users:
-            result[name][names[name][_plain(key)]] = value
+            parameter = names[name][_plain(key)]
+            result[name][parameter] = _value(value, many=parameter in repeatable[name])
     for command in commands:
         table = options.get(command)
         for key, value in (table if isinstance(table, dict) else {}).items():
             if _plain(key) not in names[command]:
                 raise click.UsageError(f"{path}: usp {command} has no option --{key}")
-            result[command][names[command][_plain(key)]] = value
+            parameter = names[command][_plain(key)]
+            result[command][parameter] = _value(value, many=parameter in repeatable[command])
     return result
 
 
@@ -102,6 +105,22 @@ def _parameters(command: click.Command) -> dict[str, str]:
         for written in parameter.opts
         if written.startswith("--")
     }
+
+
+def _repeatable(command: click.Command) -> set[str]:
+    """Return the names of options that may be given several times."""
+    return {
+        one.name or "" for one in command.params if isinstance(one, click.Option) and one.multiple
+    }
+
+
+def _value(value: Any, *, many: bool) -> Any:
+    """Return a value as click expects it: for a repeatable option, a table is a list of NAME=VALUE."""
+    if not many or isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        return [f"{name}={one}" for name, one in value.items()]
+    return [value]
 
 
 def _plain(name: str) -> str:

@@ -278,6 +278,12 @@ def was_read(tree: AbstractSitemap, *, is_local: bool = False) -> bool:
     )
 
 
+def tell_website(tree: AbstractSitemap, start: Address) -> None:
+    """Report that a website was read although the URL of a page was given."""
+    if start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap):
+        tell.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
+
+
 def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool = False) -> None:
     """End the command with the exit status of a tree.
 
@@ -285,9 +291,8 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
     """
     found = was_read(tree, is_local=start.is_local and not start.is_snapshot)
     failures = tree.failures()
-    is_page = start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap)
-    if is_page and (found or not failures):
-        tell.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
+    if found or not failures:
+        tell_website(tree, start)
     if not failures and not found:
         tell.notice(f"no sitemaps with pages were found at {tree.url}")
     if failures:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
+from click.exceptions import Exit
 
 from usp._base.safe_text import printable
-from usp.cli.errors import tell
+from usp.cli.errors import system_words, tell
+from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -174,6 +176,26 @@ def discard() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+@contextmanager
+def trouble(status: int) -> Iterator[None]:
+    """End with this status where something goes wrong: that of other commands has a meaning here."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except click.ClickException as error:
+        message = error.format_message()
+    except OSError as error:
+        discard()
+        message = system_words(error)
+    except SitemapException as error:
+        message = str(error)
+    else:
+        return
+    tell.error(message, status)
+    raise Exit(status)
 
 
 # The log: to the standard error or a file, never to the standard output ----------------------------

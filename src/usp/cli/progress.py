@@ -50,6 +50,7 @@ class Progress:
         self._started = time.monotonic()
         self._known = self._done = self._failed = self._bytes = self._pages = 0
         self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
+        self._doing = ""
 
     def __call__(self, event: Event) -> None:
         """Count an event of a crawl."""
@@ -85,9 +86,19 @@ class Progress:
             self._pages += len(block.urls)
             yield sitemap_url, block
 
+    def now(self, doing: str) -> None:
+        """Show from now on what is done with what was fetched, such as ``checking``."""
+        self._doing = doing
+
+    def add_pages(self, number: int) -> None:
+        """Count pages."""
+        self._pages += number
+
     def line(self) -> str:
         """Return the progress as one line of text."""
         seconds = max(time.monotonic() - self._started, 0.001)
+        if self._doing:
+            return f"{self._doing} · {counted(self._pages, 'page')} · {clock(seconds)}"
         looked = self._done + self._failed
         parts = [
             f"{looked:,} of {counted(self._known, 'address')}, {counted(self._done, 'sitemap')}",

@@ -25,6 +25,8 @@ SHORT_HELP: Mapping[str, str] = {
     "update": "Bring a snapshot up to date: fetch only what has changed.",
     "diff": "Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.",
     "watch": "Watch a website: show new and changed pages as they appear, once each.",
+    "check": "Check the sitemaps of a website: what is wrong, where, and what to do about it.",
+    "rule": "Explain a rule of usp check: what it finds, why it matters, and what to do.",
     "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
     "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
     "dates.",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import rich_click as click
 from click.exceptions import Exit
 
-from usp.cli.output import Command
+from usp.cli.output import Command, trouble
 from usp.cli.shared_options import address_type, crawl_options
-from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,34 +75,11 @@ def command(
 
     if before.is_stdin and after.is_stdin:
         raise click.UsageError("only one of A and B can be standard input")
-    with _trouble(), crawling.running() as progress:
+    with trouble(TROUBLE), crawling.running() as progress:
         former = _tree(crawling, before, progress)
         changes = diff(former, _tree(crawling, after, progress))
         counts = _write(changes, output, unknown=unknown)
     _end(changes, counts, strict=crawling.strict)
-
-
-@contextmanager
-def _trouble() -> Iterator[None]:
-    """End with the status that tells trouble: 1 would mean that something changed."""
-    from usp.cli.errors import system_words, tell
-    from usp.cli.output import discard
-
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except click.ClickException as error:
-        message = error.format_message()
-    except OSError as error:
-        discard()
-        message = system_words(error)
-    except SitemapException as error:
-        message = str(error)
-    else:
-        return
-    tell.error(message, TROUBLE)
-    raise Exit(TROUBLE)
 
 
 def _tree(crawling: Crawling, start: Address, progress: Listener) -> AbstractSitemap:

@@ -1,0 +1,113 @@
+"""The documentation of rules on a terminal: a page for one rule, a list of several."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from usp.checks.rules import RULES
+from usp.checks.selecting import rules_named
+from usp.cli.checking import painted
+from usp.cli.output import has_colors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp.checks.registry import Group, Rule
+
+_WIDEST = 88  # columns of text that is easy to read
+_PLAIN_WIDTH = 80
+_NARROWEST = 30
+_MARGIN = "    "
+
+
+def named(names: Iterable[str]) -> list[Rule]:
+    """Return the rules of these names, or all; raises ``BadParameter`` if one means none."""
+    found: dict[str, Rule] = {}
+    for name in names:
+        try:
+            found |= {rule.code: rule for rule in rules_named(RULES, name)}
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="RULE") from error
+    return list(found.values()) or list(RULES.values())
+
+
+def lines_of(rules: Sequence[Rule], form: str) -> Iterator[str]:
+    """Yield the lines about rules."""
+    if form == "json":
+        yield json.dumps([rule.to_dict() for rule in rules], indent=2)
+    elif len(rules) == 1:
+        yield from _page(rules[0])
+    else:
+        yield from _list(rules)
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield f"{_bold(f'{rule.code} {rule.name}')} ({_severity(rule)}; {rule.group.title})"
+    yield ""
+    yield from _wrapped(rule.summary)
+    if rule.why:
+        yield ""
+        for paragraph in rule.why.split("\n\n"):
+            yield from _wrapped(paragraph)
+    for title, example in (("Bad", rule.bad), ("Good", rule.good)):
+        if example:
+            yield from ("", _bold(title), "")
+            yield from (f"{_MARGIN}{line}" for line in example.splitlines())
+    if rule.hint:
+        yield from ("", _bold("What to do"), "")
+        yield from _wrapped(rule.hint, _MARGIN)
+    if rule.sources:
+        yield from ("", _bold("Sources" if len(rule.sources) > 1 else "Source"), "")
+        yield from (f"{_MARGIN}{source}" for source in rule.sources)
+
+
+def _list(rules: Sequence[Rule]) -> Iterator[str]:
+    widest = max(len(rule.name) for rule in rules)
+    group: Group | None = None
+    for rule in rules:
+        if rule.group is not group:
+            if group is not None:
+                yield ""
+            group = rule.group
+            yield _bold(f"{group.title[0].upper()}{group.title[1:]}")
+        padding = " " * (len("warning") - len(rule.severity))
+        begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
+        used = len(f"  {rule.code}  warning  ") + widest + 2
+        room = _columns() - used
+        yield f"{begin}  {_cut(rule.summary, room)}" if room >= _NARROWEST else begin
+
+
+def _cut(text: str, room: int) -> str:
+    if not sys.stdout.isatty() or len(text) <= room:
+        return text
+    return f"{text[: room - 1]}…"
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    width = min(_columns(), _WIDEST) if sys.stdout.isatty() else _PLAIN_WIDTH
+    return textwrap.wrap(
+        " ".join(text.split()),
+        max(width, _NARROWEST),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _bold(text: str) -> str:
+    return painted(text, "title") if has_colors() else text
+
+
+def _severity(rule: Rule) -> str:
+    return painted(rule.severity, rule.severity) if has_colors() else rule.severity.value

@@ -1,0 +1,284 @@
+"""``usp check``: what is wrong, for people and programs; the exit status tells whether anything is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_documents import index, urlset
+
+from usp.checks import RULES
+
+TWO = ("--select", "SM401,SM407")  # whatever other rules find in the same document
+RELATIVE = [f"/{word}" for word in ("tea", "milk", "sugar", "cake", "cups")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a sitemap that is fine, and one that is not."""
+    (tmp_path / "public").mkdir()
+    bad = urlset(*RELATIVE, "https://example.org/tea#green")
+    (tmp_path / "public" / "bad.xml").write_text(bad)
+    (tmp_path / "public" / "good.xml").write_text(urlset("https://example.org/"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def found(run, *argv: str) -> list[dict]:
+    ended = run("check", *argv, "-f", "jsonl", "-q")
+    return [json.loads(line) for line in ended.lines]
+
+
+def codes(run, *argv: str) -> set[str]:
+    return {finding["code"] for finding in found(run, *argv)}
+
+
+# Text -----------------------------------------------------------------------------------------------
+
+
+def test_findings_are_grouped_by_sitemap_and_folded_by_rule(run, folder):
+    ended = run("check", "public", *TWO)
+    assert ended.lines == [
+        "public/bad.xml",
+        "  error SM401 relative-url: 5 findings",
+        "    1  the URL is relative: '/tea'",
+        "    1  the URL is relative: '/milk'",
+        "    1  the URL is relative: '/sugar'",
+        "    … 2 more",
+        "  warning SM407 url-fragment",
+        "    1  the URL has a fragment: https://example.org/tea#green",
+        "",
+        "What to do",
+        "  SM401 Write the whole URL, with its scheme and host.",
+        "  SM407 Leave out the # and what follows it.",
+        "",
+        "6 findings (5 errors, 1 warning); 2 sitemaps checked.",
+        "'usp rule SM401' explains a rule; --all lists every finding.",
+    ]
+    assert (ended.status, ended.err) == (1, "")
+
+
+def test_every_finding_has_a_line_that_editors_can_open(run, folder):
+    ended = run("check", "public/bad.xml", "--all", "--select", "SM401")
+    assert [line.partition(": error SM401 ")[0] for line in ended.lines[:-1]] == [
+        "public/bad.xml:1"
+    ] * len(RELATIVE)
+
+
+def test_a_finding_in_many_sitemaps_is_shown_for_some_and_counted_for_all(run, tmp_path):
+    for number in range(50):
+        (tmp_path / f"{number}.xml").write_text(urlset("https://example.org/#a"))
+    ended = run("check", str(tmp_path), "--select", "SM407")
+    assert sum(line.endswith("warning SM407 url-fragment") for line in ended.lines) == 20
+    assert "  warning SM407 url-fragment: 30 findings in 30 sitemaps" in ended.lines
+    assert "50 findings (50 warnings); 50 sitemaps checked." in ended.lines
+
+
+def test_control_characters_of_a_document_do_not_reach_the_terminal(run, folder):
+    (folder / "evil.txt").write_bytes(b"https://example.org/#\x1b[31m\n")
+    ended = run("check", "evil.txt")
+    assert "\x1b" not in ended.out
+
+
+def test_nothing_wrong_is_said_in_a_line(run, folder):
+    ended = run("check", "public/good.xml")
+    assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
+
+
+# JSON -----------------------------------------------------------------------------------------------
+
+
+def test_programs_read_one_object_or_one_per_line(run, folder):
+    whole = json.loads(run("check", "public", "-f", "json", *TWO).out)
+    assert whole["findings"] == found(run, "public", *TWO)
+    assert whole["counts"]["findings"] == len(whole["findings"]) == 6
+    assert whole["counts"]["severities"] == {"error": 5, "warning": 1, "info": 0}
+    nothing = json.loads(run("check", "public/good.xml", "-f", "json").out)
+    assert (nothing["findings"], nothing["counts"]["checked"]) == ([], 1)
+
+
+def test_a_file_is_written_whole_and_the_counts_are_told(run, folder):
+    ended = run("check", "public", "-f", "json", "-o", "found.json", *TWO)
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err == "usp: 6 findings (error: 5, warning: 1) written to found.json\n"
+    assert len(json.loads((folder / "found.json").read_text())["findings"]) == 6
+
+
+# The exit status ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ([], 1),
+        (["--fail-on", "never"], 0),
+        (["--select", "SM407", "--fail-on", "error"], 0),
+        (["--select", "SM407", "--fail-on", "warning"], 1),
+        (["--select", "SM407", "--severity", "SM407=info"], 0),
+        (["--select", "SM407", "--severity", "SM407=info", "--fail-on", "info"], 1),
+        (["--select", "SM407", "--severity", "SM407=off", "--fail-on", "info"], 0),
+        (["--select", "SM407", "--severity", "url-fragment=error", "--fail-on", "error"], 1),
+        (["--select", "SM407", "--min-severity", "error", "--fail-on", "info"], 0),
+    ],
+)
+def test_the_status_tells_whether_something_severe_enough_was_found(run, folder, options, status):
+    assert run("check", "public", *options).status == status
+
+
+def test_a_document_that_is_not_a_sitemap_is_a_finding(run, folder):
+    (folder / "page.xml").write_text("<html><body>Hello</body></html>")
+    assert "SM350" in codes(run, "page.xml")
+    assert run("check", "page.xml").status == 1
+
+
+def test_a_folder_without_sitemaps_is_not_a_success(run, tmp_path):
+    ended = run("check", str(tmp_path))
+    assert ended.status == 2
+    assert "no sitemaps were found" in ended.err
+
+
+def test_a_host_that_does_not_respond_could_not_be_checked(run):
+    ended = run("check", "http://127.0.0.1:9/sitemap.xml")
+    assert (ended.status, ended.out) == (2, "")
+    assert "connection refused" in ended.err
+
+
+def test_a_website_is_checked_with_its_missing_sitemaps(run, serve):
+    site = serve(
+        {
+            "/robots.txt": "Sitemap: {site}/index.xml\n",
+            "/index.xml": index("{site}/a.xml", "{site}/missing.xml"),
+            "/a.xml": urlset("{site}/one#two"),
+        }
+    )
+    assert {"SM150", "SM407"} <= codes(run, site)
+    assert run("check", site).status == 1
+
+
+def test_several_are_checked_together(run, folder):
+    ended = run("check", "public/bad.xml", "public/good.xml")
+    assert "2 sitemaps checked." in ended.out
+    assert run("check", "-", "-").status == 2
+
+
+# Which rules ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--select", "SM401"], {"SM401"}),
+        (["--select", "sm401"], {"SM401"}),
+        (["--select", "relative-url"], {"SM401"}),
+        (["--select", "SM401,SM407"], {"SM401", "SM407"}),
+        (["--select", "SM401", "--select", "SM407"], {"SM401", "SM407"}),
+        (["--select", "SM401", "--extend-select", "SM407"], {"SM401", "SM407"}),
+        (["--select", "SM4", "--ignore", "SM401"], {"SM407"}),
+        (["--select", "SM401", "--ignore", "SM4"], {"SM401"}),
+        (["--select", "SM401", "--ignore", "SM401"], set()),
+        (["--select", "SM401,SM407", "--extend-ignore", "url-fragment"], {"SM401"}),
+        (["--ignore", "ALL"], set()),
+        (["--ignore", "ALL", "--select", "SM407"], {"SM407"}),
+        (["--severity", "ALL=off", "--severity", "SM407=info"], {"SM407"}),
+        (["--severity", "SM4=off", "--ignore", "SM1,SM2,SM3,SM5"], set()),
+    ],
+)
+def test_the_more_precise_choice_counts(run, folder, options, expected):
+    assert codes(run, "public", *options) & {"SM401", "SM407"} == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--select", "relativ-url", "did you mean relative-url?"),
+        ("--ignore", "SM999", "no rule has the code or name 'SM999'"),
+        ("--severity", "SM407=bad", "unknown severity 'bad' of SM407; choose from error, warning"),
+        ("--severity", "SM407", "use for example SM407=info"),
+        ("--severity", "SM998=info", "no rule has the code or name 'SM998'"),
+    ],
+)
+def test_a_wrong_choice_is_told_with_what_is_near(run, folder, option, value, said):
+    ended = run("check", "public", option, value)
+    assert ended.status == 2
+    assert said in ended.err
+    assert option in ended.err
+
+
+def test_the_configuration_file_chooses_rules_and_severities(run, folder):
+    (folder / "pyproject.toml").write_text(
+        '[tool.usp.check]\nselect = ["SM401", "SM407"]\nignore = "SM401"\n'
+        '[tool.usp.check.severity]\nSM407 = "error"\n'
+    )
+    assert [(one["code"], one["severity"]) for one in found(run, "public")] == [("SM407", "error")]
+    assert codes(run, "public", "--ignore", "SM406") >= {"SM401", "SM407"}
+    (folder / "usp.toml").write_text('[check]\nselect = ["nonsense"]\n')
+    ended = run("check", "public")
+    assert ended.status == 2
+    assert f"set in {folder / 'usp.toml'}" in ended.err
+
+
+# The baseline ---------------------------------------------------------------------------------------
+
+
+def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
+    ended = run("check", "public", "--write-baseline", "known.json", *TWO)
+    assert (ended.status, ended.out) == (0, "")
+    assert "6 findings written to known.json" in ended.err
+    bad = folder / "public" / "bad.xml"
+    bad.write_text(bad.read_text().replace("<url>", "\n\n<url>", 1))
+    ended = run("check", "public", "--baseline", "known.json", *TWO)
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_new_findings_are_told_and_so_is_how_many_are_gone(run, folder):
+    run("check", "public", "--write-baseline", "known.json")
+    (folder / "public" / "bad.xml").write_text(urlset("/tea", "/bread", "/bread"))
+    ended = run("check", "public", "--baseline", "known.json", "--select", "SM401", "-f", "jsonl")
+    assert [json.loads(line)["page"] for line in ended.lines] == ["/bread", "/bread"]
+    assert ended.status == 1
+    assert "4 findings of the baseline no longer found" in ended.err
+
+
+def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder, tmp_path_factory):
+    run("check", "public", "--write-baseline", "known.json")
+    text = (folder / "known.json").read_text()
+    assert "public/bad.xml" in text
+    assert str(folder) not in text
+    run("check", str(folder / "public" / "bad.xml"), "--write-baseline", "known.json")
+    assert (folder / "known.json").read_text() == text
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"version": 2}', '{"version": 1, "findings": [1]}'])
+def test_what_is_not_a_baseline_is_refused(run, folder, content):
+    (folder / "known.json").write_text(content)
+    ended = run("check", "public", "--baseline", "known.json")
+    assert ended.status == 2
+    assert "is not a baseline" in ended.err
+    ended = run("check", "public", "--baseline", "nothing.json")
+    assert "--write-baseline nothing.json creates it" in ended.err
+
+
+# The rules explained --------------------------------------------------------------------------------
+
+
+def test_a_rule_is_explained_by_code_or_name(run):
+    by_code = run("rule", "SM401")
+    assert by_code.status == 0
+    assert by_code.out == run("rule", "relative-url").out
+    for part in ("SM401 relative-url (error", "/tea</loc>", "Write the whole URL", "sitemaps.org"):
+        assert part in by_code.out
+
+
+def test_all_rules_are_listed_or_given_to_programs(run):
+    listed = run("rule", "--all").lines
+    assert [line.split()[0] for line in listed if line.startswith("  SM")] == list(RULES)
+    told = json.loads(run("rule", "--all", "-f", "json").out)
+    assert [rule["code"] for rule in told] == list(RULES)
+    assert all(rule["summary"] and rule["hint"] for rule in told)
+
+
+def test_a_rule_that_does_not_exist_is_told_with_what_is_near(run):
+    ended = run("rule", "relative-urls")
+    assert ended.status == 2
+    assert "did you mean relative-url?" in ended.err
+    assert run("rule").status == 2
