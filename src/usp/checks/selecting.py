@@ -19,6 +19,7 @@ OFF = "off"
 """What can be given instead of a severity: the rule is not asked."""
 
 _MOST_ALIKE = 3  # names that a message suggests
+_ALIKE = 0.7  # of 1; how much of a name must be the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _unknown(rules: Mapping[str, Rule], text: str) -> str:
         near = get_close_matches(text.upper(), same, _MOST_ALIKE)
     else:
         names = {rule.name: rule for rule in rules.values()}
-        near = get_close_matches(text.lower().replace("_", "-"), names, _MOST_ALIKE)
+        near = get_close_matches(text.lower().replace("_", "-"), names, _MOST_ALIKE, _ALIKE)
     said = " or ".join(near)
     hint = f"did you mean {said}?" if near else "'usp rule --all' lists them"
     return f"no rule has the code or name {text!r}; {hint}"
