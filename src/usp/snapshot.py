@@ -14,7 +14,7 @@ from usp._snapshot.replay import replay
 from usp._snapshot.snapshot import open_snapshot
 from usp._snapshot.update import Known, UpdateRecorder, updating
 from usp.exceptions import SitemapException, SnapshotError
-from usp.limits import DEFAULT, Limits
+from usp.limits import DEFAULT
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexWebsiteSitemap
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap
     from usp._snapshot.snapshot import Snapshot
+    from usp.limits import Limits
     from usp.objects.child import ChildSitemap
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
@@ -85,15 +86,16 @@ def _with_recorded(
         options = replace(options, recurse_entry_callback=_in(snapshot))
     if is_given:
         return options
-    limits = recorded.pop("limits", None)
+    recorded.pop("limits", None)
     known = {
         name: value
         for name, value in recorded.items()
         if name in WebsiteKeywords.__annotations__ and name not in keywords
     }
     try:
+        limits = snapshot.limits
         if limits is not None and "limits" not in keywords:
-            known["limits"] = Limits(**limits)
+            known["limits"] = limits
         return replace(options, **known)
     except (TypeError, ValueError) as error:
         raise SnapshotError(
@@ -198,7 +200,10 @@ class Update:
     ``requests`` were sent, and ``received`` bytes of documents came. Of the documents of the snapshot
     ``not_modified`` are still the same as their servers say, ``identical`` ones were sent once more,
     ``not_asked`` were trusted to be the same; ``changed`` are different, ``added`` new, ``removed``
-    no longer declared or found. ``failed`` sitemaps are missing or incomplete in the tree.
+    no longer declared or found. ``failed`` documents are missing or incomplete; those of them that are
+    not failures of the tree, such as a robots.txt that is an HTML page now, are in ``kept``, because
+    their last good response is kept. ``not_checked`` were not reached because of a failure or a limit,
+    and are kept as they were.
     ``saved_bytes`` did not have to be received, and ``saved_seconds`` are the difference to the time of
     the last full crawl.
     """
@@ -216,10 +221,13 @@ class Update:
     saved_bytes: int
     seconds: float
     saved_seconds: float
+    not_checked: int = 0
+    kept: tuple[Failure, ...] = ()
 
     NUMBERS: ClassVar = (
         *("requests", "received", "added", "changed", "removed", "failed", "identical"),
-        *("not_modified", "not_asked", "saved_bytes", "seconds", "saved_seconds"),
+        *("not_modified", "not_asked", "not_checked"),
+        *("saved_bytes", "seconds", "saved_seconds"),
     )
 
     @property
@@ -229,9 +237,10 @@ class Update:
 
     def __str__(self) -> str:
         """Return the summary on one line."""
+        unchecked = f", {self.not_checked} not checked and kept" if self.not_checked else ""
         return (
             f"{self.changed} changed, {self.added} new, {self.removed} removed, "
-            f"{self.failed} failed, {self.unchanged} unchanged; "
+            f"{self.failed} failed, {self.unchanged} unchanged{unchecked}; "
             f"{counted(self.requests, 'request')}, {size(self.received)} received in "
             f"{duration(self.seconds)}; saved {size(self.saved_bytes)} and "
             f"{duration(self.saved_seconds)}"
@@ -265,6 +274,15 @@ def update(
     return plan.run(web_client)
 
 
+def _recorded_limits(snapshot: Snapshot) -> Limits | None:
+    try:
+        return snapshot.limits
+    except (TypeError, ValueError) as error:
+        raise SnapshotError(
+            f"{snapshot.file.path} was recorded with other options: {error}"
+        ) from error
+
+
 class UpdatePlan:
     """An update: where it begins, with which options, and what records it."""
 
@@ -281,6 +299,7 @@ class UpdatePlan:
         limits = options.effective_limits
         self.known = Known(snapshot, limits, trust_lastmod=trusts)
         self._target = target
+        self._keeps = limits != (_recorded_limits(snapshot) or DEFAULT)
         self._recorder: UpdateRecorder | None = None
 
     @classmethod
@@ -323,7 +342,9 @@ class UpdatePlan:
     def recorder(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
         """Return what records the crawl."""
         options = self.options
-        self._recorder = UpdateRecorder(self._target, crawl, top, options, self.known)
+        self._recorder = UpdateRecorder(
+            self._target, crawl, top, options, self.known, keeps=self._keeps
+        )
         return self._recorder
 
     def update(self) -> Update:
@@ -334,6 +355,8 @@ class UpdatePlan:
         if self.options.on_failure is not None:
             for failure in tree.failures():
                 self.options.on_failure(failure)
+        failed = {failure.url for failure in tree.failures()}
+        kept = tuple(one for url, one in recorder.refused.items() if url not in failed)
         before = self.known.snapshot.facts.get("seconds")
         full = float(before) if isinstance(before, int | float) else recorder.seconds
         return Update(
@@ -341,8 +364,9 @@ class UpdatePlan:
             requests=self.known.requests,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
-            failed=len(tree.failures()),
+            failed=len(tree.failures()) + len(kept),
             **recorder.counts,
+            kept=kept,
             saved_bytes=recorder.saved,
             seconds=recorder.seconds,
             saved_seconds=max(0.0, full - recorder.seconds),

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp.changes import ChangeKind, PageChange, SitemapChange, diff, fingerprints, pages
+from usp.changes import ChangeKind, PageChange, SitemapChange, diff, fingerprints, pages, shared
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
@@ -101,6 +101,7 @@ def found(before, after) -> list[tuple[object, ...]]:
 def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypatch):
     """Also if hardly anything may be kept, so that pages are looked for in parts and read again."""
     if small:
+        monkeypatch.setattr(shared, "_FEW", 2)
         monkeypatch.setattr(fingerprints, "_TOGETHER", 2)
         monkeypatch.setattr(fingerprints, "_MOST_HELD", 3)
         monkeypatch.setattr(pages, "_MOST_KEPT", 4)
@@ -176,12 +177,13 @@ def test_counts_are_known_after_an_iteration_or_without():
     assert not diff(before, before).counts().changed
 
 
-def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_no_block():
-    before, after = tree(("a", [])), tree(("a", [(n, "2024-01-01") for n in range(1, 500)]))
-    changes = list(diff(before, after))
-    held = {id(change.after._block) for change in changes}
-    assert len(held) == len(changes)
-    assert max(len(change.after._block._block) for change in changes) < 100
+def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_only_what_differs():
+    listed = [(n, "2024-01-01") for n in range(1, 500)]
+    new = [(n, "2024-01-01") for n in (1001, 1002)]
+    changes = list(diff(tree(("a", listed)), tree(("a", [new[0], *listed, new[1]]))))
+    assert [change.url for change in changes] == [f"{H}/1001", f"{H}/1002"]
+    assert max(len(change.after._block._block) for change in changes) < 200
+    assert [change.after.last_modified.year for change in changes] == [2024, 2024]
 
 
 def test_a_document_that_did_not_change_is_read_once(monkeypatch):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.cut import Style
     from usp._formats.xml.entries import RawEntry
     from usp._formats.xml.trees import Trees
-    from usp.objects.page import OwnFields
+    from usp.objects.page import OwnFields, PageBlock
 
 
 def ignore(message: str, excerpt: str) -> None:
@@ -208,17 +208,22 @@ class BlockBatch(PageBatch):
         *texts, _ = self._block.split(self._style.url_end)
         return texts if len(texts) == len(self.urls) else None
 
-    def pages_alone(self, numbers: Sequence[int]) -> list[SitemapPage]:
-        """Return pages that keep their own entries only, and not the block."""
+    def part(self, numbers: Sequence[int]) -> PageBlock | None:
+        """Return a block of some of the pages that keeps nothing else; None if that takes parsing."""
         texts = self.entry_texts()
         if texts is None:
-            pages = list(self.pages())
-            return [SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers]
-        return [self._alone(self.urls[at], texts[at]) for at in numbers]
+            return None
+        urls, end = self.urls, self._style.url_end
+        block = end.join([texts[at] for at in numbers] + [""])
+        return self.restored([urls[at] for at in numbers], block)
 
-    def _alone(self, url: str, text: str) -> SitemapPage:
-        block = text + self._style.url_end
-        return DeferredPage(url, BlockBatch([url], block, self._style, self._reader), 0)
+    def written(self) -> tuple[list[str], str]:
+        """Return all that :meth:`restored` needs to make such a block again, of the same document."""
+        return self.urls, self._block
+
+    def restored(self, urls: list[str], text: str) -> BlockBatch:
+        """Return a block of the same document from its URLs and its text."""
+        return BlockBatch(urls, text, self._style, self._reader)
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""

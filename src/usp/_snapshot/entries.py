@@ -21,7 +21,8 @@ from usp.web_client.abstract_client import WebClientErrorResponse, failure_reaso
 if TYPE_CHECKING:
     from usp._crawl.orders import Settled
 
-_LIMIT = "limit-"
+LIMIT = "limit-"
+"""How the codes of failures begin that are due to a limit."""
 
 
 def key_of(role: Role, url: str) -> tuple[Role, str]:
@@ -110,7 +111,7 @@ def _is_refused(look: Look) -> bool:
     """Return whether a response is not the document, or not all of it, for reasons of the server."""
     if look.refusal is not None or look.broken is not None:
         return True
-    return look.unfinished is not None and not look.unfinished.code.value.startswith(_LIMIT)
+    return look.unfinished is not None and not look.unfinished.code.value.startswith(LIMIT)
 
 
 def read_entry(text: str | bytes) -> Entry:

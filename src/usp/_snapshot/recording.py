@@ -93,7 +93,7 @@ class Recorder:
         top: Website | OneSitemap,
         options: CrawlOptions,
     ) -> None:
-        self._file = SnapshotFile(path, info_of(top.start, options))
+        self._file = SnapshotFile(path, info_of(top.start, self.recorded(options)))
         self.started = time.monotonic()
         self._crawl = crawl
         self._top = top
@@ -106,6 +106,10 @@ class Recorder:
 
     keeps_responses: ClassVar[bool] = False
     """Whether the last good responses are kept if nothing is received."""
+
+    def recorded(self, options: CrawlOptions) -> CrawlOptions:
+        """Return the options that are written: those with which the file is replayed."""
+        return options
 
     def take(self, documents: Iterable[Settled]) -> None:
         """Take what was settled; may be called from any thread."""

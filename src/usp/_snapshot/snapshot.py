@@ -50,6 +50,15 @@ class Snapshot:
     losses: list[str] = field(default_factory=list)
     _sound: dict[int, bool] = field(default_factory=dict, repr=False)
 
+    @property
+    def limits(self) -> Limits | None:
+        """The limits of the recorded crawl, if it had others than the usual ones.
+
+        Raises ``TypeError`` or ``ValueError`` if what is written there cannot be limits.
+        """
+        values = self.options.get("limits")
+        return None if values is None else Limits(**values)
+
     def is_sound(self, entry: Entry) -> bool:
         """Return whether the records of a document are as they were written, as far as that is known.
 

@@ -7,14 +7,15 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from usp._base.urls import BadUrl, read_url
+from usp._base.urls import BadUrl, read_url, without_login
 from usp._crawl.driving import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, Recalls, Received
 from usp._formats.document import Role
-from usp._snapshot.entries import entry_of, key_of
+from usp._snapshot.entries import LIMIT, entry_of, key_of
 from usp._snapshot.recording import Recorder, document_of
 from usp._snapshot.replay import Answers
 from usp._snapshot.writing import digest_of
+from usp.objects.problem import Failure
 from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 if TYPE_CHECKING:
@@ -201,6 +202,9 @@ class UpdateRecorder(Recorder):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
     ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
+    ``refused`` are the responses that are not the documents that they should be, whose last good ones
+    are kept. ``keeps`` is whether a limit may end this crawl that did not end the recorded one; then
+    what it leaves out is kept, too.
     """
 
     keeps_responses = True
@@ -212,17 +216,25 @@ class UpdateRecorder(Recorder):
         top: Website | OneSitemap,
         options: CrawlOptions,
         known: Known,
+        *,
+        keeps: bool = False,
     ) -> None:
         self._known = known
+        self._keeps = keeps
+        self.refused: dict[str, Failure] = {}
         self._left = set(known.snapshot.entries)
         self.counts = dict.fromkeys(
-            ("added", "changed", "identical", "not_modified", "not_asked"), 0
+            ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
         )
         self.received = self.saved = 0
         self.gone: set[str] = set()  # what was there, and is not found any more
         self.seconds = 0.0
         self._is_partial = False  # whether something failed that may be there again next time
         super().__init__(path, crawl, top, options)
+
+    def recorded(self, options: CrawlOptions) -> CrawlOptions:
+        """Return the options with the limits of the recorded crawl: others are for this update."""
+        return replace(options, limits=self._known.snapshot.limits) if self._keeps else options
 
     def pack(self, settled: Settled) -> Packed | None:  # noqa: ARG002
         """Return None: whether a document is written is known when it is its turn."""
@@ -238,8 +250,9 @@ class UpdateRecorder(Recorder):
             is_declared = settled.role is Role.SITEMAP and not settled.is_probe
             self._add_failure(writer, entry, before, is_declared=is_declared)
             return
-        if entry.refused and before is not None and not before.refused:
+        if before is not None and not before.refused and self._is_worse(entry):
             self.received += document.size
+            self._refuse(settled)
             writer.add(self._with_last_good(writer, entry, before), document)
             return
         was = before.exchange if before is not None else None
@@ -261,6 +274,19 @@ class UpdateRecorder(Recorder):
         else:
             self._count("changed", received=document.size)
             writer.add(entry, document)
+
+    def _is_worse(self, entry: Entry) -> bool:
+        """Return whether a response is not the document, or less of it because of a limit."""
+        return entry.refused or (self._keeps and entry.ended)
+
+    def _refuse(self, settled: Settled) -> None:
+        """Take note of a response that is not the document, and why."""
+        assert isinstance(settled.result, Received)
+        look, exchange = settled.result.look, settled.result.document.exchange
+        why = look.refusal or look.unfinished
+        if why is not None:
+            url = without_login(settled.url)
+            self.refused[url] = Failure.of(url, why, settled.attempts, exchange.status)
 
     def _against(self, key: tuple[Role, str], document: Document) -> str:
         """Return what a document is compared with the one that was not received completely."""
@@ -308,16 +334,21 @@ class UpdateRecorder(Recorder):
         return {**super().facts(), **({} if before is None else {"seconds": before})}
 
     def before_end(self, writer: SnapshotWriter) -> None:
-        """Keep what could not be reached because something above it failed; close the old file.
+        """Keep what was not asked for because something above it failed, or of a limit; close the file.
 
-        It is not in the tree, but the next update need not fetch it again.
+        So it is not lost, and the next update need not fetch it again.
         """
         file = self._known.snapshot.file
+        if self._keeps and not self._is_partial:
+            self._is_partial = any(
+                failure.code.value.startswith(LIMIT) for failure in self._top.tree().failures()
+            )
         if self._is_partial:
             for key in sorted(self._left, key=lambda key: key[1]):
                 before = self._known.good(key)
                 if before is not None:
                     writer.carry(file, before, before)
+                    self.counts["not_checked"] += 1
         file.close()  # some systems do not replace one that is open
 
 

@@ -67,9 +67,9 @@ class Diff:
             counts.add(change)
             yield change
         is_known = after.accounts_for(before, wary=True, later=True)
-        for page in page_changes(before, after, was_known, is_known):
-            counts.add(page)
-            yield page
+        for part in page_changes(before, after, was_known, is_known):
+            counts.pages.update(change.kind for change in part)
+            yield from part
         self._counts = counts
 
     def counts(self) -> ChangeCounts:

@@ -1,6 +1,6 @@
 """Pages as fingerprints: enough to see which differ, in 16 bytes each and without making them.
 
-A page has two: one of its URL, one of its URL and everything that is written about it. Both are
+A page has two: one of its URL, one of its URL and everything that is written about it. Both are made of
 Python's own hashes, which have a secret key: nobody can write two URLs that are taken for the same.
 """
 
@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import pickle
 from array import array
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, compress, islice, repeat
+from itertools import chain, compress, islice
+from operator import xor
 from typing import TYPE_CHECKING
 
-from usp.objects.page_blocks import pages_alone
+from usp.changes.keeping import by_block
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from usp.changes.keeping import KeptPages
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractPagesSitemap
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once
+_OPPOSITE = bytes([1, *[0] * 255])
 _COLUMNS = ("lastmod", "changefreq", "priority")
 
 
@@ -42,8 +44,9 @@ def read_prints(sitemap: AbstractPagesSitemap) -> Prints:
     """Read the fingerprints of all pages of a sitemap."""
     prints = Prints()
     for _, block in sitemap.page_blocks():
-        prints.urls.extend(map(hash, block.urls))
-        prints.entries.extend(map(hash, zip(block.urls, *_written(block), strict=True)))
+        hashes = array("q", map(hash, block.urls))
+        prints.urls.extend(hashes)
+        prints.entries.extend(map(xor, hashes, _written(block)))
         if prints.blocks is not None:
             prints.blocks.append(block)
             if len(prints.urls) > _MOST_HELD:
@@ -51,21 +54,19 @@ def read_prints(sitemap: AbstractPagesSitemap) -> Prints:
     return prints
 
 
-def _written(block: PageBlock) -> Iterator[Iterable[object]]:
-    """Yield what a block says about its pages, in columns, in the form that takes least time.
+def _written(block: PageBlock) -> Iterator[int]:
+    """Return hashes of what a block says about its pages, in the form that takes least time.
 
     Equal pages may be written in two ways; those are compared when they are read.
     """
     texts = getattr(block, "entry_texts", lambda: None)()
     if texts is not None:
-        yield texts
-        return
+        return map(hash, texts)
     columns = block.texts()
     if columns is None:
-        yield map(pickle.dumps, block.rows())
-        return
-    for name in _COLUMNS:
-        yield columns.get(name) or repeat("", len(block.urls))
+        return map(hash, map(pickle.dumps, block.rows()))
+    empty = [""] * len(block.urls)
+    return map(hash, zip(*(columns.get(name) or empty for name in _COLUMNS), strict=True))
 
 
 @dataclass(slots=True)
@@ -73,20 +74,20 @@ class Differing:
     """The pages of a sitemap that the same sitemap in the other tree has otherwise, or not at all.
 
     ``positions`` are where they stand in the sitemap; ``changed`` is 1 for a page that is listed in
-    both, 0 for one that is listed here only. ``pages`` are the pages themselves, if they are kept.
+    both, 0 for one that is listed here only. ``kept`` are the pages themselves, if they are kept.
     """
 
-    positions: array[int]
+    positions: Sequence[int]
     urls: array[int]
     entries: array[int]
-    changed: bytearray
-    pages: list[SitemapPage] | None = None
+    changed: bytes
+    kept: KeptPages | None = None
 
     @classmethod
     def all_of(cls, prints: Prints) -> Differing:
         """Return all pages of a sitemap: there is none to compare it with."""
         count = len(prints.urls)
-        return cls(array("Q", range(count)), prints.urls, prints.entries, bytearray(count))
+        return cls(range(count), prints.urls, prints.entries, bytes(count))
 
     @classmethod
     def between(cls, one: Prints, two: Prints) -> tuple[Differing, Differing]:
@@ -94,15 +95,26 @@ class Differing:
         if one.entries == two.entries:
             return cls._at(one, ()), cls._at(two, ())
         first, second = cls._absent(one, two), cls._absent(two, one)
-        first.changed = found(first.urls, [second.urls])
-        second.changed = found(second.urls, [first.urls])
+        first.changed = _found(first.urls, second.urls)
+        second.changed = _found(second.urls, first.urls)
         return first, second
 
-    def keep(self, blocks: Iterable[PageBlock]) -> None:
-        """Keep the pages, which stand in these blocks."""
-        self.pages = []
-        for block, numbers in _by_block(blocks, self.positions):
-            self.pages += pages_alone(block, numbers)
+    def alone(self) -> array[int]:
+        """Return the fingerprints of the URLs that are listed here only."""
+        if not any(self.changed):
+            return self.urls
+        return array("q", compress(self.urls, self.changed.translate(_OPPOSITE)))
+
+    def pages(
+        self, sitemap: AbstractPagesSitemap, numbers: Sequence[int], *, parsed: bool = False
+    ) -> Iterator[SitemapPage]:
+        """Yield pages by their numbers, which are in order; they are read again if none are kept.
+
+        With ``parsed``, their fields are parsed block by block, because they are going to be used.
+        """
+        if self.kept is not None:
+            return self.kept.pages(numbers, parsed=parsed)
+        return _pages_at(sitemap, [self.positions[number] for number in numbers])
 
     @classmethod
     def _absent(cls, these: Prints, those: Prints) -> Differing:
@@ -118,92 +130,67 @@ class Differing:
     @classmethod
     def _at(cls, prints: Prints, positions: Sequence[int]) -> Differing:
         urls, entries = prints.urls, prints.entries
+        if len(positions) == len(urls):
+            return cls.all_of(prints)
         return cls(
             array("Q", positions),
-            array("q", (urls[at] for at in positions)),
-            array("q", (entries[at] for at in positions)),
-            bytearray(len(positions)),
+            array("q", [urls[at] for at in positions]),
+            array("q", [entries[at] for at in positions]),
+            bytes(len(positions)),
         )
 
 
-def pages_at(sitemap: AbstractPagesSitemap, positions: Sequence[int]) -> Iterator[SitemapPage]:
+def _found(wanted: array[int], numbers: array[int]) -> bytes:
+    """Return for each of the wanted fingerprints whether it is among the numbers: 1, or 0."""
+    there = set(wanted).intersection(numbers)
+    return bytes(map(there.__contains__, wanted)) if there else bytes(len(wanted))
+
+
+def _pages_at(sitemap: AbstractPagesSitemap, positions: Sequence[int]) -> Iterator[SitemapPage]:
     """Yield the pages at these positions, which are in order; the sitemap is read up to the last."""
-    for block, numbers in _by_block((block for _, block in sitemap.page_blocks()), positions):
+    for block, numbers in by_block((block for _, block in sitemap.page_blocks()), positions):
         pages = list(block.pages())
         yield from (pages[at] for at in numbers)
 
 
-def _by_block(
-    blocks: Iterable[PageBlock], positions: Sequence[int]
-) -> Iterator[tuple[PageBlock, list[int]]]:
-    """Yield the blocks in which positions are, with the numbers of the pages there."""
-    first, at = 0, 0
-    for block in blocks:
-        if at == len(positions):
-            return
-        end = first + len(block.urls)
-        after = bisect_left(positions, end, at)
-        if after > at:
-            yield block, [position - first for position in positions[at:after]]
-        first, at = end, after
-
-
-def found(wanted: Iterable[int], arrays: Iterable[Sequence[int]]) -> bytearray:
-    """Return for each of the wanted fingerprints whether one of the arrays has it: 1, or 0.
-
-    Takes memory for a part of them at a time, however many there are.
-    """
-    arrays = list(arrays)
-    flags = bytearray()
-    remaining = iter(wanted)
-    while part := list(islice(remaining, _TOGETHER)):
-        there = set(part).intersection(chain.from_iterable(arrays))
-        flags.extend(map(there.__contains__, part))
-    return flags
-
-
-def repeated(arrays: Sequence[Sequence[int]]) -> bytearray:
-    """Return for each fingerprint in the arrays whether another of them has it, too: 1, or 0."""
-    flags = bytearray()
-    remaining = chain.from_iterable(arrays)
-    while part := list(islice(remaining, _TOGETHER)):
-        wanted, once, twice = set(part), set[int](), set[int]()
-        for one in arrays:
-            hits = wanted.intersection(one)
-            twice |= once & hits
-            once |= hits
-        flags.extend(map(twice.__contains__, part))
-    return flags
-
-
-def steady(differing: Mapping[str, Differing], urls: Mapping[str, array[int]]) -> bytearray:
-    """Return for each page that differs whether another sitemap lists it as in the other tree: 1 or 0.
+def steady(
+    differing: Mapping[str, Differing], urls: Mapping[str, array[int]], wanted: Iterable[int]
+) -> set[int]:
+    """Return which of the wanted pages another sitemap lists as in the other tree.
 
     ``urls`` are the fingerprints of all pages of each sitemap.
     """
-    flags = bytearray()
-    remaining = chain.from_iterable(one.urls for one in differing.values())
-    while part := list(islice(remaining, _TOGETHER)):
-        wanted, same = set(part), set[int]()
-        for key, listed in urls.items():
-            if len(differing[key].urls) < len(listed):
-                same |= wanted.intersection(listed).difference(differing[key].urls)
-        flags.extend(map(same.__contains__, part))
-    return flags
+    partly = [key for key, listed in urls.items() if len(differing[key].urls) < len(listed)]
+    same: set[int] = set()
+    asked = iter(wanted) if partly else iter(())
+    while part := set(islice(asked, _TOGETHER)):
+        for key in partly:
+            same |= part.intersection(urls[key]).difference(differing[key].urls)
+    return same
 
 
 class Places:
-    """Finds where pages stand among those that differ, by the fingerprints of their URLs."""
+    """Finds where pages stand among those that differ, by the fingerprints of their URLs.
 
-    def __init__(self, differing: Mapping[str, Differing]) -> None:
+    ``several`` are those that stand in several sitemaps.
+    """
+
+    def __init__(self, differing: Mapping[str, Differing], several: set[int]) -> None:
         self._differing = differing
+        self._several = several
         self._keys = list(differing)
         self._start = 0  # the sitemap that had some the last time: what moves, moves together
-        count = sum(len(one.urls) for one in differing.values())
-        self._index = self._in(differing, None) if count <= _TOGETHER else None
+
+    @cached_property
+    def _index(self) -> dict[int, list[tuple[str, int]]] | None:
+        """All places, if they are not too many."""
+        count = sum(len(one.urls) for one in self._differing.values())
+        return self._in(self._differing, None) if count <= _TOGETHER else None
 
     def of(self, wanted: Collection[int]) -> dict[int, list[tuple[str, int]]]:
         """Return where fingerprints are: the keys of the sitemaps, and the numbers there."""
+        if not wanted:
+            return {}
         if self._index is not None:
             return {one: self._index[one] for one in wanted if one in self._index}
         missing, hits = set(wanted), set[str]()
@@ -218,12 +205,6 @@ class Places:
                 hits.add(self._keys[at])
                 missing -= there - several
         return self._in([key for key in self._keys if key in hits], set(wanted))
-
-    @cached_property
-    def _several(self) -> set[int]:
-        """The fingerprints that are in more than one sitemap."""
-        arrays = [one.urls for one in self._differing.values()]
-        return set(compress(chain.from_iterable(arrays), repeated(arrays)))
 
     def _in(self, keys: Iterable[str], wanted: set[int] | None) -> dict[int, list[tuple[str, int]]]:
         places: dict[int, list[tuple[str, int]]] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from usp.objects.failure_codes import FailureCode
     from usp.objects.page import PageFields, SitemapPage
@@ -35,8 +35,7 @@ class ChangeKind(StrEnum):
     """The sitemap was missing or incomplete, and is complete now."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(NamedTuple):
     """A field of a page that changed; the names are those of the columns of ``usp.export``."""
 
     name: str
@@ -44,8 +43,7 @@ class FieldChange:
     after: Any
 
 
-@dataclass(frozen=True, slots=True)
-class PageChange:
+class PageChange(NamedTuple):
     """A page that is not what, or where, it was.
 
     ``before`` and ``after`` are the page in each of the trees; None where it is not listed. ``left``
@@ -108,8 +106,12 @@ _FIELDS = (
 )
 
 
-def field_changes(before: PageFields, after: PageFields) -> Iterator[FieldChange]:
-    """Yield the fields that differ, in the order of the page's attributes."""
-    for name, old, new in zip(_FIELDS, before, after, strict=True):
-        if old != new:
-            yield FieldChange(name, old, new)
+def field_changes(before: PageFields, after: PageFields) -> tuple[FieldChange, ...]:
+    """Return the fields that differ, in the order of the page's attributes."""
+    return tuple(
+        [
+            FieldChange(name, old, new)
+            for name, old, new in zip(_FIELDS, before, after, strict=True)
+            if old is not new and old != new
+        ]
+    )

@@ -45,7 +45,7 @@ class Watcher:
     ) -> None:
         """Watch a website until all rounds are over, or a signal comes."""
         client = crawling.client()
-        options = replace(crawling.options, keep_partial=False)
+        options = replace(crawling.options, keep_partial=False)  # from a configuration file
         with replace(crawling, quiet=True).running(), self._stopping():
             rounds = watch(
                 start.start,

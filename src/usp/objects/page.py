@@ -321,3 +321,8 @@ class DeferredPage(SitemapPage):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SitemapPage.of, (self.url, self.fields())
+
+
+def pages_with_fields(block: PageBlock) -> Iterator[SitemapPage]:
+    """Return the pages of a block, all of their fields parsed; they do not keep the block."""
+    return map(SitemapPage.of, block.urls, block.rows())

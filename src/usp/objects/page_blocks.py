@@ -63,14 +63,13 @@ class PageList:
         return rows_of(self._pages)
 
 
-def pages_alone(block: PageBlock, numbers: Sequence[int]) -> list[SitemapPage]:
-    """Return pages of a block that can be kept without keeping the block."""
-    alone = getattr(block, "pages_alone", None)
-    if alone is not None:
-        found: list[SitemapPage] = alone(numbers)
-        return found
+def part_of(block: PageBlock, numbers: Sequence[int]) -> PageBlock:
+    """Return a block of some pages of another one, which is not kept for it."""
+    part: PageBlock | None = getattr(block, "part", lambda _: None)(numbers)
+    if part is not None:
+        return part
     pages = list(block.pages())
-    return [SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers]
+    return PageList([SitemapPage.of(pages[at].url, pages[at].fields()) for at in numbers])
 
 
 class PickedPages:
@@ -99,10 +98,10 @@ class PickedPages:
         texts = getattr(self._block, "entry_texts", lambda: None)()
         return None if texts is None else list(compress(texts, self._keep))
 
-    def pages_alone(self, numbers: Sequence[int]) -> list[SitemapPage]:
-        """Return pages that do not keep the block."""
+    def part(self, numbers: Sequence[int]) -> PageBlock:
+        """Return a block of some of these pages."""
         kept = [at for at, keep in enumerate(self._keep) if keep]
-        return pages_alone(self._block, [kept[at] for at in numbers])
+        return part_of(self._block, [kept[at] for at in numbers])
 
     def rows(self) -> list[PageFields]:
         """Return everything but the URL of each page."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
+from click.exceptions import Exit
 
 from usp.cli.option_values import Target
 from usp.cli.output import Command
@@ -48,9 +49,13 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
     from dataclasses import replace
 
     from usp.cli.crawling import Address, end_with, given_options
-    from usp.cli.errors import tell
+    from usp.cli.errors import PARTIAL, tell
     from usp.snapshot import update
 
+    if crawling.site is not None:
+        raise click.UsageError(
+            "--site chooses a website in a file of another program; a snapshot knows its own"
+        )
     path = Path(snapshot)
     with crawling.running() as progress:
         options = given_options(replace(crawling.options, on_event=progress))
@@ -59,5 +64,8 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
         )
     facts = {name: getattr(done, name) for name in done.NUMBERS}
     tell.notice(str(done), **facts)
+    tell.missing(done.kept)
     start = Address((output or path).resolve().as_uri(), is_sitemap=True, path=output or path)
     end_with(done.tree, start, strict=crawling.strict)
+    if crawling.strict and done.kept:
+        raise Exit(PARTIAL)

@@ -9,7 +9,7 @@ import rich_click as click
 
 from usp.cli.option_values import Integer, Interval, Target
 from usp.cli.output import Command
-from usp.cli.shared_options import crawl_options, url_argument
+from usp.cli.shared_options import crawl_options, is_from_file, url_argument
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +81,14 @@ def command(
 
     if start.is_local:
         raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
+    if crawling.site is not None:
+        raise click.UsageError(
+            "--site chooses a website in a WARC file; usp watch does not read one"
+        )
+    if crawling.options.keep_partial and not is_from_file("keep_partial"):
+        raise click.UsageError(
+            "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
+        )
     watcher = Watcher(sys.stdout, jsonl=jsonl, run=run)
     watcher.watch(
         crawling,
