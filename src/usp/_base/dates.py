@@ -43,10 +43,11 @@ PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
 _AFTER_DAY = ("T", "", " ")
-_RFC_822 = re.compile(  # as nearly all feeds write it; the day of the week says nothing
-    r"(?:[A-Z][a-z]{2,8}, ?)?([0-9]{1,2}) ([A-Z][a-z]{2}) ([1-9][0-9]{3})"
-    r" ([0-2][0-9]:[0-5][0-9])(:[0-5][0-9])? ([+-][0-9]{4}|GMT|UTC?|Z)"
+_RFC_822_DAY = re.compile(  # as nearly all feeds write it; the day of the week says nothing
+    r"(?:[A-Z][a-z]{2,8}, ?)?([0-9]{1,2}) ([A-Z][a-z]{2}) ([1-9][0-9]{3}) "
 )
+_CLOCKS = (len("03:04"), len("03:04:05"))
+_OFFSET_LENGTH = len("+0000")
 _MONTHS = {  # their names in English, whatever the language of the machine
     "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
     "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
@@ -83,6 +84,7 @@ _ZONES = {  # RFC 2822, section 4.3; other names are left unknown
     "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
+_OFFSETS = {name: f"{hours:+03d}00" for name, hours in _ZONES.items()}
 
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
@@ -142,13 +144,25 @@ def read_date(text: str) -> datetime | None:
 
 def _read_rfc_822(text: str) -> datetime | None:
     """Read a date as feeds write it; raises ``ValueError`` if there is no such day."""
-    found = _RFC_822.fullmatch(text)
-    if found is None:
+    at = text.find(":") - 2
+    day = _rfc_822_day(text[:at]) if 0 < at < _MAX_LENGTH else None
+    if day is None:
         return None
-    day, month, year, time, seconds, zone = found.groups("")
-    offset = zone if zone[0] in "+-" else "Z"
-    number = _MONTHS.get(month, "")
-    return datetime.fromisoformat(f"{year}-{number}-{day:0>2}T{time}{seconds}{offset}")
+    clock, _, zone = text[at:].partition(" ")
+    offset = _OFFSETS.get(zone)
+    if offset is None and len(zone) == _OFFSET_LENGTH and zone[0] in "+-":
+        offset = zone
+    if offset is None or len(clock) not in _CLOCKS:
+        return None
+    return datetime.fromisoformat(f"{day}T{clock}{offset}")
+
+
+@lru_cache(maxsize=1024)
+def _rfc_822_day(text: str) -> str | None:
+    """Return a day as ISO 8601 writes it: a feed may have many stories of a day."""
+    found = _RFC_822_DAY.fullmatch(text)
+    month = _MONTHS.get(found[2]) if found else None
+    return f"{found[3]}-{month}-{found[1]:0>2}" if found and month else None
 
 
 @_remembered

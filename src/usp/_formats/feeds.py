@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from usp._base.dates import MAX_REMEMBERED
+from usp._base.dates import read_date
 from usp._formats import feed_cutting, values
 from usp._formats.abstract_parser import Pages
 from usp._formats.feed_entries import AtomEntry, FeedEntry, Item
@@ -172,9 +172,9 @@ def _dates(texts: Sequence[str]) -> list[datetime] | None:
     """Return dates that are written like this; None if one of them cannot be read."""
     texts = list(map(str.strip, texts))
     joined = "".join(texts)
-    if not joined.isprintable() or "&" in joined or max(map(len, texts)) > MAX_REMEMBERED:
+    if not joined.isprintable() or "&" in joined:
         return None
-    dates = list(values.dates(texts))
+    dates = list(map(read_date, texts))
     return None if None in dates else cast("list[datetime]", dates)
 
 
