@@ -15,7 +15,7 @@ from usp._formats.feeds import PagesAtomSitemapParser, PagesRSSSitemapParser
 
 LAW = settings(
     deadline=None,
-    max_examples=examples(300),
+    max_examples=examples(120),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 RSS = (
@@ -205,6 +205,7 @@ CHILDREN = [
         "</o>",
     ),
     *("<source><title>no</title><link href='/no'/><updated>2020</updated></source>", "<o/><o />"),
+    *("<o xml:base='/b/'>x</o>", f"<content xml:base='/{'x' * 9000}'>c</content>"),
     "<title\u00d7>no</title\u00d7>",
     "<o\u00a0p:title>no</o\u00a0p:title>",
 ]
@@ -225,6 +226,7 @@ ENTRY = st.tuples(
 @pytest.mark.parametrize(
     ("root", "name"),
     [(RSS, "item"), (RDF, "item"), (ATOM, "entry"), (ATOM, "item"), (RSS, "entry")],
+    ids=["RSS 2.0", "RSS 1.0", "Atom", "items in Atom", "entries in RSS"],
 )
 @LAW
 @given(entries=st.lists(ENTRY, max_size=5), gap=st.sampled_from(["", "\n"]), data=st.data())
@@ -265,3 +267,13 @@ def test_an_entry_with_very_many_elements_is_read_as_far_by_all_lanes():
     entry = GOOD["entry"].replace("%d", "1")
     text = (ATOM % f"<entry>{entry}</entry><entry>{many}{entry}</entry>").encode()
     same(read([text]), [text])
+
+
+@pytest.mark.parametrize(
+    "way", ["RSS 2.0", "CDATA, and a long body", "RSS 1.0", "Atom 0.3", "Atom with a prefix"]
+)
+def test_clean_feeds_are_cut_where_problems_are_requested(way, cut_blocks):
+    text = feed(*WAYS[way])
+    assert read([text], lanes=True).problems == ()
+    assert cut_blocks
+    assert None not in cut_blocks

@@ -22,7 +22,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from usp._formats.xml.entries import Sort
-from usp._formats.xml.namespaces import Space
 from usp._formats.xml.nesting import MAX_FIELDS, kept
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ _OTHER_RELATION = (
 _CHILD = re.compile(
     rf"<({_NAME})({_ATTRIBUTES}){_B}(?:/>|>(?:[^<]*+<(?!/?+\1)){{0,100}}+[^<]*+</\1{_B}>){_B}"
 )
+_BASE = re.compile(r"""xml:(?i:base)[ \t\r\n]*+=[ \t\r\n]*+("[^"<]*+"|'[^'<]*+')""")
 _RELATION = re.compile(rf"[ \t\r\n]rel=(?!{_ALTERNATE})")
 
 
@@ -79,6 +79,9 @@ class Style(NamedTuple):
     is_atom: bool  # whether addresses are in attributes
     never: tuple[str, ...]  # names, without prefix, that no element may have
     harmless: tuple[str, ...]  # names that differ from those of slots in their prefix
+    not_inside: tuple[
+        str, ...
+    ] = ()  # names, without prefix, that no element inside others may have
 
 
 class Columns(NamedTuple):
@@ -118,10 +121,13 @@ def _without_text(tag: str) -> str:
     return f"{name}{end}{text and LEFT_OUT}"
 
 
-def style_of(text: str, name: str, parser: Nesting, around: list[str]) -> Style | None:
+def style_of(
+    text: str, name: str, parser: Nesting, around: list[str], *, strict: bool = False
+) -> Style | None:
     """Return how the first entry of a block is written; None if others cannot be cut like it.
 
-    ``name`` is that of entries; ``around`` are the names of the elements that are open there.
+    ``name`` is that of entries; ``around`` are the names of the elements that are open there. With
+    ``strict``, nothing is passed over in which there may be problems, if it is well-formed.
     """
     sort, local, _ = parser.meaning(name, type(None))
     if sort is not Sort.ENTRY or any(kept(n) != n for n in around):
@@ -135,11 +141,17 @@ def style_of(text: str, name: str, parser: Nesting, around: list[str]) -> Style 
         return None
     better = entry.dates[: entry.dates.index(date)] if date else entry.dates
     never = {*parser.entries, *better, *(one.rpartition(":")[2] for one in around)}
-    suspects = _with_prefix(tuple(sorted(never.union(roles)))).findall(text)
-    harmless = {one for one in set(suspects).difference(around) if _is_harmless(one, entry, parser)}
+    fields = entry.field_names() if strict else set()
+    suspects = _with_prefix(tuple(sorted(never.union(roles, fields)))).findall(text)
+    harmless = {
+        one
+        for one in set(suspects).difference(around)
+        if _is_harmless(one, entry, parser, strict=strict)
+    }
     if len(harmless) > _MAX_NAMES:
         return None
-    return Style(name, slots, entry.is_atom, tuple(sorted(never)), tuple(sorted(harmless)))
+    names = (tuple(sorted(some)) for some in (never, harmless, fields))
+    return Style(name, slots, entry.is_atom, *names)
 
 
 def _first_tags(text: str, name: str, entry: type[FeedEntry], parser: Nesting) -> dict[str, str]:
@@ -157,12 +169,11 @@ def _first_tags(text: str, name: str, entry: type[FeedEntry], parser: Nesting) -
     return first
 
 
-def _is_harmless(tag: str, entry: type[FeedEntry], parser: Nesting) -> bool:
-    """Return whether an element means nothing where a slot may stand."""
-    sort, _, space = parser.meaning(tag, entry)
-    return sort is Sort.OTHER or (
-        tag.endswith(":link") and space is Space.ATOM and not entry.is_atom
-    )
+def _is_harmless(tag: str, entry: type[FeedEntry], parser: Nesting, *, strict: bool) -> bool:
+    """Return whether an element means nothing where a slot may stand; inside of others, if strict."""
+    sort, local, _ = parser.meaning(tag, entry)
+    is_second = sort is Sort.RECORD_FIELD and local == "link" and not strict
+    return sort is Sort.OTHER or is_second
 
 
 @lru_cache(maxsize=64)
@@ -188,6 +199,11 @@ def columns(text: str, style: Style) -> Columns | None:
     if not all(column["title"]):
         return None
     return Columns(column["link"], column["title"], column.get("date", ()))
+
+
+def length_of_bases(text: str) -> int:
+    """Return how long all bases of URLs in a block are together."""
+    return sum(map(len, _BASE.findall(text)))
 
 
 def _is_worth_it(text: str, style: Style) -> bool:
@@ -234,13 +250,20 @@ def _slot(slot: Slot, *, is_atom: bool) -> str:
 def _others(style: Style, at: int) -> str:
     """Return the pattern of the elements before a slot, or after the last one."""
     coming = style.slots[at:]
-    names = _one_of((*style.never, *(slot.local for slot in coming)))
-    harmless = rf"(?!(?:{_one_of(style.harmless)})[ \t\r\n/>])" if style.harmless else ""
-    allowed = rf"(?![!?]|/?+{harmless}{_PREFIX}(?:{names})(?![\w.:-]))"
-    name = f"(?P=other{at})"
-    inside = rf"[^<]*+(?:<(?!/?+{name}){allowed}[^<]*+)*+"
-    child = rf"<{allowed}(?P<other{at}>{_NAME}){_ATTRIBUTES}{_B}(?:>{inside}</{name}{_B}>|/>)"
+    names = (*style.never, *(slot.local for slot in coming))
+    own = f"(?P=other{at})"
+    inside = _allowed(style, (*names, *style.not_inside))
+    child = (
+        rf"<{_allowed(style, names)}(?P<other{at}>{_NAME}){_ATTRIBUTES}{_B}(?:>[^<]*+"
+        rf"(?:<(?!/?+{own}){inside}[^<]*+)*+</{own}{_B}>|/>)"
+    )
     links = [re.escape(slot.tag) for slot in coming if slot.role == "link"]
     if links and style.is_atom:
         child = rf"(?:<{links[0]}{_OTHER_RELATION % links[0]}|{child})"
     return rf"(?:{child}{_B}){{0,{_MAX_CHILDREN}}}+"
+
+
+def _allowed(style: Style, names: tuple[str, ...]) -> str:
+    """Return the pattern of a position after ``<`` where none of these names follows."""
+    harmless = rf"(?!(?:{_one_of(style.harmless)})[ \t\r\n/>])" if style.harmless else ""
+    return rf"(?![!?]|/?+{harmless}{_PREFIX}(?:{_one_of(names)})(?![\w.:-]))"

@@ -110,6 +110,11 @@ class FeedEntry(RawEntry, PageEntry):
                 if text is not None:
                     yield text
 
+    @classmethod
+    def field_names(cls) -> set[str]:
+        """Return the names of all elements that mean something in an entry."""
+        return {name for names in cls.extensions.values() for name in names.fields} | cls.own_fields
+
     @staticmethod
     def address_of(link: Element) -> str | None:
         """Return the address of the page, if this is the only link of an entry."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
-from usp._base.dates import read_date
+from usp._base.dates import MAX_REMEMBERED, read_date
 from usp._formats import feed_cutting, values
 from usp._formats.abstract_parser import Pages
 from usp._formats.feed_entries import AtomEntry, FeedEntry, Item
@@ -16,8 +16,13 @@ from usp._formats.xml.entries import Sort, text_of
 from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes, decode_text
-from usp._formats.xml.trees import Unvouched, check_text_before, check_texts
-from usp.objects.page import PageFields, SitemapNewsStory, SitemapPage
+from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
+from usp.objects.page import (
+    SITEMAP_PAGE_DEFAULT_PRIORITY,
+    PageFields,
+    SitemapNewsStory,
+    SitemapPage,
+)
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
@@ -29,8 +34,8 @@ if TYPE_CHECKING:
     from usp._formats.xml.entries import Step
 
 
+_PRIORITY = SITEMAP_PAGE_DEFAULT_PRIORITY
 _new = tuple.__new__  # how a named tuple is made quickly
-_OWN, _EXTENSIONS = PageFields()[:3], PageFields()[4:]  # what stands before and after the story
 
 
 class _Usual(NamedTuple):
@@ -68,17 +73,26 @@ class _FeedParser(LaneParser):
         self._around: tuple[object, ...] = ()
 
     def _cut(self, block: str) -> list[Entry] | None:
-        """Cut link, title and date of entries, if problems are not requested."""
-        text = None if self.thorough else feed_cutting.shortened(block)
+        """Cut link, title and date of entries; where problems are requested, if there are none."""
+        text = feed_cutting.shortened(block)
         found = None if text is None else self._columns(text)
-        if found is None:
+        if text is None or found is None or (self.thorough and self._may_note(block, text)):
             return None
         urls = self._urls(found.link)
         titles = _titles(found.title)
         dates = _dates(found.date) if found.date else repeat(None, len(found.title))
         if urls is None or titles is None or dates is None:
             return None
+        if self.thorough and self.is_too_long(urls):
+            return None
         return [Pages(list(map(_story, urls, titles, dates)))]
+
+    def _may_note(self, block: str, text: str) -> bool:
+        """Return whether there may be problems in what was passed over."""
+        room = self.url_length
+        if room is not None and feed_cutting.length_of_bases(text) + len(self.base() or "") > room:
+            return True
+        return not is_well_formed(block)
 
     def _columns(self, text: str) -> feed_cutting.Columns | None:
         """Cut a block like the one before it, or else like its own first entry."""
@@ -87,7 +101,9 @@ class _FeedParser(LaneParser):
             found = feed_cutting.columns(text, self._style)
             if found is not None:
                 return found
-        self._style = feed_cutting.style_of(text, self._name, self, self._stack)
+        self._style = feed_cutting.style_of(
+            text, self._name, self, self._stack, strict=self.thorough
+        )
         self._around = around
         return None if self._style is None else feed_cutting.columns(text, self._style)
 
@@ -172,15 +188,18 @@ def _dates(texts: Sequence[str]) -> list[datetime] | None:
     """Return dates that are written like this; None if one of them cannot be read."""
     texts = list(map(str.strip, texts))
     joined = "".join(texts)
-    if not joined.isprintable() or "&" in joined:
+    if not joined.isprintable() or "&" in joined or max(map(len, texts)) > MAX_REMEMBERED:
         return None
-    dates = list(map(read_date, texts))
+    is_iso = texts[0][:4].isdigit()
+    dates = list(values.dates(texts) if is_iso else map(read_date, texts))
     return None if None in dates else cast("list[datetime]", dates)
 
 
 def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
     story = SitemapNewsStory(title, date)
-    return SitemapPage.of(url, _new(PageFields, (*_OWN, story, *_EXTENSIONS)))
+    return SitemapPage.of(
+        url, _new(PageFields, (_PRIORITY, None, None, story, None, None, None, False, None))
+    )
 
 
 class PagesRSSSitemapParser(_FeedParser):

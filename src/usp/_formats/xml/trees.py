@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
-from xml.parsers.expat import errors
+from xml.parsers.expat import ExpatError, ParserCreate, errors
 
 from usp._formats.xml.entries import Meaning, RawEntry, Sort
 from usp._formats.xml.namespaces import Name, Space, space_of
@@ -200,6 +200,15 @@ class Trees:
             if sort is not _RECORD and len(element):
                 skip = sum(1 for _ in element.iter()) - 1
         return steps
+
+
+def is_well_formed(block: str) -> bool:
+    """Return whether a block is well-formed; prefixes need not be declared."""
+    try:
+        ParserCreate().Parse(f"<r>{block}</r>", True)
+    except (ExpatError, ValueError):
+        return False
+    return True
 
 
 def check_text_before(root: Element) -> None:
