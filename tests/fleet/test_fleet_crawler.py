@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import threading
 from collections import Counter
@@ -15,7 +16,8 @@ import pytest
 from fleet_support import OPTIONS, ZONES
 
 from usp.fleet import FleetOptions, crawl_sites, unwrap
-from usp.fleet.crawler import crawl_tables
+from usp.fleet.crawler import Job, crawl_into, crawl_tables
+from usp.fleet.dataset import Dataset
 from usp.fleet.site import HostTurns
 from usp.limits import Limits
 
@@ -235,3 +237,21 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
 def test_options_that_make_no_sense_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
         FleetOptions(**{name: 0})
+
+
+def test_a_worker_leaves_the_process_as_it_was(tmp_path):
+    """While it works, memory is that of the system, which all threads share."""
+    dataset = Dataset(tmp_path / "dataset")
+    dataset.make()
+    job = Job(dataset.root, dataset.begin_run(), FleetOptions())
+    before = pa.default_memory_pool().backend_name, gc.get_threshold()
+    during = []
+
+    def batches():
+        during.append((pa.default_memory_pool().backend_name, gc.get_threshold()))
+        yield from ()
+
+    assert list(crawl_into(job, "w", batches())) == []
+    assert during[0][0] == "system"
+    assert (pa.default_memory_pool().backend_name, gc.get_threshold()) == before
+    assert during[0][1] > before[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from operator import attrgetter
 
 import pytest
@@ -14,6 +15,7 @@ from test_lanes import LAW, ROOTS, same
 from profiles import examples
 from usp._formats.document import DocumentParser
 from usp._formats.url_batches import BlockBatch
+from usp._formats.xml import cut
 
 ROOT = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 WAYS = {
@@ -164,3 +166,25 @@ def test_all_lanes_give_the_same_pages_of_runs_of_entries_of_one_style(data, roo
 
 
 OWN = attrgetter("last_modified", "priority", "change_frequency")
+
+
+def test_columns_give_the_garbage_collector_nothing_to_do():
+    """A tuple for each entry would: it would run again and again."""
+    entry = "<url><loc>https://x.org/{}</loc><lastmod>2024-05-01</lastmod><priority>0.1</priority></url>"
+    block = "".join(map(entry.format, range(3000)))
+    style = cut.style_of(block, "url", ())
+    assert style is not None
+    cut.columns(block, style)  # the pattern is known from now on
+    before = gc.get_threshold()
+    gc.collect()
+    runs: list[object] = []
+    gc.callbacks.append(lambda *run: runs.append(run))
+    gc.set_threshold(1000, 10, 10)
+    try:
+        found = cut.columns(block, style)
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.pop()
+    assert not runs
+    assert found is not None
+    assert list(map(len, found.values())) == [3000] * 3

@@ -181,7 +181,7 @@ class PagesXMLSitemapParser(LaneParser):
         reader = self._block_reader()
         columns = cut.columns(block, style) if self.thorough or reader.is_ahead else None
         if columns is not None:
-            locs: list[str] | None = list(columns["loc"])
+            locs: list[str] | None = columns["loc"]
         else:
             locs = None if self.thorough else cut.locs(block, style)
         urls = None if locs is None else self._decoded_all(locs, block, style)

@@ -315,14 +315,18 @@ def _as_a_worker() -> Iterator[None]:
     """Set up the process for this work, and restore it afterwards: it may be the caller's."""
     logger = logging.getLogger("usp")
     level, thresholds = logger.level, gc.get_threshold()
+    pool = pyarrow().default_memory_pool()
     logger.setLevel(logging.CRITICAL)  # what fails is a row with a reason
     gc.set_threshold(100_000, 50, 100)  # blocks of entries are many objects, and no garbage
+    # Batches are freed by another thread than made them, and other pools then keep their memory.
+    pyarrow().set_memory_pool(pyarrow().system_memory_pool())
     try:
         with more_descriptors():
             yield
     finally:
         logger.setLevel(level)
         gc.set_threshold(*thresholds)
+        pyarrow().set_memory_pool(pool)
 
 
 def write_killer(job: Job, name: str, site: str) -> Row:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,10 +113,11 @@ def _first(name: str) -> re.Pattern[str]:
 def locs(block: str, style: Style) -> list[str] | None:
     """Return the locs of a block as they are written; None if it is not regular."""
     found = _entry(style).findall(style.url_end + block)
-    return found[:-1] if _is_complete(found) else None
+    # An entry must have followed every end but the last.
+    return found[:-1] if found.index("") == len(found) - 1 else None
 
 
-def columns(block: str, style: Style) -> dict[str, Sequence[str]] | None:
+def columns(block: str, style: Style) -> dict[str, list[str]] | None:
     """Return the locs and the :data:`FIELDS` of a regular block as they are written, by name.
 
     An empty text is a missing field. None if the entries have anything else, or another order.
@@ -127,17 +128,18 @@ def columns(block: str, style: Style) -> dict[str, Sequence[str]] | None:
     for one in styles:
         names = (*one.before, "loc", *one.after)
         if style.is_all and len(set(names)) == len(names):
-            found = _entry(one, values=True).findall(one.url_end + block)
-            lists = list(zip(*found, strict=True)) if len(names) > 1 else [found]
-            if _is_complete(lists[len(one.before)]):
+            # A split has no tuple for each entry, but what is between the matches, which is nothing.
+            flat = _entry(one, values=True).split(one.url_end + block)
+            step = 1 + len(names)
+            lists = [flat[at:-step:step] for at in range(1, step)]
+            if all(lists[len(one.before)]):  # an entry followed every end but the last
                 locals_ = (name.rpartition(":")[2] for name in names)
-                return {name: given[:-1] for name, given in zip(locals_, lists, strict=True)}
+                return {name: _texts(found) for name, found in zip(locals_, lists, strict=True)}
     return None
 
 
-def _is_complete(found: Sequence[str]) -> bool:
-    """Return whether an entry followed every end but the last."""
-    return found.index("") == len(found) - 1
+def _texts(found: list[str | None]) -> list[str]:
+    return cast("list[str]", found) if all(found) else [text or "" for text in found]
 
 
 @lru_cache(maxsize=64)
