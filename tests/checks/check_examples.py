@@ -6,7 +6,8 @@ An example is a website, or a part of one:
 - a document that begins otherwise is that sitemap;
 - lines such as ``--- /robots.txt`` begin a document each. A status and headers may follow the path:
   ``--- /sitemap.xml 404``, ``--- /a.xml -> /b.xml`` for a redirect, and then lines ``Header: value`` up
-  to an empty one. A line that begins with ``--- https://`` is a document of another host.
+  to an empty one. A line ``(as latin-1, gzip)`` says how the body is encoded and compressed; without
+  it, what is called ``.gz`` is compressed, and all is UTF-8. A line that begins with ``--- https://`` is a document of another host.
 
 Everywhere, ``{now}`` is the time of the check, ``{now-3d}`` three days before it, ``{day-3d}`` the same
 without the time; ``{a*2000}`` is a text so often; a line that ends with ``(x 50001)`` is repeated so
@@ -36,8 +37,15 @@ SPACES = {
     ":video": "http://www.google.com/schemas/sitemap-video/1.1",
     ":xhtml": "http://www.w3.org/1999/xhtml",
 }
-TYPES = {"xml": "application/xml", "txt": "text/plain; charset=utf-8", "gz": "application/gzip"}
+TYPES = {
+    "xml": "application/xml",
+    "txt": "text/plain; charset=utf-8",
+    "gz": "application/gzip",
+    "rss": "application/rss+xml",
+    "atom": "application/atom+xml",
+}
 _DOCUMENT = re.compile(r"^--- (\S+)(?: -> (\S+))?(?: ([0-9]{3}))?$", re.MULTILINE)
+_BODY = re.compile(r"\(as ([a-z0-9, -]+)\)\n")
 _HEADERS = re.compile(r"((?:[A-Z][A-Za-z-]+: .*\n)+)\n")
 
 
@@ -105,10 +113,10 @@ class Client(AbstractWebClient):
 
 def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
     """Return the documents of an example by their URLs."""
-    text = filled(example, now or datetime.now(UTC))
-    start, *parts = _DOCUMENT.split(text)
+    now = now or datetime.now(UTC)
+    start, *parts = _DOCUMENT.split(example)
     if not parts:
-        body = _wrapped(text)
+        body = _wrapped(filled(example, now))
         return {
             f"{HOME}/robots.txt": _reply("/robots.txt", ROBOTS),
             f"{HOME}/sitemap.xml": _reply("/sitemap.xml", body),
@@ -117,7 +125,8 @@ def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
     found = {}
     for at in range(0, len(parts), 4):
         path, leads_to, status, body = parts[at : at + 4]
-        found[_url(path)] = _reply(path, body.lstrip("\n"), leads_to, int(status or 200))
+        body = filled(body.lstrip("\n"), now)
+        found[_url(path)] = _reply(path, body, leads_to, int(status or 200))
     return found
 
 
@@ -131,10 +140,15 @@ def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200)
     if given:
         headers |= dict(line.split(": ", 1) for line in given[1].splitlines())
         body = body[given.end() :]
+    encoding, *layers = ["utf-8", "gzip"] if path.endswith(".gz") else ["utf-8"]
+    told = _BODY.match(body)
+    if told:
+        encoding, *layers = told[1].split(", ")
+        body = body[told.end() :]
     if body.startswith("<url>"):
         body = _wrapped(body)
-    data = body.encode()
-    if path.endswith(".gz"):
+    data = body.encode(encoding)
+    for _ in layers:
         data = gzip.compress(data)
     return Reply(data, status, headers, None if leads_to is None else _url(leads_to))
 
@@ -147,7 +161,7 @@ def _wrapped(text: str) -> str:
 
 
 _TIME = re.compile(r"\{(now|day)(?:([+-]\d+)([dhm]))?\}")
-_TIMES = re.compile(r"\{([^{}*]+)\*(\d+)\}")
+_TIMES = re.compile(r"\{([^{}*]+)\*([\d,]+)\}")
 _LINES = re.compile(r"^(.*?)\s*\(x ([\d,]+)\)$", re.MULTILINE)
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -165,7 +179,7 @@ def filled(text: str, now: datetime) -> str:
         return "\n".join(found[1].replace("{n}", str(n)) for n in range(count))
 
     text = _TIME.sub(moment, text)
-    text = _TIMES.sub(lambda found: found[1] * int(found[2]), text)
+    text = _TIMES.sub(lambda found: found[1] * int(found[2].replace(",", "")), text)
     return _LINES.sub(lines, text)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from usp._formats.unpack import Unpacker
 from usp.limits import DEFAULT
@@ -64,6 +64,18 @@ _LABELS = {  # labels that Python does not know
 }
 
 
+class Labels(NamedTuple):
+    """What a document says about its encoding; None where it says nothing.
+
+    ``mark`` is the byte order mark, ``header`` the charset of the HTTP header, ``declared`` that of the
+    XML declaration, both as written.
+    """
+
+    mark: str | None
+    header: str | None
+    declared: str | None
+
+
 class Decoder:
     """Turns the bytes of a document into text: ``feed`` chunks, then ``close``.
 
@@ -84,7 +96,29 @@ class Decoder:
         self._content_type = content_type
         self._head = b""
         self._text: _Text | None = None
+        self._first = b""  # what the encoding was decided by
         self.size = 0  # bytes without compression, so far
+
+    @property
+    def layers(self) -> int:
+        """How many compressions around each other were removed."""
+        return self._unpacker.layers
+
+    @property
+    def labels(self) -> Labels:
+        """What the document says about its encoding."""
+        mark = next((name for bom, name in _BOMS if self._first.startswith(bom)), None)
+        first = self._first.replace(b"\0", b"") if mark or _shape(self._first) else self._first
+        declared = _DECLARED.search(first)
+        header = _CHARSET.search(self._content_type or "")
+        return Labels(
+            mark, header[1] if header else None, declared[1].decode("ascii") if declared else None
+        )
+
+    @property
+    def is_mislabelled(self) -> bool:
+        """Whether the text is UTF-8, beyond ASCII, and labelled as something else."""
+        return self._text is not None and self._text.is_mislabelled
 
     @property
     def encoding(self) -> str | None:
@@ -119,6 +153,7 @@ class Decoder:
 
     def _start(self) -> str:
         head, self._head = self._head, b""
+        self._first = head[:_HEAD]
         self._text, skip = _choose(head[:_HEAD], self._content_type, self.problems)
         return self._text.decode(head[skip:])
 
@@ -143,7 +178,7 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
 def _labelled(content_type: str | None, declared: str | None) -> tuple[str, str | None]:
     """Return the encoding according to the labels, and the fallback if that is wrong."""
     from_header = _CHARSET.search(content_type or "")
-    labels = [_known(from_header[1] if from_header else None), _known(declared)]
+    labels = [known_encoding(from_header[1] if from_header else None), known_encoding(declared)]
     # No zero byte stands where UTF-16 and UTF-32 would have one: such a label is mistaken.
     trusted = [label for label in labels if label and not label.startswith(_WIDE)]
     others = [label for label in trusted if label != "utf-8"]
@@ -166,7 +201,7 @@ def _shape(head: bytes) -> str | None:
     return _ZEROS.get(zeros)
 
 
-def _known(label: str | None) -> str | None:
+def known_encoding(label: str | None) -> str | None:
     """Return Python's name of a text encoding; None if Python does not know it."""
     if label is None:
         return None
@@ -192,6 +227,10 @@ class _Text:
         self._other: codecs.IncrementalDecoder | None = None
         if encoding != "utf-8":
             self._turn(encoding)
+
+    @property
+    def is_mislabelled(self) -> bool:
+        return self._other is None and self._fallback is not None and self._proof > 0
 
     def _turn(self, encoding: str) -> None:
         self.encoding = encoding

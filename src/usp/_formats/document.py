@@ -142,6 +142,11 @@ class DocumentParser:
         return self._decoder.size
 
     @property
+    def decoder(self) -> Decoder:
+        """What turns its bytes into text: it knows how they are compressed and encoded."""
+        return self._decoder
+
+    @property
     def encoding(self) -> str | None:
         """The character encoding of the document, once it is known."""
         return self._decoder.encoding

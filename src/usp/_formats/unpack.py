@@ -175,6 +175,11 @@ class Unpacker:
         """Whether the limit was reached, so that there will be no more data."""
         return (self._room is not None and self._room < 0) or bool(self._inner and self._inner.full)
 
+    @property
+    def layers(self) -> int:
+        """How many compressions around each other were removed, as far as that is known."""
+        return 0 if self._inner is None else 1 + self._inner.layers
+
     def feed(self, data: bytes) -> Iterable[bytes]:
         """Return the plain bytes that are complete so far."""
         if self._inflater is None and not self._plain:

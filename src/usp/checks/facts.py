@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from usp._base.urls import HttpUrl
     from usp._crawl.examination import Examination, ExaminedBlock, Place
     from usp._formats.abstract_parser import ChildEntry
+    from usp._formats.decode import Decoder
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
@@ -253,6 +254,24 @@ class Sitemap:
             and self.exchange is not None
             and self.exchange.status in _SUCCESS
         )
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """How the document is compressed and encoded; None if it could not be read."""
+        return None if self.examination is None else self.examination.parser.decoder
+
+    @property
+    def content_encodings(self) -> list[str]:
+        """The compressions that HTTP announced, in lower case."""
+        given = (self.exchange and self.exchange.content_encoding) or ""
+        names = [name.strip().lower() for name in given.split(",")]
+        return [name for name in names if name not in ("", "identity", "none")]
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the document is compressed, as a file or on its way."""
+        layers = 0 if self.decoder is None else self.decoder.layers
+        return layers > 0 or bool(self.content_encodings)
 
     @property
     def unpacked(self) -> int:

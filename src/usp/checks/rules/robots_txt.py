@@ -173,7 +173,8 @@ def large_robots_txt(sitemap: Sitemap) -> Iterator[Hit]:
 
         --- /robots.txt
         User-agent: *
-        Disallow: /private/{n}/with/a/long/path (x 20,000)
+        Disallow: /private
+        # {a line of a long comment *20} (x 1,100)
         Sitemap: https://example.org/sitemap.xml
         --- /sitemap.xml
         <url><loc>https://example.org/tea</loc></url>
@@ -182,7 +183,8 @@ def large_robots_txt(sitemap: Sitemap) -> Iterator[Hit]:
 
         --- /robots.txt
         User-agent: *
-        Disallow: /private/
+        Disallow: /private
+        # {a line of a long comment *20} (x 1,000)
         Sitemap: https://example.org/sitemap.xml
         --- /sitemap.xml
         <url><loc>https://example.org/tea</loc></url>
