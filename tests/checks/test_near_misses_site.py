@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
-from check_examples import HOME, Client, found_in, replies_of
+from check_examples import HOME, Client, Reply, found_in, replies_of
 
 import usp
 from usp.checks import Severity
+from usp.checks.rules.transport import compression, responses
 
 ROBOTS = "--- /robots.txt\nUser-agent: *\nAllow: /\nSitemap: https://example.org/sitemap.xml\n"
 PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
@@ -110,3 +113,153 @@ def test_only_redirects_of_declared_sitemaps_are_reported():
     assert (finding.code, finding.severity) == ("SM111", Severity.WARNING)
     client = Client(replies_of(f"--- /a.xml -> /b.xml\n--- /b.xml\n{PAGE}"))
     assert list(usp.check(f"{HOME}/a.xml", client)) == []
+
+
+# How sitemaps are sent ------------------------------------------------------------------------------
+
+URLSET = f"<urlset {XMLNS}>{PAGE}</urlset>".encode()
+RSS = b"""<rss version="2.0"><channel><title>Tea</title><link>https://example.org/</link>
+<description>Tea</description><item><title>Tea</title><link>https://example.org/tea</link></item>
+</channel></rss>"""
+
+
+def sent(body: bytes, name: str = "sitemap.xml", **headers: str) -> list[str]:
+    """Return the codes of what is found in a sitemap that was sent with some headers."""
+    url = f"{HOME}/{name}"
+    named = {header.replace("_", "-"): value for header, value in headers.items()}
+    client = Client({url: Reply(body, headers=named)})
+    return [one.code for one in usp.check(usp.sitemap_tree_for_sitemap(url, client))]
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "kind"),
+    [
+        (URLSET, "sitemap.xml", "application/xml"),
+        (URLSET, "sitemap.xml", "text/xml"),
+        (URLSET, "sitemap.xml", "TEXT/XML ; charset=UTF-8"),
+        (URLSET, "sitemap.xml", 'application/xml; charset="utf-8"'),
+        (URLSET, "sitemap.php", "application/x-xml"),
+        (RSS, "sitemap.rss", "application/rss+xml"),
+        (RSS, "sitemap.xml", "application/xml"),
+        (gzip.compress(URLSET), "sitemap.xml.gz", "application/gzip"),
+        (gzip.compress(URLSET), "sitemap.xml.gz", "application/x-gzip"),
+        (gzip.compress(URLSET), "sitemap.xml.gz", "application/octet-stream"),
+        (gzip.compress(URLSET), "sitemap.xml.gz", "application/xml"),
+        (b"https://example.org/tea\n", "sitemap.txt", "text/plain"),
+        (b"https://example.org/tea\n", "sitemap.txt", "text/plain; charset=us-ascii"),
+    ],
+)
+def test_a_type_is_right(body, name, kind):
+    assert sent(body, name, Content_Type=kind) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "kind"),
+    [
+        (URLSET, "sitemap.xml", "text/plain"),
+        (URLSET, "sitemap.xml", "application/octet-stream"),
+        (URLSET, "sitemap.xml", "application/gzip"),
+        (RSS, "sitemap.rss", "text/html"),
+        (gzip.compress(URLSET), "sitemap.xml.gz", "text/html"),
+        (b"https://example.org/tea\n", "sitemap.txt", "application/xml"),
+    ],
+)
+def test_a_type_is_wrong(body, name, kind):
+    assert sent(body, name, Content_Type=kind) == ["SM201"]
+
+
+def test_a_document_without_a_type_may_be_anything():
+    assert sent(URLSET) == []
+
+
+def test_fifty_thousand_urls_are_allowed():
+    pages = "".join(f"<url><loc>{HOME}/{n}</loc></url>" for n in range(50_000))
+    whole = gzip.compress(f"<urlset {XMLNS}>{pages}</urlset>".encode())
+    assert sent(whole, "sitemap.xml.gz") == []
+    more = gzip.compress(f"<urlset {XMLNS}>{pages}{PAGE}</urlset>".encode())
+    assert sent(more, "sitemap.xml.gz") == ["SM203"]
+
+
+def test_an_index_has_the_same_limit(monkeypatch):
+    monkeypatch.setattr(responses, "MAX_ENTRIES", 3)
+    index = index_of(*(f"{HOME}/{n}.xml" for n in range(3)))
+    assert "SM203" not in codes(f"{ROBOTS}--- /sitemap.xml\n{index}")
+    index = index_of(*(f"{HOME}/{n}.xml" for n in range(4)))
+    assert "SM203" in codes(f"{ROBOTS}--- /sitemap.xml\n{index}")
+
+
+def test_a_sitemap_of_exactly_50_mib_is_allowed(monkeypatch):
+    monkeypatch.setattr(responses, "MAX_UNPACKED", len(URLSET))
+    assert sent(gzip.compress(URLSET), "sitemap.xml.gz") == []
+    assert sent(gzip.compress(URLSET + b"\n"), "sitemap.xml.gz") == ["SM202"]
+    assert sent(URLSET + b"\n") == ["SM202"]
+
+
+def test_compression_is_asked_of_large_documents_that_are_sent(monkeypatch, tmp_path):
+    monkeypatch.setattr(compression, "LARGE", len(URLSET))
+    assert sent(URLSET[:-1] + b" >") == ["SM204"]
+    assert sent(URLSET.replace(b"tea", b"t")) == []
+    assert sent(gzip.compress(URLSET), Content_Encoding="gzip") == []
+    assert sent(URLSET, Content_Encoding="identity") == ["SM204"]
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(URLSET)
+    assert list(usp.check(file)) == []
+
+
+def test_a_gz_file_may_be_compressed_by_the_server_or_as_a_file():
+    once = gzip.compress(URLSET)
+    assert sent(once, "sitemap.xml.gz") == []
+    assert sent(once, "sitemap.xml.gz", Content_Encoding="gzip") == []
+    assert sent(gzip.compress(once), "sitemap.xml.gz", Content_Encoding="gzip") == []
+    assert sent(gzip.compress(once), "sitemap.xml.gz") == ["SM206"]
+
+
+def test_a_name_in_the_query_or_in_a_header_announces_gzip():
+    once = gzip.compress(URLSET)
+    assert sent(once, "map?file=sitemap.xml.gz") == []
+    assert sent(once, "sitemap", Content_Disposition='attachment; filename="sitemap.xml.gz"') == []
+    assert sent(once, "sitemap", Content_Type="application/x-gzip") == []
+    assert sent(once, "sitemap") == ["SM207"]
+    assert sent(URLSET, "about.gz.html") == []
+
+
+@pytest.mark.parametrize("label", ["UTF-8", "utf-8", "utf8", "US-ASCII"])
+def test_utf_8_and_its_first_half_are_utf_8(label):
+    body = f'<?xml version="1.0" encoding="{label}"?>\n'.encode() + URLSET
+    assert sent(body) == []
+    assert sent(body, Content_Type=f"text/xml; charset={label.lower()}") == []
+
+
+def test_a_byte_order_mark_of_utf_8_is_allowed():
+    body = b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>' + URLSET
+    assert sent(body, Content_Type="application/xml; charset=utf-8") == []
+
+
+def test_feeds_may_have_any_encoding():
+    body = b'<?xml version="1.0" encoding="ISO-8859-1"?>' + RSS.replace(
+        b"<title>Tea", b"<title>Caf\xe9"
+    )
+    assert sent(body, "feed.rss") == []
+    assert sent(body, "feed.rss", Content_Type="application/rss+xml; charset=iso-8859-1") == []
+    assert sent(body, "feed.rss", Content_Type="text/xml; charset=utf-8") == ["SM209"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared", "header", "expected"),
+    [
+        ("utf-8", "ISO-8859-1", None, ["SM209"]),  # its bytes are UTF-8
+        ("latin-1", "ISO-8859-1", None, ["SM208"]),
+        ("ascii", "ISO-8859-1", None, ["SM208"]),
+        ("ascii", None, "iso-8859-1", ["SM208"]),
+        ("ascii", "UTF-8", "iso-8859-1", ["SM208", "SM209"]),
+        ("utf-16", "UTF-16", "utf-16", ["SM208"]),
+        ("utf-16", "UTF-8", None, ["SM208", "SM209"]),
+        ("ascii", "nonsense", None, ["SM209"]),
+    ],
+)
+def test_encodings_are_told_from_their_labels(encoding, declared, header, expected):
+    words = "<!-- tea -->" if encoding == "ascii" else "<!-- café, thé -->"
+    said = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    body = f"{said}\n<urlset {XMLNS}>{words}{PAGE}</urlset>".encode(encoding)
+    headers = {"Content_Type": f"text/xml; charset={header}"} if header else {}
+    assert sent(body, **headers) == expected

@@ -56,7 +56,7 @@ def not_utf_8(sitemap: Sitemap) -> Iterator[Hit]:
     if decoder is None or sitemap.kind in _FEEDS:
         return
     if decoder.encoding is not None and decoder.encoding not in _UTF8:
-        yield Hit(f"the document is encoded in {decoder.encoding}")
+        yield Hit(f"the document is encoded in {_name(decoder)}")
     elif not decoder.is_mislabelled:
         labels = decoder.labels
         label = labels.mark or labels.header or labels.declared
@@ -128,12 +128,19 @@ def _complaint(decoder: Decoder) -> str | None:
             return f"{who} names an unknown encoding: {label}"
     families = {who: _family(label) for who, label in given.items()}
     if len(set(families.values())) > 1:
-        return " and ".join(f"{who} says {label}" for who, label in given.items())
+        return ", ".join(f"{who} says {label}" for who, label in given.items())
     real = _family(decoder.encoding or "utf-8")
     for who, label in given.items():
         if decoder.is_mislabelled or (_is_wide(real) != _is_wide(families[who])):
-            return f"{who} says {label}, but the document is encoded in {decoder.encoding}"
+            return f"{who} says {label}, but the document is encoded in {_name(decoder)}"
     return None
+
+
+def _name(decoder: Decoder) -> str:
+    """Return the name of a document's encoding, as the document calls it if it is right."""
+    encoding = decoder.encoding or "utf-8"
+    labels = (label for label in decoder.labels if label and known_encoding(label) == encoding)
+    return next(labels, encoding.upper().removesuffix("-LE").removesuffix("-BE"))
 
 
 def _family(label: str) -> str:
