@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
+from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_columns
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from usp._formats.abstract_parser import BlockText, Entry
     from usp._store import Document
@@ -53,12 +54,20 @@ class ExaminedBlock:
         written: Sequence[str | None] | None = None,
         block: BlockText | None = None,
         lines: Sequence[int | None] = (),
+        own_texts: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.pages = pages
         self.urls = pages.urls
         self.written = written
         self._block = block
         self._lines = lines
+        self._own_texts = own_texts
+
+    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return ``lastmod``, ``changefreq`` and ``priority`` as written; None if that is not known."""
+        if self._own_texts is None and isinstance(self.pages, PageBatch):
+            return self.pages.own_texts()
+        return self._own_texts
 
     @property
     def text(self) -> str | None:
@@ -76,6 +85,20 @@ class ExaminedBlock:
         before = text.rfind("\n", 0, start) + 1
         # What precedes the block on its first line is not known.
         return Place(line, start - before + 1 if before else None)
+
+    def lines(self) -> Sequence[int | None]:
+        """Return the lines on which all entries begin; empty if they are not known."""
+        if self._block is None:
+            return self._lines
+        starts, count = self._starts, self._block.text.count
+        if not starts:
+            return ()
+        return list(
+            accumulate(
+                (count("\n", before, start) for before, start in pairwise([0, *starts])),
+                initial=self._block.line,
+            )
+        )[1:]
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -155,14 +178,16 @@ class Examination:
         pages: list[SitemapPage] = []
         written: list[str | None] = []
         lines: list[int | None] = []
+        read: list[PageEntry] = []
         for entry in entries:
             page = entry.page(partial(_note, self.parser.problems, entry.line))
             if page is not None:
                 pages.append(page)
                 written.append(entry.as_written)
                 lines.append(entry.line)
+                read.append(entry)
         if pages:
-            yield ExaminedBlock(PageList(pages), written, None, lines)
+            yield ExaminedBlock(PageList(pages), written, None, lines, own_columns(read))
 
 
 def _note(problems: Problems, line: int | None, code: object, excerpt: str) -> None:

@@ -47,6 +47,11 @@ class PageEntry(abc.ABC):
     as_written: str | None = None
     """The URL as written, if it is known."""
 
+    @property
+    def own_texts(self) -> Mapping[str, str]:
+        """``lastmod``, ``changefreq`` and ``priority`` as written, as far as that is known."""
+        return {}
+
     @abc.abstractmethod
     def page(self, note: Note | None = None) -> SitemapPage | None:
         """Parse the fields; None if there is no page in the entry. ``note`` is called for damage."""
@@ -79,19 +84,30 @@ class PageBatch(abc.ABC):
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
 
+    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the same for pages that have other fields too; None if that is not known."""
+        return self.texts()
+
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page."""
         return rows_of(self.pages())
 
 
+def own_columns(entries: Iterable[object]) -> dict[str, list[str]]:
+    """Return the fields of the protocol of entries as written, in columns."""
+    texts = [entry.own_texts for entry in entries if isinstance(entry, PageEntry)]
+    return {name: [one.get(name, "") for one in texts] for name in set().union(*texts)}
+
+
 class Pages(PageBatch):
     """Pages that exist already."""
 
-    __slots__ = ("_pages", "urls")
+    __slots__ = ("_pages", "entries", "urls")
 
     def __init__(self, pages: list[SitemapPage]) -> None:
         self._pages = pages
         self.urls = [page.url for page in pages]
+        self.entries: Sequence[object] = ()  # what they were read from, if problems were requested
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages."""
@@ -99,6 +115,10 @@ class Pages(PageBatch):
 
     def texts(self) -> None:
         """Return None: use the pages."""
+
+    def own_texts(self) -> dict[str, list[str]] | None:
+        """Return the fields of the protocol as written, if that is known."""
+        return own_columns(self.entries) if self.entries else None
 
 
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch

@@ -203,6 +203,11 @@ class BlockBatch(PageBatch):
         columns = self._all_columns()
         return None if columns is None else columns.texts
 
+    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the fields of the protocol in columns, of pages with other fields too."""
+        columns = self._own_columns()
+        return None if columns is None else columns.texts
+
     def entry_texts(self) -> list[str] | None:
         """Return each entry as written; None if that is not known without parsing them."""
         *texts, _ = self._block.split(self._style.url_end)
@@ -237,12 +242,16 @@ class BlockBatch(PageBatch):
 
     def _own_rows(self) -> Sequence[PageFields | OwnFields]:
         if not self._own:
-            count = len(self.urls)
-            columns = (
-                self._cut_columns() or self._all_columns() or self._reader.own(self._block, count)
-            )
+            columns = self._own_columns()
             self._own = self._all() if columns is None else columns.rows()
         return self._own
+
+    def _own_columns(self) -> Columns | None:
+        return (
+            self._cut_columns()
+            or self._all_columns()
+            or self._reader.own(self._block, len(self.urls))
+        )
 
     def _cut_columns(self) -> Columns | None:
         """Return the fields of the protocol, if no tree is needed for that."""

@@ -88,6 +88,11 @@ class _UrlEntry(RawEntry, PageEntry):
             return DeferredPage(self._fields["loc"], self, 0)
         return SitemapPage.of(self._fields["loc"], self.fields(0, note))
 
+    @property
+    def own_texts(self) -> dict[str, str]:
+        """The fields of the protocol as written."""
+        return {name: values.text(text) or "" for name, text in self._fields.items()}
+
     def own(self, at: int) -> PageFields:
         """Parse all fields."""
         return self.fields(at)

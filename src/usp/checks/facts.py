@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._crawl.seen_urls import SeenUrls
-from usp._formats.values import dates
+from usp.checks.lastmods import Dates
 from usp.checks.listing import Listing, normal
 from usp.checks.origins import Origins, Reach, read_all
 from usp.checks.robots import Robots
+from usp.checks.versions import Versions, versions_of
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from usp._crawl.examination import Examination, ExaminedBlock, Place
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
+    from usp.checks.versions import Version
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
@@ -52,6 +54,7 @@ class Site:
     robots: Robots = field(default_factory=Robots)
     sitemaps: list[Sitemap] = field(default_factory=list)
     listing: Listing = field(default_factory=Listing)
+    versions: Versions = field(default_factory=Versions)
 
     @property
     def is_website(self) -> bool:
@@ -204,6 +207,17 @@ class Sitemap:
             return None
         return self if parent.parent is None else parent.family
 
+    @cached_property
+    def claim(self) -> ChildEntry | None:
+        """What its index says about it, if that has a date for it."""
+        parent = self.parent
+        return None if parent is None or not parent.is_index else parent.dated.get(self.url)
+
+    @cached_property
+    def dated(self) -> Mapping[str, ChildEntry]:
+        """The children of an index that have a date, by their URLs."""
+        return {child.loc: child for child in self.children if child.lastmod}
+
     @property
     def is_local(self) -> bool:
         """Whether it was read from a file."""
@@ -291,6 +305,10 @@ class Sitemap:
         self.lastmods.add(block.lastmods)
         self.changefreqs.add(block.changefreqs)
         self.priorities.add(block.priorities)
+        if self.claim is not None:
+            self.newest = max(
+                filter(None, [self.newest, block.dates.newest(self.now)]), default=None
+            )
 
 
 class Block:
@@ -364,6 +382,26 @@ class Block:
         return [(at, row.images) for at, row in enumerate(self.extended) if row.images]
 
     @cached_property
+    def alternates(self) -> Sequence[tuple[int, list[tuple[str, str]]]]:
+        """The links to other languages of each page that has any, with its number."""
+        return [(at, row.alternates) for at, row in enumerate(self.extended) if row.alternates]
+
+    @cached_property
+    def languages(self) -> set[str]:
+        """The codes of all links to other languages."""
+        return {code for _, alternates in self.alternates for code, _ in alternates}
+
+    @cached_property
+    def versions(self) -> Sequence[Version]:
+        """The links to other languages of each page that has any, in forms that can be compared."""
+        return list(versions_of(self.alternates, self.normal_urls))
+
+    @cached_property
+    def lines(self) -> Sequence[int | None]:
+        """The lines on which entries begin; nothing if they are not known."""
+        return self._examined.lines()
+
+    @cached_property
     def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:
         """The videos of each page that has any, with its number."""
         return [(at, row.videos) for at, row in enumerate(self.extended) if row.videos]
@@ -373,29 +411,26 @@ class Block:
         """All videos with the numbers of their pages."""
         return [(at, video) for at, videos in self.video_lists for video in videos]
 
+    @cached_property
+    def _own_texts(self) -> Mapping[str, Sequence[str]]:
+        return ({} if self.sitemap.is_feed else self._examined.own_texts()) or {}
+
     @property
-    def lastmods(self) -> Sequence[object]:
-        """The dates of the pages: texts if there are columns, otherwise values; some may be missing."""
-        if self.texts is not None:
-            return self.texts.get("lastmod", ())
-        return [row.last_modified for row in self.rows]
+    def lastmods(self) -> Sequence[str]:
+        """The dates as written, empty where they are missing; nothing if none is known, or in feeds."""
+        return self._own_texts.get("lastmod", ())
+
+    @property
+    def changefreqs(self) -> Sequence[str]:
+        """The same for frequencies."""
+        return self._own_texts.get("changefreq", ())
+
+    @property
+    def priorities(self) -> Sequence[str]:
+        """The same for priorities."""
+        return self._own_texts.get("priority", ())
 
     @cached_property
-    def dates(self) -> Sequence[datetime | None]:
-        """The dates of the pages, or nothing if none of them has one."""
-        if self.texts is None:
-            return [row.last_modified for row in self.rows]
-        given = self.texts.get("lastmod")
-        return list(dates(list(given))) if given else ()
-
-    @property
-    def changefreqs(self) -> Sequence[object]:
-        """The same for frequencies."""
-        if self.texts is not None:
-            return self.texts.get("changefreq", ())
-        return [row.change_frequency for row in self.rows]
-
-    @property
-    def priorities(self) -> Sequence[object]:
-        """The same for priorities, where entries have nothing else: a default is not told apart."""
-        return () if self.texts is None else self.texts.get("priority", ())
+    def dates(self) -> Dates:
+        """The dates of the pages."""
+        return Dates(self.lastmods)

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from usp._crawl.seen_urls import MOST_CHARACTERS, MOST_PLAIN, checksums
-from usp.checks.origins import origin_at
+from usp.checks.origins import origin_at, origins_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,6 +190,12 @@ def normal(urls: Sequence[str], joined: str, origins: Iterable[str]) -> Sequence
     if plain and not ("%" in joined and _ODD_ESCAPE.search(joined)):
         return urls
     return list(map(normal_url, urls))
+
+
+def normal_all(urls: Sequence[str]) -> Sequence[str]:
+    """Return URLs in this way whose origins are not known yet."""
+    joined = "\n{}\n".format("\n".join(urls))
+    return normal(urls, joined, origins_in(joined))
 
 
 def _is_normal(origin: str) -> bool:

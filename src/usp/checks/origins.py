@@ -39,6 +39,11 @@ def beginning(url: str) -> str:
     return found[1] if found else ""
 
 
+def origins_in(joined: str) -> list[str]:
+    """Return the origins of URLs, a line each, as they are written."""
+    return list(dict.fromkeys(_ORIGIN.findall(joined)))
+
+
 def bare(url: HttpUrl) -> str:
     """Return the host and port of a URL, without ``www.``."""
     return url.site.removeprefix("www.")

@@ -228,6 +228,7 @@ class LaneParser(AbstractXMLSitemapParser):
         if not children:
             pages = Pages(self._pages(entries))
             if not self.fast:
+                pages.entries = entries
                 pages.as_written = [getattr(entry, "as_written", None) for entry in entries]
             return [pages]
         if len(children) < len(entries):

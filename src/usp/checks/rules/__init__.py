@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usp.checks import registry
-from usp.checks.rules import discovery, media, news, pages, parsed, robots_txt, transport, urls
+from usp.checks.rules import (
+    discovery,
+    hreflang,
+    media,
+    news,
+    pages,
+    parsed,
+    robots_txt,
+    transport,
+    urls,
+    values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-GROUPS = (parsed, robots_txt, discovery, transport, urls, news, media, pages)
+GROUPS = (
+    parsed,
+    robots_txt,
+    discovery,
+    transport,
+    urls,
+    values,
+    hreflang,
+    news,
+    media,
+    pages,
+)
 """The modules with rules."""
 
 RULES: Mapping[str, Rule] = dict(sorted(registry.known_rules().items()))

@@ -1,0 +1,158 @@
+"""Which pages are versions of each other in other languages, and which of them do not link back.
+
+The pages of one group usually all name the same versions, so they are gathered by these: a group whose
+members have all been read is complete, and forgotten. What is left at the end is looked at link by
+link. Groups that wait for their members are kept in memory while they are few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from usp.checks.listing import FirstTags, normal_all
+from usp.checks.partitions import Partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp.checks.facts import Block
+    from usp.checks.listing import Listing
+
+MOST_CHARACTERS = 12 * 1024 * 1024
+"""Characters of the URLs of groups that wait in memory; they take about five times as many bytes."""
+
+Place: TypeAlias = tuple[
+    str, int, int
+]  # the URL of a page, the number of its sitemap, its line or 0
+
+
+class Version(NamedTuple):
+    """A page with links to other languages: codes in lower case, URLs in their normal form."""
+
+    at: int
+    url: str
+    codes: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+def versions_of(
+    alternates: Iterable[tuple[int, list[tuple[str, str]]]], urls: Sequence[str]
+) -> Iterator[Version]:
+    """Yield pages with their links; ``urls`` are those of the block, in their normal form."""
+    pages = list(alternates)
+    hrefs = [href for _, links in pages for _, href in links]
+    if not hrefs:
+        return
+    normal_hrefs = normal_all(hrefs)
+    end = 0
+    for at, links in pages:
+        start, end = end, end + len(links)
+        codes = tuple([code.strip().lower() for code, _ in links])
+        yield Version(at, urls[at], codes, tuple(normal_hrefs[start:end]))
+
+
+class MissingReturn(NamedTuple):
+    """A link that is not returned."""
+
+    page: str
+    version: str
+    sitemap: int
+    line: int | None
+
+
+class _Group:
+    """Pages that name the same versions."""
+
+    __slots__ = ("members", "missing", "pages")
+
+    def __init__(self, members: frozenset[str]) -> None:
+        self.members = members
+        self.missing = len(members)
+        self.pages: dict[str, Place] = {}
+
+    def add(self, url: str, sitemap: int, line: int) -> None:
+        if url not in self.pages:
+            self.pages[url] = (url, sitemap, line)
+            self.missing -= url in self.members
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.members))
+
+
+class Versions:
+    """The links between languages of all sitemaps."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, _Group] = {}
+        self._size = 0
+        self._pages = FirstTags()
+        self._repeated = FirstTags()  # pages that name versions twice: these may differ
+        self._waiting: Partitions[tuple[str, list[Place]]] = Partitions(MOST_CHARACTERS)
+
+    def add(self, block: Block) -> None:
+        """Add the links of the pages of a block."""
+        versions = block.versions
+        if not versions:
+            return
+        lines = block.lines
+        urls = [version.url for version in versions]
+        again = [urls[at] for at, _ in self._pages.add(urls, 0)]
+        if again:
+            self._repeated.add(again, 0)
+        sitemap, groups = block.sitemap.number, self._groups
+        for at, url, _, links in versions:
+            members = frozenset(links)
+            key = hash(members)
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = _Group(members)
+                self._size += group.size
+            group.add(url, sitemap, lines[at] or 0 if lines else 0)
+            if not group.missing and len(group.pages) == len(members):
+                del groups[key]
+                self._size -= group.size
+        if self._size > MOST_CHARACTERS:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Put all groups aside."""
+        for group in self._groups.values():
+            joined = "\n".join(sorted(group.members))
+            size = len(joined) + sum(map(len, group.pages))
+            self._waiting.add(hash(joined), (joined, list(group.pages.values())), size)
+        self._groups.clear()
+        self._size = 0
+
+    def missing_returns(self, listing: Listing) -> Iterator[MissingReturn]:
+        """Yield the links that are not returned by a page that is listed too; forgets everything."""
+        self._wait()
+        links: Partitions[tuple[str, str, int, int]] = Partitions(MOST_CHARACTERS)
+        for records in self._waiting:
+            for members, pages in _merged(records):
+                for url, sitemap, line in pages.values():
+                    for link in members:
+                        returned = link in pages and url in members
+                        if link != url and not returned and link in listing:
+                            record = (url, link, sitemap, line)
+                            links.add(hash(url) ^ hash(link), record, len(url) + len(link))
+        if self._waiting.is_incomplete:
+            return
+        for found in links:
+            known = {record[:2] for record in found}
+            for url, link, sitemap, line in dict.fromkeys(found):
+                if (link, url) not in known and not self._repeated.has(url):
+                    yield MissingReturn(url, link, sitemap, line or None)
+
+
+def _merged(
+    records: list[tuple[str, list[Place]]],
+) -> Iterator[tuple[frozenset[str], dict[str, Place]]]:
+    """Yield the groups of a partition: their members, and the pages that name these."""
+    groups: dict[str, dict[str, Place]] = {}
+    for joined, places in records:
+        groups.setdefault(joined, {}).update((place[0], place) for place in places)
+    for joined, pages in groups.items():
+        members = frozenset(joined.split("\n"))
+        if pages.keys() != members:
+            yield members, pages

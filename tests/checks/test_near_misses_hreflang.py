@@ -1,0 +1,177 @@
+"""Links between languages: which are returned, however far apart the pages are, and which are not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from check_examples import found_in
+
+from usp.checks.languages import wrong_with
+from usp.checks.partitions import Partitions
+
+
+def linked(url: str, *links: str) -> str:
+    """Return an entry with links, each written as a code, a blank and a URL or path."""
+    inside = "".join(
+        '<xhtml:link rel="alternate" hreflang="{}" href="{}"/>'.format(*_parts(link))
+        for link in links
+    )
+    return f"<url><loc>{_whole(url)}</loc>{inside}</url>"
+
+
+def _parts(link: str) -> tuple[str, str]:
+    code, _, url = link.partition(" ")
+    return code, _whole(url)
+
+
+def _whole(url: str) -> str:
+    return url if "://" in url else f"https://example.org{url}"
+
+
+def website(*sitemaps: list[str]) -> str:
+    """Return a website with sitemaps, all of them declared."""
+    names = [f"/{at}.xml" for at in range(len(sitemaps))]
+    lines = "".join(f"\nSitemap: https://example.org{name}" for name in names)
+    parts = [f"--- {name}\n" + "\n".join(body) for name, body in zip(names, sitemaps, strict=True)]
+    return "\n".join([f"--- /robots.txt\nUser-agent: *\nAllow: /{lines}", *parts])
+
+
+def found(*sitemaps: list[str]) -> list[tuple[str, str | None, str]]:
+    """Return what is found about languages: names of rules, paths of pages, messages."""
+    return [
+        (one.name, (one.page or "").removeprefix("https://example.org"), one.message)
+        for one in found_in(website(*sitemaps), select=["SM6"])
+    ]
+
+
+BOTH = ("en /en", "de /de")
+
+NEAR_MISSES = {
+    "one sitemap": [[linked("/en", *BOTH), linked("/de", *BOTH)]],
+    "two sitemaps": [[linked("/en", *BOTH)], [linked("/de", *BOTH)]],
+    "another order": [[linked("/en", *BOTH), linked("/de", *BOTH[::-1])]],
+    "more on one side": [
+        [linked("/en", *BOTH, "fr /fr", "it https://example.it/"), linked("/de", *BOTH)]
+    ],
+    "x-default for another": [[linked("/en", *BOTH, "x-default /en"), linked("/de", *BOTH)]],
+    "versions that are not listed": [[linked("/en", "en /en", "de https://example.de/")]],
+    "the same host, written differently": [
+        [
+            linked("/", "en https://EXAMPLE.org:443", "de /de%2d1"),
+            linked("/de-1", "en /", "de /de-1"),
+        ]
+    ],
+    "listed without links as well": [
+        [linked("/en"), linked("/de")],
+        [linked("/en", *BOTH), linked("/de", *BOTH)],
+    ],
+    "links in two parts": [
+        [linked("/en", *BOTH), linked("/fr", "fr /fr", "en /en"), linked("/de", *BOTH)],
+        [linked("/en", "fr /fr", "en /en")],
+    ],
+    "twice with other links": [
+        [linked("/en", *BOTH, "fr https://example.fr/"), linked("/de", *BOTH)],
+        [linked("/en", *BOTH)],
+    ],
+    "the same link twice": [[linked("/en", "en /en", "EN /en", "x-default /", "x-default /")]],
+    "three countries": [[linked("/a", "en-gb /a", "en-US /b", "EN /c", "sr-Latn-RS /d")]],
+}
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_links_that_are_right_are_not_found(name):
+    assert found(*NEAR_MISSES[name]) == []
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_nor_are_they_if_they_do_not_fit_into_memory(name, monkeypatch):
+    monkeypatch.setattr("usp.checks.versions.MOST_CHARACTERS", 0)
+    assert found(*NEAR_MISSES[name]) == []
+
+
+def test_a_page_without_links_does_not_link_back():
+    assert found([linked("/en", *BOTH)], [linked("/de")]) == [
+        ("no-return-link", "/en", "https://example.org/de does not link back")
+    ]
+
+
+def test_a_page_that_names_itself_only_does_not_link_back():
+    (one,) = found_in(
+        website([linked("/x"), linked("/en", *BOTH)], [linked("/de", "de /de")]), select=["SM602"]
+    )
+    assert (one.page, one.sitemap) == ("https://example.org/en", "https://example.org/0.xml")
+    assert one.line == 4
+
+
+def test_links_to_a_page_that_links_to_others_are_not_returned():
+    """A page that is not among the versions that it names is told for each of them."""
+    names = [name for name, _, _ in found([linked(url, *BOTH) for url in ("/en", "/de", "/x")])]
+    assert names == ["no-self-link", "no-return-link", "no-return-link"]
+
+
+@pytest.mark.parametrize("most", [0, 3000, 10**9])
+def test_all_links_of_many_pages_are_compared(most, monkeypatch):
+    """In any order, and however many fit into memory: as every pair compared with every other."""
+    monkeypatch.setattr("usp.checks.versions.MOST_CHARACTERS", most)
+    chance = random.Random(7)
+    pages: dict[str, list[str]] = {}
+    for number in range(60):
+        group = [f"/{code}/{number}" for code in ("en", "de", "fr", "es", "ja")]
+        for url in group:
+            links = list(group)
+            if chance.random() < 0.1:
+                links.remove(chance.choice([other for other in group if other != url]))
+            if chance.random() < 0.05:
+                links.append("/en/0")
+            pages[url] = links
+    entries = [linked(url, *(f"{u[1:3]} {u}" for u in links)) for url, links in pages.items()]
+    chance.shuffle(entries)
+    wanted = {
+        (url, f"https://example.org{link} does not link back")
+        for url, links in pages.items()
+        for link in links
+        if url not in pages[link]
+    }
+    told = found_in(website(entries[:100], entries[100:]), select=["SM602"])
+    told_pairs = [
+        ((one.page or "").removeprefix("https://example.org"), one.message) for one in told
+    ]
+    assert len(wanted) > 20
+    assert sorted(told_pairs) == sorted(wanted)
+
+
+def test_a_check_goes_on_where_there_is_no_room_for_temporary_files(monkeypatch, caplog):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("usp.checks.partitions.tempfile.TemporaryFile", full)
+    partitions: Partitions[tuple[str]] = Partitions(0)
+    partitions.add(1, ("a",), 1)
+    assert list(partitions) == []
+    assert "No space left" in caplog.text
+
+
+GOOD_CODES = (
+    "en EN en-GB en-gb zh-Hant zh-Hant-TW zh-hans-cn sr-Latn x-default X-Default pt-BR sq-XK nb yi"
+)
+BAD_CODES = (
+    "en-UK jp english en_US en-GB-oed eng es-419 xx en-XX en-Abcd GB-en de-EU x-defaults default "
+    "en--GB -en zh-TW-Hant *"
+)
+
+
+@pytest.mark.parametrize("code", GOOD_CODES.split())
+def test_a_code_that_search_engines_know_is_right(code):
+    assert wrong_with(code) is None
+
+
+@pytest.mark.parametrize("code", BAD_CODES.split())
+def test_another_code_is_wrong(code):
+    assert repr(code) in (wrong_with(code) or "")
+
+
+def test_what_is_meant_is_proposed():
+    assert "'GB'" in (wrong_with("en-UK") or "")
+    assert "'ja'" in (wrong_with("jp") or "")
+    assert "'en-US'" in (wrong_with("en_US") or "")
