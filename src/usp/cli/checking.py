@@ -145,7 +145,7 @@ class Check:
         if output is None and has_colors():
             subject.paint = painted
         _write(FORMATS[form](subject), output)
-        if form != "text" or output is not None:
+        if form not in ("text", "github") or output is not None:
             self._tell_counts(output)
 
     def end(self, *, strict: bool) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from usp.cli.crawling import Address, Crawling
 
 TROUBLE = 2
-_FORMATS = ("text", "json", "jsonl")
+_FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -86,7 +86,8 @@ _SEVERITIES = ("error", "warning", "info")
     "form",
     type=click.Choice(_FORMATS),
     default="text",
-    help="text: for people (the default). json, jsonl: for programs.",
+    help="text: for people (the default). json, jsonl: for programs. sarif: for code scanning. junit: "
+    "for test reports. github: annotations in GitHub Actions.",
 )
 @click.option(
     "-o",
@@ -128,6 +129,7 @@ def command(
       usp check example.org --select SM4 --ignore SM407
       usp check example.org --write-baseline known.json
       usp check example.org --baseline known.json    only what is new
+      usp check public/ -f sarif -o usp.sarif        for code scanning
     """  # noqa: D301 - click knows the backspace
     from usp.cli.checking import Check
 

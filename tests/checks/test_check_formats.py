@@ -1,0 +1,210 @@
+"""Findings as SARIF, JUnit and GitHub annotations are what the readers of these formats expect."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+import xmlschema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from usp.checks import RULES, Finding, Severity
+from usp.checks.formats import FORMATS, Subject
+from usp.checks.places import Places
+
+SCHEMAS = Path(__file__).with_name("schemas")
+SARIF = jsonschema.Draft7Validator(
+    json.loads((SCHEMAS / "sarif-schema-2.1.0.json").read_text("utf-8")),
+    format_checker=jsonschema.FormatChecker(),
+)
+JUNIT = xmlschema.XMLSchema(SCHEMAS / "jenkins-junit.xsd")
+HOME = Path("/work space")
+FILE = "file:///work%20space/public/site%20map.xml"
+URL = "https://example.org/sitemap.xml"
+HOSTILE = "]]>&<\"'%0A::error::x\r\n\x00\x1b[31m\u202e\ud800 é 😀 {0} [a](b)"
+
+
+def finding(code="SM401", message="the URL is relative: '/tea'", sitemap=FILE, **more) -> Finding:
+    rule = RULES[code]
+    values = {"severity": rule.severity, "hint": rule.hint, **more}
+    return Finding(code, rule.name, message=message, sitemap=sitemap, **values)
+
+
+SOME = [
+    finding(page="/tea", line=4, column=6),
+    finding(page="/milk", line=5),
+    finding("SM407", "the URL has a fragment", URL, page="https://example.org/#a"),
+    finding("SM550", "lastmod cannot be read", URL, line=9, times=1200),
+    finding("SM407", "the URL has a fragment", "-", severity=Severity.INFO),
+]
+
+
+def written(form: str, findings: list[Finding], **more) -> str:
+    values = {"rules": [RULES["SM407"]], **more}
+    subject = Subject(findings, sitemaps=[URL, "https://example.org/good.xml"], **values)
+    subject.places = Places(HOME)
+    return "\n".join(FORMATS[form](subject))
+
+
+def results(findings: list[Finding], **more) -> list[dict]:
+    log = json.loads(written("sarif", findings, **more))
+    SARIF.validate(log)
+    return log["runs"][0]["results"]
+
+
+def suites(findings: list[Finding], **more) -> list[ET.Element]:
+    text = written("junit", findings, **more)
+    JUNIT.validate(io.StringIO(text))
+    return list(ET.fromstring(text.encode("utf-8")))
+
+
+# SARIF ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("findings", [[], SOME, [finding(message=HOSTILE, page=HOSTILE)]])
+def test_sarif_is_valid(findings):
+    assert len(results(findings)) == len(findings)
+
+
+def test_sarif_tells_where_in_files_of_the_folder_and_in_urls():
+    first, _, third, *_ = results(SOME)
+    assert first["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "public/site%20map.xml", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 4, "startColumn": 6},
+    }
+    assert third["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": URL}}
+    outside = results([finding(sitemap="file:///elsewhere/a.xml")])[0]["locations"][0]
+    assert outside["physicalLocation"]["artifactLocation"] == {"uri": "file:///elsewhere/a.xml"}
+
+
+def test_sarif_has_every_rule_with_its_help():
+    log = json.loads(written("sarif", SOME, rules=list(RULES.values())))
+    SARIF.validate(log)
+    rules = log["runs"][0]["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == list(RULES)
+    assert all(rule["help"]["text"] and rule["helpUri"].startswith("https://") for rule in rules)
+    for result in log["runs"][0]["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    assert [result["level"] for result in log["runs"][0]["results"]] == [
+        "error", "error", "warning", "error", "note",
+    ]  # fmt: skip
+
+
+def test_a_result_is_known_again_after_it_moved_and_not_taken_for_another():
+    def marks(one: Finding) -> dict:
+        return results([one])[0]["partialFingerprints"]
+
+    assert marks(finding(page="/tea", line=1)) == marks(finding(page="/tea", line=2))
+    assert marks(finding(page="/tea")) != marks(finding(page="/milk"))
+
+
+def test_many_results_of_one_rule_are_counted_in_one():
+    many = [finding(page=f"/{number}", line=number + 1) for number in range(300)]
+    folded = results(many)
+    assert len(folded) == 101
+    assert folded[-1]["occurrenceCount"] == 200
+    assert len(results(many, everything=True)) == 300
+
+
+@settings(max_examples=40)
+@given(message=st.text(max_size=40), url=st.text(max_size=40), page=st.text(max_size=20))
+def test_whatever_a_website_writes_sarif_and_junit_stay_valid(message, url, page):
+    findings = [finding("SM407", message, f"https://example.org/{url}", page=page)]
+    results(findings)
+    suites(findings)
+
+
+# JUnit ----------------------------------------------------------------------------------------------
+
+
+def test_junit_has_a_suite_for_each_sitemap_and_a_test_for_each_rule():
+    found = {suite.get("name"): suite for suite in suites(SOME)}
+    assert list(found) == [URL, "https://example.org/good.xml", "public/site map.xml", "-"]
+    assert [case.get("name") for case in found[URL].iter("testcase")] == [
+        "SM550 bad-lastmod", "SM407 url-fragment",
+    ]  # fmt: skip
+    assert found[URL].get("failures") == "2"
+    assert "1,200 findings" in found[URL].find(".//failure").get("message")
+    good = found["https://example.org/good.xml"]
+    assert (good.get("tests"), good.get("failures")) == ("1", "0")
+    assert list(good.iter("failure")) == []
+
+
+def test_what_does_not_fail_passes_in_junit_too_and_is_told():
+    *_, last = suites(SOME)
+    assert (last.get("tests"), last.get("failures")) == ("1", "0")
+    assert last.find("system-out").text == "the URL has a fragment"
+    failures = [suite.get("failures") for suite in suites(SOME, fail_on=None)]
+    assert set(failures) == {"0"}
+
+
+def test_junit_survives_hostile_texts():
+    suite = suites([finding("SM407", HOSTILE, page=HOSTILE)])[-1]
+    assert "]]>&<\"'" in suite.find(".//failure").text
+
+
+def test_junit_counts_what_is_in_too_many_sitemaps():
+    many = [finding("SM407", "x", f"https://example.org/{n}.xml") for n in range(600)]
+    last = suites(many)[-1]
+    assert last.get("name") == "other sitemaps"
+    assert last.find(".//failure").get("message") == "100 findings in 100 sitemaps"
+
+
+# GitHub ---------------------------------------------------------------------------------------------
+
+COMMAND = re.compile(r"::(error|warning|notice) ([^\r\n]*?)::([^\r\n]*)")
+
+
+def annotations(findings: list[Finding], **more) -> list[tuple[str, dict, str]]:
+    """Return annotations as the runner of GitHub Actions reads them."""
+    found = []
+    for line in written("github", findings, **more).split("\n"):
+        match = COMMAND.fullmatch(line)
+        if match:
+            pairs = (pair.split("=", 1) for pair in match[2].split(","))
+            told = {name: _unescaped(value) for name, value in pairs}
+            found.append((match[1], told, _unescaped(match[3])))
+    return found
+
+
+def _unescaped(text: str) -> str:
+    for code, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(code, char)
+    return text
+
+
+def test_annotations_are_on_files_with_their_lines():
+    kind, told, message = annotations(SOME)[0]
+    assert kind == "error"
+    assert told == {
+        "file": "public/site map.xml", "line": "4", "col": "6", "title": "SM401 relative-url",
+    }  # fmt: skip
+    assert message.startswith("the URL is relative: '/tea' (and 1 more)\n")
+
+
+def test_annotations_about_urls_name_them():
+    titles = [told["title"] for _, told, _ in annotations(SOME) if "file" not in told]
+    assert f"SM550 bad-lastmod: {URL}" in titles
+
+
+def test_no_more_annotations_than_github_shows_and_every_rule_first():
+    many = [finding("SM407", "x", f"file:///work%20space/{n}.xml") for n in range(15)]
+    many.append(finding("SM404", "y", FILE, severity=Severity.WARNING))
+    found = annotations(many)
+    assert len(found) == 10
+    assert {told["title"][:5] for _, told, _ in found} == {"SM407", "SM404"}
+    assert "6 of them are not annotated" in written("github", many)
+
+
+def test_a_message_cannot_write_commands_of_its_own():
+    lines = written("github", [finding(message=HOSTILE, page=HOSTILE)]).split("\n")
+    assert len(lines) == 2
+    assert "\r" not in lines[0]
+    ((_, told, _),) = annotations([finding(message="x", sitemap="file:///work%20space/a,b:c.xml")])
+    assert told["file"] == "a,b:c.xml"
