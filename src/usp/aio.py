@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Website
     from usp.changes import diff_async as diff
     from usp.changes.watching import watch_async as watch
+    from usp.checks import check_async as check
     from usp.objects.page import SitemapPage
     from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap
     from usp.options import CrawlOptions
@@ -45,6 +46,7 @@ else:
     __getattr__ = elsewhere(__name__)
 
 __all__ = [
+    "check",
     "diff",
     "load",
     "pages",

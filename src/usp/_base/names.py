@@ -86,7 +86,11 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         **{name: f"{module}:{name}" for module, names in _OFFERED.items() for name in names},
         "version": "importlib.metadata:version",
     },
-    "usp.aio": {"diff": "usp.changes:diff_async", "watch": "usp.changes.watching:watch_async"},
+    "usp.aio": {
+        "check": "usp.checks:check_async",
+        "diff": "usp.changes:diff_async",
+        "watch": "usp.changes.watching:watch_async",
+    },
     "usp.cli": {"cli": "usp.cli.cli"},
     "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.ls"},
     "usp.fetch_parse": {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from usp import aio
 from usp._base.sitemap_urls import looks_like_sitemap
 from usp._snapshot.warc import is_warc
+from usp.changes.folder import tree_of_folder
 from usp.objects.abstract_sitemap import AbstractSitemap
 from usp.snapshot import load
 from usp.tree import sitemap_from_file, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 Source: TypeAlias = AbstractSitemap | str | PathLike[str]
-"""A tree; the URL of a website or of a sitemap; the path of a snapshot or of a sitemap."""
+"""A tree; the URL of a website or of a sitemap; the path of a snapshot, a sitemap or a folder."""
 
 
 def tree_of(
@@ -57,6 +58,8 @@ def _is_url(given: str | PathLike[str]) -> TypeGuard[str]:
 def _read(given: str | PathLike[str], options: CrawlOptions | None) -> AbstractSitemap:
     limits = None if options is None else options.limits
     path = Path(given)
+    if path.is_dir():
+        return tree_of_folder(path, limits)
     if is_warc(path):
         return load(path, limits=limits)
     return sitemap_from_file(path, limits=limits)

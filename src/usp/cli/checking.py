@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -93,11 +94,16 @@ def _severity(given: str) -> tuple[str, str]:
 class Check:
     """One call of the command; ``given`` are its own options."""
 
-    def __init__(self, given: dict[str, Any], starts: Sequence[Address]) -> None:
+    def __init__(
+        self, given: dict[str, Any], starts: Sequence[Address], crawling: Crawling
+    ) -> None:
         if sum(start.is_stdin for start in starts) > 1:
             raise click.UsageError("standard input can be checked only once")
         self._starts = starts
-        self._checking = Checking(chosen_rules(given))
+        self._crawling = crawling
+        self._checking = Checking(
+            chosen_rules(given), given["fetch_pages"], options=crawling.options
+        )
         self._least = Severity(given["min_severity"])
         fail_on = given["fail_on"]
         self._fail_on = None if fail_on == "never" else Severity(fail_on)
@@ -108,10 +114,10 @@ class Check:
         self._counts = Counts()
         self._unread = False
 
-    def read(self, crawling: Crawling, progress: Progress) -> None:
+    def read(self, progress: Progress) -> None:
         """Fetch or read everything that is to be checked."""
         for start in self._starts:
-            tree = crawling.tree(start, on_event=progress)
+            tree = self._crawling.tree(start, on_event=progress)
             failures = tree.failures()
             if failures and not _has_responded(tree, start):
                 tell.failures(failures, NOT_CHECKED)
@@ -148,7 +154,7 @@ class Check:
         if form not in ("text", "github") or output is not None:
             self._tell_counts(output)
 
-    def end(self, *, strict: bool) -> None:
+    def end(self) -> None:
         """Report what else is worth knowing, and end with the exit status."""
         if self._baseline is not None:
             gone = self._baseline.gone(self._checking.chosen, _urls(self._trees))
@@ -164,11 +170,12 @@ class Check:
             tell.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
         if empty or self._unread:
             raise Exit(NOT_CHECKED)
-        if strict and any(tree.failures() for tree in self._trees):
+        if self._crawling.strict and any(tree.failures() for tree in self._trees):
             raise Exit(PARTIAL)
 
     def _findings(self, on_pages: Callable[[int], object]) -> Iterator[Finding]:
-        found = chain.from_iterable(self._checking.findings(tree, on_pages) for tree in self._trees)
+        checking = replace(self._checking, web_client=self._crawling.client())
+        found = chain.from_iterable(checking.findings(tree, on_pages) for tree in self._trees)
         severe = (one for one in found if one.severity.rank <= self._least.rank)
         return severe if self._baseline is None else self._baseline.new(severe)
 

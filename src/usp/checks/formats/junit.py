@@ -104,9 +104,7 @@ def _tail(told: Sequence[str]) -> Iterator[str]:
 
 
 def _lines(fold: Fold) -> list[str]:
-    lines = [
-        ": ".join(filter(None, [spot(example), said(example)])) for example in fold.examples
-    ]
+    lines = [": ".join(filter(None, [spot(example), said(example)])) for example in fold.examples]
     return [*lines, f"… {fold.more:,} more"] if fold.more else lines
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from usp.cli.option_values import Target
+from usp.cli.option_values import Integer, Target
 from usp.cli.output import Command, trouble
 from usp.cli.shared_options import address_type, crawl_options
 
@@ -81,6 +81,14 @@ _SEVERITIES = ("error", "warning", "info")
     help="Write all findings to this file instead of showing them, and exit with status 0.",
 )
 @click.option(
+    "--fetch-pages",
+    type=Integer(min=0),
+    default=0,
+    metavar="N",
+    help="Also fetch this many of the listed pages, a sample, as robots.txt allows: is each of them "
+    "there, and may it be indexed?",
+)
+@click.option(
     "-f",
     "--format",
     "form",
@@ -129,13 +137,14 @@ def command(
       usp check example.org --select SM4 --ignore SM407
       usp check example.org --write-baseline known.json
       usp check example.org --baseline known.json    only what is new
+      usp check example.org --fetch-pages 50         some of the pages, too
       usp check public/ -f sarif -o usp.sarif        for code scanning
     """  # noqa: D301 - click knows the backspace
     from usp.cli.checking import Check
 
-    check = Check(given, starts)
+    check = Check(given, starts, crawling)
     with trouble(TROUBLE):
         with crawling.running() as progress:
-            check.read(crawling, progress)
+            check.read(progress)
             check.write(form, output, progress)
-        check.end(strict=crawling.strict)
+        check.end()

@@ -1,0 +1,85 @@
+"""``usp.check`` and ``usp.aio.check``: what they take, and what they give."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from check_examples import HOME, Client, replies_of
+
+import usp
+from usp.checks import Baseline
+
+BAD = "<url><loc>/tea</loc></url>\n<url><loc>https://example.org/#a</loc></url>"
+TWO = ["SM401", "SM407"]
+
+
+def client() -> Client:
+    return Client(replies_of(BAD))
+
+
+def codes(findings) -> list[str]:
+    return [finding.code for finding in findings]
+
+
+def test_a_website_a_tree_a_file_and_a_folder_are_checked_alike(tmp_path):
+    (tmp_path / "sitemap.xml").write_bytes(replies_of(BAD)[f"{HOME}/sitemap.xml"].body)
+    tree = usp.sitemap_tree_for_homepage(HOME, client())
+    for source in (HOME, tree, tmp_path, str(tmp_path / "sitemap.xml")):
+        assert codes(usp.check(source, client(), select=TWO)) == TWO
+
+
+def test_asyncio_gives_the_same_findings():
+    async def found() -> list[usp.checks.Finding]:
+        checked = usp.aio.check(HOME, client(), select=TWO, severities={"SM407": "info"})
+        return [finding async for finding in checked]
+
+    expected = list(usp.check(HOME, client(), select=TWO, severities={"SM407": "info"}))
+    assert asyncio.run(found()) == expected
+
+
+def test_a_baseline_leaves_out_what_is_known(tmp_path):
+    path = tmp_path / "known.json"
+    Baseline.of(usp.check(HOME, client(), select=["SM401"]), tmp_path).save(path)
+    assert codes(usp.check(HOME, client(), select=TWO, baseline=path)) == ["SM407"]
+    assert codes(usp.check(HOME, client(), select=TWO, baseline=Baseline.read(path))) == ["SM407"]
+
+
+def test_a_baseline_of_very_many_findings_counts_them(tmp_path):
+    many = "\n".join(f"<url><loc>/{number}</loc></url>" for number in range(1500))
+    website = replies_of(many)
+    baseline = Baseline.of(usp.check(HOME, Client(website), select=["SM401"]), tmp_path)
+    baseline.save(tmp_path / "known.json")
+    assert len(baseline) == 1500
+    assert (tmp_path / "known.json").stat().st_size < 500
+    more = Client(replies_of(f"{many}\n<url><loc>/more</loc></url>"))
+    left = usp.check(HOME, more, select=["SM401"], baseline=tmp_path / "known.json")
+    assert [finding.page for finding in left] == [f"{HOME}/more"]
+
+
+def test_a_number_in_a_message_does_not_make_a_finding_new(tmp_path):
+    def finding(message: str) -> usp.checks.Finding:
+        severity = usp.checks.Severity.ERROR
+        return usp.checks.Finding("SM203", "too-many-urls", severity, message, f"{HOME}/a.xml")
+
+    baseline = Baseline.of([finding("50,001 URLs")], tmp_path)
+    baseline.save(tmp_path / "known.json")
+    known = Baseline.read(tmp_path / "known.json")
+    assert list(known.new([finding("60,250 URLs"), finding("other words")])) == [
+        finding("other words")
+    ]
+
+
+def test_a_rule_that_does_not_exist_is_refused_before_anything_is_fetched():
+    asked = client()
+    with pytest.raises(ValueError, match="did you mean relative-url"):
+        usp.check(HOME, asked, select=["relative_urls"])
+    with pytest.raises(ValueError, match="choose from error, warning, info, off"):
+        usp.check(HOME, asked, severities={"SM401": "bad"})
+
+    async def first() -> None:
+        await anext(usp.aio.check(HOME, asked, select=["SM999"]))
+
+    with pytest.raises(ValueError, match="SM999"):
+        asyncio.run(first())
+    assert asked.requested == []
