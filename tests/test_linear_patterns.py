@@ -79,7 +79,9 @@ FEED_STYLES = [
         is_atom=name == "entry",
         never=("item", "entry", "channel"),
         harmless=("media:title",),
+        between=between,
     )
+    for between in ((), (("id", "o"), ("link",), (), ("content",)))
     for name, slots in (
         ("item", {"title": "title", "link": "link", "date": "pubDate"}),
         ("entry", {"date": "updated", "link": "link", "title": "title"}),
@@ -99,7 +101,8 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
     },
     "usp._formats.feed_cutting._entry": lambda: {
-        f"_entry[{style.name}]": feed_cutting._entry(style) for style in FEED_STYLES
+        f"_entry[{style.name}, {bool(style.between)}]": feed_cutting._entry(style)
+        for style in FEED_STYLES
     },
     "usp._formats.feed_cutting._with_prefix": lambda: {
         "_with_prefix": feed_cutting._with_prefix(("title", "link"))

@@ -44,7 +44,8 @@ LEFT_OUT = "\0"
 
 _FEW = 200  # entries
 _MAX_CHILDREN = 500  # of an entry, before or after a slot
-_MAX_NAMES = 50  # that are told from slots by their prefix
+_LEARNED = 5  # entries that show which others there are
+_MAX_NAMES = 30  # of others that are known
 _BEFORE_SECTION = "> \n\t"  # no reference can begin there and end in the section
 
 # The links of Atom. The page is at the first one without a relation, or with this one.
@@ -79,9 +80,14 @@ class Style(NamedTuple):
     is_atom: bool  # whether addresses are in attributes
     never: tuple[str, ...]  # names, without prefix, that no element may have
     harmless: tuple[str, ...]  # names that differ from those of slots in their prefix
-    not_inside: tuple[
-        str, ...
-    ] = ()  # names, without prefix, that no element inside others may have
+    not_inside: tuple[str, ...] = ()  # names, without prefix, that none inside others may have
+    between: tuple[tuple[str, ...], ...] = ()  # the others before and after slots; () means any
+
+    def is_slot(self, at: int, tag: str, attributes: str) -> bool:
+        """Return whether an element is that slot: of the links of Atom, only one is."""
+        slot = self.slots[at]
+        is_other = self.is_atom and slot.role == "link" and _RELATION.search(attributes)
+        return tag == slot.tag and not is_other
 
 
 class Columns(NamedTuple):
@@ -151,7 +157,27 @@ def style_of(
     if len(harmless) > _MAX_NAMES:
         return None
     names = (tuple(sorted(some)) for some in (never, harmless, fields))
-    return Style(name, slots, entry.is_atom, *names)
+    style = Style(name, slots, entry.is_atom, *names)
+    return style._replace(between=_between(text, style))
+
+
+def _between(text: str, style: Style) -> tuple[tuple[str, ...], ...]:
+    """Return which others the first entries of a block have, in their order."""
+    gaps: list[list[str]] = [[] for _ in range(len(style.slots) + 1)]
+    for entry in text.split(f"</{style.name}", _LEARNED)[:-1]:
+        at, last = 0, -1
+        start = entry.find(">", entry.find(f"<{style.name}")) + 1
+        for tag, attributes in _CHILD.findall(entry, start):
+            gap = gaps[at]
+            if at < len(style.slots) and style.is_slot(at, tag, attributes):
+                at, last = at + 1, -1
+            elif tag in gap:
+                last = gap.index(tag)
+            else:
+                last += 1
+                gap.insert(last, tag)
+    is_short = sum(map(len, gaps)) <= _MAX_NAMES
+    return tuple(map(tuple, gaps)) if is_short else ()
 
 
 def _first_tags(text: str, name: str, entry: type[FeedEntry], parser: Nesting) -> dict[str, str]:
@@ -251,16 +277,30 @@ def _others(style: Style, at: int) -> str:
     """Return the pattern of the elements before a slot, or after the last one."""
     coming = style.slots[at:]
     names = (*style.never, *(slot.local for slot in coming))
-    own = f"(?P=other{at})"
     inside = _allowed(style, (*names, *style.not_inside))
-    child = (
-        rf"<{_allowed(style, names)}(?P<other{at}>{_NAME}){_ATTRIBUTES}{_B}(?:>[^<]*+"
-        rf"(?:<(?!/?+{own}){inside}[^<]*+)*+</{own}{_B}>|/>)"
-    )
-    links = [re.escape(slot.tag) for slot in coming if slot.role == "link"]
-    if links and style.is_atom:
-        child = rf"(?:<{links[0]}{_OTHER_RELATION % links[0]}|{child})"
+    link = next((slot.tag for slot in coming if slot.role == "link" and style.is_atom), "")
+    tag = re.escape(link)
+    other_link = rf"<{tag}{_OTHER_RELATION % tag}"
+    if style.between:
+        known = [
+            other_link if one == link else _child(re.escape(one), re.escape(one), inside)
+            for one in style.between[at]
+            if one == link or one in style.harmless or one.rpartition(":")[2] not in names
+        ]
+        return "".join(rf"(?:{child}{_B}){{0,{_MAX_CHILDREN}}}+" for child in known)
+    name = rf"{_allowed(style, names)}(?P<other{at}>{_NAME})"
+    child = _child(name, f"(?P=other{at})", inside)
+    if link:
+        child = f"(?:{other_link}|{child})"
     return rf"(?:{child}{_B}){{0,{_MAX_CHILDREN}}}+"
+
+
+def _child(name: str, end_name: str, inside: str) -> str:
+    """Return the pattern of an element that has none of its name inside."""
+    return (
+        rf"<{name}{_ATTRIBUTES}{_B}"
+        rf"(?:>[^<]*+(?:<(?!/?+{end_name}){inside}[^<]*+)*+</{end_name}{_B}>|/>)"
+    )
 
 
 def _allowed(style: Style, names: tuple[str, ...]) -> str:

@@ -101,11 +101,13 @@ class _FeedParser(LaneParser):
             found = feed_cutting.columns(text, self._style)
             if found is not None:
                 return found
-        self._style = feed_cutting.style_of(
-            text, self._name, self, self._stack, strict=self.thorough
-        )
         self._around = around
-        return None if self._style is None else feed_cutting.columns(text, self._style)
+        style = feed_cutting.style_of(text, self._name, self, self._stack, strict=self.thorough)
+        for self._style in () if style is None else (style, style._replace(between=())):
+            found = feed_cutting.columns(text, self._style)
+            if found is not None:
+                return found
+        return None
 
     def _urls(self, links: Sequence[str]) -> list[str] | None:
         """Return the URLs of links as they are written; None if one of them is not a URL."""
