@@ -101,12 +101,15 @@ class _FeedParser(LaneParser):
             found = feed_cutting.columns(text, self._style)
             if found is not None:
                 return found
-        self._around = around
+        self._style, self._around = None, around
         style = feed_cutting.style_of(text, self._name, self, self._stack, strict=self.thorough)
-        for self._style in () if style is None else (style, style._replace(between=())):
+        if style is None or not feed_cutting.is_worth_it(text, style):
+            return None
+        for self._style in (style, style._replace(between=())):
             found = feed_cutting.columns(text, self._style)
             if found is not None:
                 return found
+        self._style = None
         return None
 
     def _urls(self, links: Sequence[str]) -> list[str] | None:
