@@ -52,7 +52,7 @@ _DESCRIPTORS_TO_A_NAME = 32  # there is a resolver for so many
 _UNREAD = 64 << 20
 """Bytes of unread documents beyond which no other site is started."""
 
-_WAITING = 64  # batches between the loop and the reader
+_WAITING = 16  # batches between the loop and the reader
 _TICK = 1.0  # seconds after which a reader is told that nothing came
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 GRACE = 30.0
 """Seconds after the time limit of a site in which its crawl must have ended by itself."""
 
-_SLICE = 8192  # pages that are read before the others get their turn
+_SLICE = 1 << 15  # pages that are read before the others get their turn
 _MOST_ROWS = 1000  # sitemaps in one batch
 
 
