@@ -35,6 +35,7 @@ _SEPARATOR = 4  # bytes between two records
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
 _CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
 _SHORT = 512  # bytes that show whether one does
+_LONGER = "the record is longer than its Content-Length"
 _LOCAL_HEADER = 30  # bytes in front of the name of a file in a zip archive
 
 
@@ -100,12 +101,19 @@ class Record:
             data += taken
         return data
 
-    def check_end(self) -> bytes:
-        """Return what stands after the block; raises :class:`DamagedRecord` if a checksum is wrong."""
+    def check_end(self) -> None:
+        """Raise :class:`DamagedRecord` if a compressed record does not end where it should.
+
+        Only its end shows whether what was read is what was written: there is the checksum.
+        """
+        if self._bytes.is_compressed and self._rest().strip(b"\r\n"):
+            raise DamagedRecord(_LONGER)
+
+    def _rest(self) -> bytes:
+        """Return what stands after the block of a compressed record, or the beginning of it."""
         rest = self._held
-        if self._bytes.is_compressed:
-            while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.more()):
-                rest += piece
+        while len(rest) <= len(_FIRST) + _SEPARATOR and (piece := self._bytes.more()):
+            rest += piece
         return rest
 
     def skip(self, ratio: float | None = None) -> int:
@@ -125,7 +133,7 @@ class Record:
         for _ in self.block():
             if ratio is not None and stream.produced > max(_LARGE, ratio * stream.consumed):
                 raise DamagedRecord("the record is compressed too well to be one")
-        rest = self.check_end()
+        rest = self._rest()
         if rest.lstrip(b"\r\n"):
             whole = rest.lstrip(b"\r\n").startswith(_FIRST)
             raise (
@@ -134,7 +142,7 @@ class Record:
                     "convert it with: warcio recompress FILE NEW_FILE"
                 )
                 if whole
-                else DamagedRecord("the record is longer than its Content-Length")
+                else DamagedRecord(_LONGER)
             )
         self.end = stream.position
         return self.end
