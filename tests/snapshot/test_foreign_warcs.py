@@ -260,3 +260,24 @@ def test_what_another_program_has_truncated_is_incomplete(tmp_path, which):
     ]
     assert urls(tree) == [f"{HOST}/1", f"{HOST}/2"][: tree.page_count()]
     assert tree.page_count()
+
+
+def test_a_304_does_not_hide_the_document_that_it_confirms(write):
+    said = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+    later = record("response", f"{HOST}/a.xml", said, "2030-01-01T00:00:00Z")
+    assert urls(usp.load(write(compressed([*SITE, later])))) == PAGES
+    alone = [one for one in SITE if b"/a.xml\r\n" not in one]
+    tree = usp.load(write(compressed([*alone, later])))
+    assert {one.url: one.status for one in tree.failures()}[f"{HOST}/a.xml"] == 304
+
+
+def test_a_record_whose_rest_is_in_other_records_is_incomplete(write):
+    first = record(
+        "response", f"{HOST}/a.xml", response(urlset("/a/1", "/a/2")), WARC_Segment_Number="1"
+    )
+    rest = record("continuation", f"{HOST}/a.xml", b"</urlset>", WARC_Segment_Number="2")
+    others = [one for one in SITE if b"/a.xml\r\n" not in one]
+    tree = usp.load(write(compressed([*others, first, rest])))
+    assert urls(tree) == PAGES
+    reasons = {one.url: one.reason for one in tree.failures()}
+    assert "continuation" in reasons[f"{HOST}/a.xml"]

@@ -15,7 +15,7 @@ from snapshots import mixed
 from test_foreign_warcs import HOST, PAGES, SITE, compressed, record, response, urls
 
 import usp
-from usp._snapshot.writing import ENTRY_TYPE
+from usp._snapshot.writing import ENTRY_FIELD
 from website import urlset
 
 
@@ -191,8 +191,9 @@ def test_entries_that_lie_raise_nothing_else(own, change):
     changed = []
     for member in members[:-2]:  # without the end, entries are read one by one
         head, _, body = member.partition(b"\r\n\r\n")
-        if ENTRY_TYPE.encode() in head:
-            body = json.dumps({**json.loads(body), **change}).encode()
+        if body.startswith(ENTRY_FIELD.encode()):
+            value = json.loads(body.removeprefix(ENTRY_FIELD.encode()))
+            body = ENTRY_FIELD.encode() + json.dumps({**value, **change}).encode()
             head = b"\r\n".join(
                 line for line in head.split(b"\r\n") if not line.startswith(b"Content-Length")
             )

@@ -13,6 +13,8 @@ import socket
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 from urllib.request import getproxies
@@ -310,11 +312,27 @@ def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
 # Secrets: passwords of proxies, and the parameters of sessions ------------------------------------
 
 _LOGIN = re.compile(r"//[^/?#\s@]*@")
-_SECRET_HEADERS = frozenset(
-    {"set-cookie", "set-cookie2", "cookie", "authorization", "proxy-authorization"}
-    | {"authentication-info", "proxy-authentication-info"}
+# Words in the names of headers whose values may let somebody in, as in X-Auth-Token: what a client
+# sends for that, and what a server gives it.
+_SECRET_WORDS = frozenset(
+    {"auth", "authorization", "authenticate", "authentication", "cookie", "cookie2", "token", "jwt"}
+    | {"secret", "password", "passwd", "credential", "credentials", "bearer", "nonce", "signature"}
+    | {"session", "sessionid", "sid", "csrf", "xsrf", "csrftoken", "apikey", "accesskey"}
 )
+_SECRET_PAIRS = frozenset(
+    {("api", "key"), ("access", "key"), ("private", "key"), ("session", "id")}
+)
+_BETWEEN_WORDS = re.compile(r"[-_.\s]+")
 _SHORTEST = 4  # characters: a shorter secret cannot be told from a word
+
+
+@lru_cache(maxsize=1024)
+def is_secret_header(name: str) -> bool:
+    """Return whether the value of a header may be a secret, by its name."""
+    words = _BETWEEN_WORDS.split(name.strip().lower())
+    return not _SECRET_WORDS.isdisjoint(words) or any(
+        map(_SECRET_PAIRS.__contains__, pairwise(words))
+    )
 
 
 def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
@@ -322,7 +340,7 @@ def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, s
     return tuple(
         (str(name), redacted(str(value)))
         for name, value in headers
-        if str(name).lower() not in _SECRET_HEADERS
+        if not is_secret_header(str(name))
     )
 
 

@@ -54,7 +54,7 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
     try:
         there = _join(here, text)
     except BadUrl as error:
-        raise BadRedirect(f"redirected to {error}") from None
+        raise BadRedirect(f"redirected to {shown(text)!r}, which {error.why}") from None
     except ValueError:
         raise BadRedirect(f"redirected to {shown(text)!r}, which is not an HTTP URL") from None
     if longest is not None and len(there.text()) > longest:

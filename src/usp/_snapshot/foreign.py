@@ -32,6 +32,8 @@ _SNIFF = 1024  # bytes
 _HOPS = 20
 _PORTS = {"http": ":80", "https": ":443"}
 _OK = range(200, 300)
+_JOIN = "which are not joined"
+_NOT_MODIFIED = re.compile(rb"HTTP/[0-9.]+ +304\b")
 _PLAIN = re.compile(r"(?:(?!/\.)[!#-$&-;=?-\[\]_a-z~])*")  # no escapes, no other scripts, no dots
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
@@ -57,11 +59,13 @@ class Capture:
     @property
     def broken(self) -> Reason | None:
         """Why the program that wrote it did not keep the whole document, if it says so."""
-        why = self.record.headers.get("warc-truncated")
-        if why is None:
-            return None
-        code = FailureCode.BODY_CUT_OFF
-        return Reason(code, f"{code.message}: the record was truncated ({printable(why[:50])})")
+        code, headers = FailureCode.BODY_CUT_OFF, self.record.headers
+        why = headers.get("warc-truncated")
+        if why is not None:
+            return Reason(code, f"{code.message}: the record was truncated ({printable(why[:50])})")
+        if "warc-segment-number" in headers:
+            return Reason(code, f"{code.message}: the rest is in continuation records, {_JOIN}")
+        return None
 
 
 class ForeignRecords:
@@ -75,6 +79,7 @@ class ForeignRecords:
         self._file = file
         self._places: dict[int, int] = {}
         self._unsure: dict[int, int] = {}  # revisits of what is not in the file itself
+        self._unmodified: dict[int, int] = {}  # responses without a document: that is an older one
         self.sites: dict[str, None] = {}
         self.sitemaps: dict[str, None] = {}
 
@@ -93,17 +98,18 @@ class ForeignRecords:
         if record.kind == "revisit":
             self._unsure[key] = max(self._unsure.get(key, 0), place)
             return
-        if place >= self._places.get(key, 0):
-            self._places[key] = place
-        self._look(url, record)
+        begun = record.beginning(_SNIFF)
+        places = self._unmodified if _NOT_MODIFIED.match(begun) else self._places
+        if place >= places.get(key, 0):
+            places[key] = place
+        self._look(url, begun)
 
-    def _look(self, url: str, record: Record) -> None:
+    def _look(self, url: str, begun: bytes) -> None:
         """Take note of websites and sitemaps, so that a homepage can be guessed."""
         path = url_parts(url).path
         if path == "/robots.txt":
             found = True
         else:
-            begun = record.beginning(_SNIFF)
             found = "sitemap" in path.lower() or any(root in begun for root in _ROOTS)
             named = path.lower().endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
             if (found or named) and len(self.sitemaps) < _SITEMAPS:
@@ -133,6 +139,8 @@ class ForeignRecords:
             place = self._places.get(key)
             if place is None and key in self._unsure:
                 place = self._referred(self._unsure[key] & ((1 << _OFFSET) - 1))
+            if place is None:
+                place = self._unmodified.get(key)
             if place is None:
                 continue
             try:

@@ -11,7 +11,7 @@ from usp._snapshot.bodies import RecordStore
 from usp._snapshot.entries import Entry, read_entry
 from usp._snapshot.foreign import ForeignRecords
 from usp._snapshot.warc import GZIP, DamagedRecord, Span, WarcFile
-from usp._snapshot.writing import END, ENTRY_TYPE, INDEX
+from usp._snapshot.writing import END, END_FIELD, ENTRY_FIELD, INDEX
 from usp.exceptions import SnapshotError
 from usp.limits import DEFAULT, Limits
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from usp._formats.document import Role
     from usp._snapshot.warc import Record
 
+_ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
 _TAIL = 8 * 1024  # bytes in which the last record begins
 _ENTRY = 512 * 1024  # bytes of one entry
 _LEAST_ROOM, _ROOM = (
@@ -104,7 +105,10 @@ def _read_index(snapshot: Snapshot) -> bool:
         if index.url != INDEX:
             return False
         room = _Room(file)
-        entries = [read_entry(room.taken(line)) for line in _lines(index.block())]
+        entries = [
+            read_entry(room.taken(line).removeprefix(_ENTRY_FIELD))
+            for line in _lines(index.block())
+        ]
         if len(entries) != facts["documents"] or not all(_is_inside(one, at) for one in entries):
             return False
         _read_info(snapshot, file.record(0))
@@ -126,7 +130,7 @@ def _facts(file: WarcFile) -> dict[str, Any] | None:
             if record.url == END:
                 data = b"".join(record.block())
                 if record.skip() == file.size:
-                    facts = json.loads(data)
+                    facts = json.loads(data.removeprefix(_END_FIELD))
                     return facts if isinstance(facts, dict) else None
                 return None
         except DamagedRecord:
@@ -199,11 +203,8 @@ class _Scan:
         snapshot = self._snapshot
         if record.kind == "warcinfo" and not snapshot.start:
             _read_info(snapshot, record)
-        elif record.kind == "metadata" and record.headers.get("content-type") == ENTRY_TYPE:
-            self._take_entry(record)
-            self._responses.clear()
-        elif record.kind == "metadata" and record.url == END:
-            self.has_end = True
+        elif record.kind == "metadata" and snapshot.start:
+            self._take_metadata(record)
         elif not snapshot.start:
             self.foreign.take(record, self._limits)
         else:
@@ -212,10 +213,19 @@ class _Scan:
             if record.kind == "response":
                 self._responses.append(record.offset)
 
-    def _take_entry(self, record: Record) -> None:
+    def _take_metadata(self, record: Record) -> None:
+        if record.url in (END, INDEX):
+            self.has_end |= record.url == END
+            return
+        text = record.beginning(_ENTRY)
+        if text.startswith(_ENTRY_FIELD):
+            self._take_entry(record, text)
+            self._responses.clear()
+
+    def _take_entry(self, record: Record, text: bytes) -> None:
         snapshot, where = self._snapshot, f"at byte {record.offset:,}"
         try:
-            entry = read_entry(self._room.taken(record.beginning(_ENTRY)))
+            entry = read_entry(self._room.taken(text).removeprefix(_ENTRY_FIELD))
         except ValueError as error:
             snapshot.losses.append(f"{where}: {error}")
             return

@@ -38,9 +38,11 @@ INDEX = "urn:usp:index"
 END = "urn:usp:end"
 """The targets of the entries of documents, and of the two records at the end."""
 
-ENTRY_TYPE = "application/vnd.usp.entry+json"
-_INDEX_TYPE = "application/vnd.usp.index+jsonl"
-_END_TYPE = "application/vnd.usp.end+json"
+ENTRY_FIELD, END_FIELD = "usp-entry: ", "usp-end: "
+"""How the lines of these records begin, before a value in JSON."""
+
+# Other programs do not list records of this type as documents, and check no digest of a payload.
+_METADATA = "application/warc-fields"
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _COPY = 1024 * 1024
 _HELD = 8 * 1024 * 1024  # bytes of a compressed record in memory
@@ -179,6 +181,7 @@ class SnapshotWriter:
         )
         if seen.status == HTTPStatus.NOT_MODIFIED:
             record.rec_headers.replace_header("WARC-Profile", _NOT_MODIFIED)
+            record.rec_headers.remove_header("WARC-Payload-Digest")  # nothing was compared by it
         self._write(writer, record)
 
     def keep_before(self, file: WarcFile, old: Entry) -> Entry:
@@ -191,10 +194,9 @@ class SnapshotWriter:
     def close(self, facts: dict[str, Any]) -> None:
         """Write the index, and then the record that says that the snapshot is complete."""
         index = self._stream.tell()
-        lines = "".join(f"{entry.to_json()}\n" for entry in self._entries.values())
-        self._metadata(INDEX, _INDEX_TYPE, lines.encode())
+        self._metadata(INDEX, "".join(map(_line, self._entries.values())))
         end = {**facts, "index": index, "documents": len(self._entries)}
-        self._metadata(END, _END_TYPE, json.dumps(end).encode())
+        self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
 
     def _copy(self, file: WarcFile, old: Entry) -> int:
         start = self._stream.tell()
@@ -210,13 +212,14 @@ class SnapshotWriter:
         self._entries[entry.key] = entry
         # Of a URL that has a response, other programs are to find that alone.
         target = _target(entry.url) if entry.at is None else f"{ENTRY}{_target(entry.url)}"
-        self._metadata(target, ENTRY_TYPE, entry.to_json().encode())
+        self._metadata(target, _line(entry))
         return entry
 
-    def _metadata(self, target: str, content_type: str, data: bytes) -> None:
-        writer = self._writer(_SMALL)
+    def _metadata(self, target: str, lines: str) -> None:
+        writer, data = self._writer(_SMALL), lines.encode()
+        writer.NO_PAYLOAD_DIGEST_TYPES = (*writer.NO_PAYLOAD_DIGEST_TYPES, "metadata")
         record = writer.create_warc_record(
-            target, "metadata", BytesIO(data), len(data), warc_content_type=content_type
+            target, "metadata", BytesIO(data), len(data), warc_content_type=_METADATA
         )
         self._write(writer, record)
 
@@ -305,6 +308,10 @@ class SnapshotWriter:
     @staticmethod
     def _write(writer: Any, record: Any) -> None:
         writer.write_record(record)
+
+
+def _line(entry: Entry) -> str:
+    return f"{ENTRY_FIELD}{entry.to_json()}\r\n"
 
 
 def _written(digest: Any) -> str:

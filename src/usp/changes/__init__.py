@@ -91,7 +91,7 @@ def diff(
     """Return what changed between two trees: an iterable of changes, which compares on iteration.
 
     Both are trees, or what they are read from: the URL of a website or a sitemap, the path of a
-    snapshot or a sitemap. ``web_client`` and ``options`` are for what is fetched.
+    snapshot, a sitemap or a folder of sitemaps. ``web_client`` and ``options`` are for what is fetched.
 
     Pages are compared by their URLs. One is removed only if every sitemap that listed it was read
     completely, or is gone from an index that was; otherwise it is unknown. So is one that is new where
