@@ -66,7 +66,7 @@ def charts(text):
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE])
 def test_failures_and_problems_stand_directly_below_the_totals_which_lead_there(look, viewport):
     tab = look(broken_website(), viewport=viewport).tab
-    assert order(tab)[:3] == ["failures", "problems", "tree"]
+    assert order(tab)[:4] == ["failures", "problems", "checks", "tree"]
     for name in ("failures", "problems"):
         tab.evaluate("scrollTo(0, 0)")
         tab.locator(".tile.bad", has_text=name[:-1]).click()

@@ -16,6 +16,7 @@ from usp._base.files import replacing
 from usp.objects.sitemap import KINDS, InvalidSitemap
 from usp.report.changes import changes_card
 from usp.report.charts import Cards
+from usp.report.checks import checks_card
 from usp.report.fetches import FetchLog
 from usp.report.markup import DASH, Addresses, shown_url
 from usp.report.problems import damage_cards
@@ -87,7 +88,7 @@ def page(summary: Summary) -> str:
         "when": f"{summary.made:%Y-%m-%d %H:%M} UTC",
         "style": style,
         "tiles": _tiles(summary, content),
-        "damage": "".join((*damage_cards(summary), changes_card(summary))),
+        "damage": "".join((*damage_cards(summary), checks_card(summary), changes_card(summary))),
         "sitemaps": counted(summary.totals.sitemaps, "sitemap"),
         "origin": escape(shown_url(summary.origin, 120)),
         "cards": content,

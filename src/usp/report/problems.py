@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
 from usp.objects.problem import ProblemCode, by_kind, kind_key
+from usp.report.checks import checked
 from usp.report.markup import (
     FIRST_ROWS,
     Addresses,
@@ -120,6 +121,8 @@ def damage_cards(summary: Summary) -> list[Markup]:
         cards.append(problems_card(summary))
     if not cards:
         text = f"Nothing is missing, and no problems were found. {_looked(summary)}"
+        if not summary.checks.rules:
+            text += f" {checked(summary.checks)}"
         cards.append(Markup(f'<p class="good">{text}</p>'))
     return cards
 

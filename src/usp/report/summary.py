@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from usp._formats import values
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.changes import changes_of
+from usp.report.checks import CheckList, checks_of
 from usp.report.content import Content, Tally
 from usp.report.duplicates import UrlHashes
 from usp.report.fetches import fetches_of
@@ -143,6 +144,7 @@ class Summary:
     fetches: list[Fetch] | None
     probes: list[Fetch]
     changes: ChangeList | None = None
+    checks: CheckList = field(default_factory=CheckList)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries and lists."""
@@ -159,8 +161,9 @@ def summarise(
     """Return a tree in numbers; its pages are parsed once, in bounded memory.
 
     Checking a document for problems is slow, so only a limited number of pages is checked, those of
-    sitemaps that look damaged first; with ``all_problems`` all are. With the tree ``before``, changes
-    since are listed, too. ``events`` are ignored: nodes know how they were fetched.
+    sitemaps that look damaged first, and the rules of ``usp check`` look at the first pages only; with
+    ``all_problems`` all are checked. With the tree ``before``, changes since are listed, too.
+    ``events`` are ignored: nodes know how they were fetched.
     """
     del events
     nodes: list[AbstractSitemap] = []
@@ -213,6 +216,7 @@ def summarise(
         fetches=None if fetches is None else _slowest(fetches),
         probes=probes[:MAX_FETCHES],
         changes=None if before is None else changes_of(before, tree),
+        checks=checks_of(tree, everything=all_problems),
     )
 
 

@@ -1,0 +1,45 @@
+"""The report shows what the rules of ``usp check`` find, in bounded space and time."""
+
+from __future__ import annotations
+
+from report_trees import SITE, sitemap, website
+
+from usp.report import checks, html, summarise
+
+FRAGMENTS = [f"<loc>{SITE}/tea#{number}</loc>" for number in range(30)]
+
+
+def card(page: str) -> str:
+    """Return the section about checks."""
+    return page.partition('id="checks"')[2].partition("</section>")[0]
+
+
+def test_findings_are_counted_by_rule_with_examples():
+    tree = website(sitemap("a.xml", *FRAGMENTS), sitemap("b.xml", *FRAGMENTS[:1]))
+    found = next(row for row in summarise(tree).checks.rules if row.code == "SM407")
+    assert (found.count, found.sitemaps, len(found.examples)) == (31, 2, 5)
+    shown = card(html(tree))
+    for part in ("SM407 url-fragment", "31 times", "2 sitemaps", "and 26 more", found.hint[:20]):
+        assert part in shown
+
+
+def test_the_text_of_a_website_is_escaped():
+    tree = website(sitemap("a.xml", f"<loc>{SITE}/#&lt;script&gt;</loc>"))
+    assert "&lt;script&gt;" in card(html(tree))
+    assert "<script>" not in card(html(tree))
+
+
+def test_a_website_without_findings_says_so_in_a_sentence():
+    page = html(website(sitemap("a.xml", f"<loc>{SITE}/tea</loc>")))
+    assert card(page) == ""
+    assert "rules found something" in page
+
+
+def test_the_rest_of_a_very_large_website_is_not_checked(monkeypatch):
+    tree = website(*(sitemap(f"{number}.xml", *FRAGMENTS) for number in range(4)))
+    monkeypatch.setattr(checks, "MAX_CHECKED_PAGES", 50)
+    part = summarise(tree).checks
+    assert not part.complete
+    assert part.pages == 60
+    assert "in the first 60 pages" in card(html(tree))
+    assert summarise(tree, all_problems=True).checks.complete
