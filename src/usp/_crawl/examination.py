@@ -130,6 +130,7 @@ class Examination:
         exchange = document.exchange
         self.document = document
         self.children: list[ChildEntry] = []
+        self.is_vouched = True  # whether all pages were read in blocks that are well-formed
         self.parser = DocumentParser(
             base,
             role=role,
@@ -157,8 +158,10 @@ class Examination:
                 entries = []
             if isinstance(entry, PageBatch):
                 if entry.urls:
+                    self.is_vouched = self.is_vouched and entry.block is not None
                     yield ExaminedBlock(entry, entry.as_written, entry.block)
             else:
+                self.is_vouched = False
                 entries.append(entry)
         yield from self._single(entries)
 

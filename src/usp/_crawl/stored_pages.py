@@ -157,14 +157,19 @@ class StoredPages:
 
     def text(self, most: int) -> str:
         """Return the text of the document, up to some number of bytes, without its compression."""
+        return "".join(self.texts(replace(self._limits, unpacked_bytes=most)))
+
+    def texts(self, limits: Limits | None = None) -> Iterator[str]:
+        """Yield the text of the document in pieces."""
         exchange = self._document.exchange
         decoder = Decoder(
             content_type=exchange.content_type,
             content_encoding=exchange.content_encoding,
-            limits=replace(self._limits, unpacked_bytes=most),
+            limits=limits or self._limits,
         )
-        text = "".join(map(decoder.feed, self._document.chunks()))
-        return text + decoder.close()
+        for chunk in self._document.chunks():
+            yield from decoder.texts(chunk)
+        yield decoder.close()
 
     @property
     def document(self) -> Document:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from usp._formats.abstract_parser import AbstractSitemapParser, Entry
+    from usp._formats.xml.parser import AbstractXMLSitemapParser
     from usp.limits import Limits
 
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
@@ -135,6 +136,11 @@ class DocumentParser:
     def namespace(self) -> tuple[str, str] | None:
         """The name and namespace of a root that is not in the namespace of sitemaps."""
         return self._xml.namespace if self._xml else None
+
+    @property
+    def markup(self) -> AbstractXMLSitemapParser | None:
+        """The parser of a document in XML, which knows its root and its elements."""
+        return self._xml.concrete if self._xml else None
 
     @property
     def unpacked(self) -> int:

@@ -132,7 +132,10 @@ class _Run:
                 is_robots=sitemap.is_robots, lists_sitemaps=not is_pages
             )
             sitemap.examination = examination
+            first = None  # the line of the first page
             for examined in examination.blocks():
+                if not sitemap.pages:
+                    first = examined.place(0).line
                 block = Block(sitemap, examined, sitemap.pages)
                 sitemap.add(block)
                 self._sample.add(block)
@@ -142,6 +145,10 @@ class _Run:
                     self._on_pages(len(block.urls))
                 yield from self._check_block(block)
             sitemap.problems = examination.problems
+            if not is_pages:  # what the tree knows, and the document alone does not show
+                known = {problem.code for problem in sitemap.problems}
+                more = (one for one in sitemap.node.problems if one.code not in known)
+                sitemap.problems.extend(replace(one, line=first) for one in more)
             sitemap.children = examination.children
             sitemap.failure = sitemap.node.failure  # a damaged record is known only now
         yield from self._parsed(sitemap)
@@ -177,8 +184,9 @@ class _Run:
         """Yield what reading the document has found, and why it could not be read."""
         failure = sitemap.failure
         if failure is not None and not sitemap.is_soft_404:
-            message = f"{failure.plain}{sitemap.declared_in}"
-            yield from self._found(rule_of(failure.code), [Hit(message)], sitemap.url)
+            lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
+            hit = Hit(f"{failure.plain}{sitemap.declared_in}", line=next(lines, None))
+            yield from self._found(rule_of(failure.code), [hit], sitemap.url)
         for problem in sitemap.problems:
             rule = rule_of(problem.code)
             if failure is not None and problem.code is failure.code:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from usp._crawl.examination import Examination, ExaminedBlock, Place
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
+    from usp._formats.xml.parser import AbstractXMLSitemapParser
     from usp.checks.versions import Version
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
@@ -100,6 +103,26 @@ class Site:
 def bare_url(url: str) -> str:
     """Return a URL without what may differ between two addresses of the same document."""
     return url.partition("://")[2].removeprefix("www.").partition("#")[0]
+
+
+def line_of_tag(texts: Iterable[str], name: str) -> int | None:
+    """Return the line of the first tag of that name, outside of comments as far as these are short."""
+    tag = re.compile(rf"<{re.escape(name)}[\s/>]")
+    line, before = 1, ""
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    for piece in texts:
+        text = before + newlines.decode(piece)
+        for found in tag.finditer(text):
+            at = found.start()
+            if text.rfind("<!--", 0, at) <= text.rfind("-->", 0, at):
+                return line + text.count("\n", 0, at)
+        kept = max(0, len(text) - _OVERLAP)
+        line += text.count("\n", 0, kept)
+        before = text[kept:]
+    return None
+
+
+_OVERLAP = 4096  # characters
 
 
 class Tally:
@@ -291,6 +314,21 @@ class Sitemap:
     def unpacked(self) -> int:
         """How many bytes the document has without compression."""
         return 0 if self.examination is None else self.examination.parser.unpacked
+
+    @property
+    def markup(self) -> AbstractXMLSitemapParser | None:
+        """What knows the root and the elements of a urlset or an index; None for all others."""
+        return self.xml if self.kind in ("urlset", "index") else None
+
+    @property
+    def xml(self) -> AbstractXMLSitemapParser | None:
+        """The same for all documents in XML, feeds too."""
+        return None if self.examination is None else self.examination.parser.markup
+
+    def line_of(self, name: str) -> int | None:
+        """Return the line of the first element of that name, looking for it in the document."""
+        stored = self.node.stored
+        return None if stored is None else line_of_tag(stored.texts(), name)
 
     @property
     def beginning(self) -> str:

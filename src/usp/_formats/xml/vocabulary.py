@@ -31,6 +31,15 @@ class KnownRoot(NamedTuple):
     scope: Scope
 
 
+class SeenElement(NamedTuple):
+    """An element that is not one of the usual ones: as written, and what it means inside of what."""
+
+    written: str
+    name: Name
+    inside: type
+    sort: Sort
+
+
 class Vocabulary(AbstractSitemapParser):
     """Knows what an element is by its name and place; the concrete parsers are tables of names."""
 
@@ -49,6 +58,7 @@ class Vocabulary(AbstractSitemapParser):
     implied_entry: ClassVar[type[RawEntry] | None] = None
     """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
 
+    root_implied: bool
     scanner: Scanner
     _entry: RawEntry | None
 
@@ -65,11 +75,22 @@ class Vocabulary(AbstractSitemapParser):
         self._scope = Scope(fold=fold)
         self._root: Name | None = None
         self._root_tag = ("", "")
+        self.seen: list[SeenElement] = []
         self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
 
     def _begin_root(self, name: str, attributes: str) -> None:
         self._root = self._scope.name(name)
         self._root_tag = (name, attributes)
+
+    @property
+    def root(self) -> Name | None:
+        """What the root is called, if there is one."""
+        return None if self.root_implied else self._root
+
+    @property
+    def root_tag(self) -> tuple[str, str]:
+        """The root as it is written: its name and its attributes."""
+        return self._root_tag
 
     @property
     def scope(self) -> Scope:
@@ -89,7 +110,7 @@ class Vocabulary(AbstractSitemapParser):
         known = self.meanings(inside)
         meaning = known.get(name)
         if meaning is None:
-            meaning = self.find_meaning(self._scope.name(name), inside)
+            meaning = self.find_meaning(self._scope.name(name), inside, name)
             if len(known) < MAX_NAMES and len(name) <= MAX_NAME:
                 known[name] = meaning
         return meaning
@@ -102,8 +123,15 @@ class Vocabulary(AbstractSitemapParser):
             for field in entry.own_fields:
                 self.meaning(f"{prefix}{colon}{field}", entry)
 
-    def find_meaning(self, name: Name, inside: type) -> Meaning:
+    def find_meaning(self, name: Name, inside: type, written: str = "") -> Meaning:
         """Return what an element of that name means; see :meth:`meaning`."""
+        meaning = self._find_meaning(name, inside)
+        if len(self.seen) < MAX_NAMES:
+            short = (written or name.local)[:MAX_NAME]
+            self.seen.append(SeenElement(short, name, inside, meaning.sort))
+        return meaning
+
+    def _find_meaning(self, name: Name, inside: type) -> Meaning:
         own = self._is_own(name)
         if own and name.local in self.entries:
             return Meaning(Sort.ENTRY, name.local, name.space)

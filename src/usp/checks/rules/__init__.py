@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from usp.checks import registry
 from usp.checks.rules import (
     discovery,
+    document,
     hreflang,
     media,
     news,
@@ -30,6 +31,7 @@ GROUPS = (
     robots_txt,
     discovery,
     transport,
+    document,
     urls,
     values,
     hreflang,
