@@ -6,7 +6,6 @@ little of the rest as possible: see ``stored_pages``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate, pairwise
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.problem import Problem, Problems
 
-_TAG = re.compile(r"<([A-Za-z_][\w.:-]*+)")
+_AFTER_NAME = tuple(" \t\r\n/>")
 _MOST = 1000  # pages that came one by one
 
 
@@ -80,25 +79,19 @@ class ExaminedBlock:
             return Place(self._lines[at]) if self._lines else _NOWHERE
         if at >= len(self._starts):
             return _NOWHERE
-        text, start = self._block.text, self._starts[at]
-        line = self._block.line + text.count("\n", 0, start)
-        before = text.rfind("\n", 0, start) + 1
+        start = self._starts[at]
+        before = self._block.text.rfind("\n", 0, start) + 1
         # What precedes the block on its first line is not known.
-        return Place(line, start - before + 1 if before else None)
+        return Place(self.lines[at], start - before + 1 if before else None)
 
+    @cached_property
     def lines(self) -> Sequence[int | None]:
-        """Return the lines on which all entries begin; empty if they are not known."""
+        """The lines on which all entries begin; empty if they are not known."""
         if self._block is None:
             return self._lines
         starts, count = self._starts, self._block.text.count
-        if not starts:
-            return ()
-        return list(
-            accumulate(
-                (count("\n", before, start) for before, start in pairwise([0, *starts])),
-                initial=self._block.line,
-            )
-        )[1:]
+        ends = (count("\n", before, start) for before, start in pairwise([0, *starts]))
+        return list(accumulate(ends, initial=self._block.line))[1:]
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -107,8 +100,17 @@ class ExaminedBlock:
         text, _, entry = self._block
         if entry == "\n":
             return [at + 1 for at, character in enumerate(text) if character == "\n"]
-        found = [match.start() for match in _TAG.finditer(text) if match[1] == entry]
+        found = list(_tags(text, f"<{entry}"))
         return found if len(found) == len(self.urls) else []
+
+
+def _tags(text: str, tag: str) -> Iterator[int]:
+    """Yield where a tag begins in a text."""
+    at, length = text.find(tag), len(tag)
+    while at >= 0:
+        if text[at + length : at + length + 1] in _AFTER_NAME:
+            yield at
+        at = text.find(tag, at + length)
 
 
 class Examination:

@@ -434,10 +434,10 @@ class Block:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
 
-    @cached_property
+    @property
     def lines(self) -> Sequence[int | None]:
         """The lines on which entries begin; nothing if they are not known."""
-        return self._examined.lines()
+        return self._examined.lines
 
     @cached_property
     def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:

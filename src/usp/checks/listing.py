@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HASH = (1 << 64) - 1
 _PARTS = 8192
-_FIRST_FILTER = 1 << 19  # bytes
+_FIRST_FILTER = 1 << 23  # bytes: enough for four million pages
 _SPARSE = 16  # bits of the filter for each page, at least
 _PURPOSES = 6  # bits of a tag; the others are the number of the sitemap
 

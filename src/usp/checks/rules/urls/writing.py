@@ -194,7 +194,7 @@ def session_id(block: Block) -> Iterator[Hit]:
     Fix: List the page without the ID.
     """
     joined = block.joined
-    if ("sess" in joined or "SESS" in joined or "Sess" in joined) and _SESSION.search(joined):
+    if "=" in joined and "sess" in joined.lower() and _SESSION.search(joined):
         for at, url in enumerate(block.urls):
             if _SESSION.search(url):
                 yield Hit("the URL has the ID of a session", at)
@@ -221,9 +221,9 @@ def tracking_parameter(block: Block) -> Iterator[Hit]:
     Fix: List the page without the parameter.
     """
     joined = block.joined
-    if block.sitemap.is_feed or not ("utm_" in joined or "clid=" in joined or "clkid=" in joined):
+    if block.sitemap.is_feed or "=" not in joined:
         return
-    if _TRACKING.search(joined):
+    if ("utm_" in joined or "lid=" in joined or "kid=" in joined) and _TRACKING.search(joined):
         for at, url in enumerate(block.urls):
             if found := _TRACKING.search(url):
                 yield Hit(f"the URL has the parameter {found[1]}", at)
