@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.extensions import FIELDS as EXTENSIONS
 from usp._formats.extensions import MANY, READERS, TABLES
+from usp._formats.links import LINK, split, without_links
 from usp._formats.url_batches import ignore, own_columns, read_columns, remembered_own
 from usp._formats.xml.entries import Field, Sort, text_of
 from usp._formats.xml.namespaces import Space
@@ -18,20 +18,14 @@ from usp._formats.xml.trees import Unvouched
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from xml.etree.ElementTree import Element
 
     from usp._formats.extensions import Shortcut
+    from usp._formats.links import Links
     from usp._formats.url_batches import Ahead, Columns
     from usp._formats.xml.entries import RawEntry, Step
     from usp._formats.xml.lanes import LaneParser
-
-# How nearly every program writes a link to another language; what is in its address, one look tells.
-_LINK = re.compile(
-    r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="(https?://[^"]++)"\s*+/>'
-)
-_OF_ADDRESSES = bytes(set(range(0x21, 0x7F)) - set(b'"&<'))
-_WORD = re.compile(r"\w*+")
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _MAX_PLANS = 500
@@ -44,7 +38,7 @@ class _Tree(NamedTuple):
 
     block: str
     root: Element
-    links: Sequence[list[tuple[str, str]] | None]
+    links: Links
 
 
 class BlockReader:
@@ -114,7 +108,7 @@ class BlockReader:
             found = self._read(tree)
             if found is None and tree is not None and tree.links:
                 found = self._read(self._parsed(block, block, count, ()))
-            return self._halved(*_split(block)) if found is None else found
+            return self._halved(*split(block)) if found is None else found
 
     def _read(self, tree: _Tree | None) -> list[PageFields] | None:
         try:
@@ -128,15 +122,13 @@ class BlockReader:
         """Return the tree of a block; None if it is not well-formed."""
         if self._last is None or self._last.block is not block:
             rest = block
-            links: Sequence[list[tuple[str, str]] | None] = ()
-            if "<xhtml:link " in block:
-                rest, links = self._without_links(block)
+            links: Links = ()
+            if LINK in block and self._has_links():
+                rest, links = without_links(block)
             self._last = self._parsed(block, rest, count, links)
         return self._last
 
-    def _parsed(
-        self, block: str, text: str, count: int, links: Sequence[list[tuple[str, str]] | None]
-    ) -> _Tree | None:
+    def _parsed(self, block: str, text: str, count: int, links: Links) -> _Tree | None:
         root = self._parser.trees().parse(text)
         return None if root is None or len(root) != count else _Tree(block, root, links)
 
@@ -151,33 +143,8 @@ class BlockReader:
                 del self._plans[next(iter(self._plans))]
         return plan.read(elements, self._parser.base(), links)
 
-    def _without_links(self, block: str) -> tuple[str, Sequence[list[tuple[str, str]] | None]]:
-        """Cut out links to other languages: entries have many of them, and trees are slow."""
-        if self._parser.meaning("xhtml:link", self._entry).space is not Space.XHTML:
-            return block, ()
-        rest: list[str] = []
-        links: list[list[tuple[str, str]] | None] = []
-        entries, url_end = _split(block)
-        for entry in entries:
-            begin = entry.find("<xhtml:link ")
-            end = entry.find("/>", entry.rfind("<xhtml:link ")) + 2
-            found = _LINK.findall(entry, begin, end) if begin >= 0 else []
-            # Nothing but links, after the end of an element.
-            if (
-                found
-                and entry.count("<", begin, end) == len(found)
-                and entry.find("<", entry.rfind("</", 0, begin) + 2) == begin
-            ):
-                links.append(found)
-                rest.append(entry[:begin] + entry[end:])
-            else:
-                links.append(None)
-                rest.append(entry)
-        hrefs = "".join([href for found in links if found for _, href in found])
-        others = hrefs.encode("utf-8", "surrogatepass").translate(None, _OF_ADDRESSES)
-        if not _WORD.fullmatch(others.decode("utf-8", "surrogatepass")):
-            return block, ()
-        return url_end.join([*rest, ""]), links
+    def _has_links(self) -> bool:
+        return self._parser.meaning("xhtml:link", self._entry).space is Space.XHTML
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""
@@ -194,12 +161,6 @@ class BlockReader:
         entries = self._parser.read(entry + _BEHIND)
         page = next((e.page() for e in entries if isinstance(e, PageEntry)), None)
         return page.fields() if page else PageFields()
-
-
-def _split(block: str) -> tuple[list[str], str]:
-    """Return the entries of a block without their ends, and how they all end."""
-    end = block[block.rindex("</") :]
-    return block.split(end)[:-1], end
 
 
 _NO_EXTENSIONS = PageFields()[3:]

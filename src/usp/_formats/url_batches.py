@@ -147,6 +147,10 @@ class ColumnBatch(PageBatch):
         """Return the fields in columns."""
         return self._columns.texts
 
+    def rows(self) -> list[PageFields]:
+        """Return everything except the URL of each page."""
+        return [PageFields(*row) for row in self._columns.rows()]
+
     def own(self, at: int) -> OwnFields:
         """Return the fields of a page."""
         own = self._own

@@ -10,9 +10,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, PageEntry
+from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
+from usp._formats.links import LINK, LinkedPages, without_links
 from usp._formats.url_batches import (
     BlockBatch,
     ColumnBatch,
@@ -173,6 +174,24 @@ class PagesXMLSitemapParser(LaneParser):
         super()._note_stray_entry(local)
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
+
+    def _vouched(self, block: str) -> list[Entry] | None:
+        if self.thorough and LINK in block and len(self._stack) == 1 and "<!" not in block:
+            entries = self._vouched_without_links(block)
+            if entries is not None:
+                return entries
+        return super()._vouched(block)
+
+    def _vouched_without_links(self, block: str) -> list[Entry] | None:
+        """Return the entries of a block whose links are in order, if the rest of it is, too."""
+        if self.meaning("xhtml:link", _UrlEntry).space is not Space.XHTML:
+            return None
+        rest, links = without_links(block, certain=True)
+        entries = super()._vouched(rest) if any(links) else None
+        if entries is None or len(entries) != 1 or not isinstance(entries[0], PageBatch):
+            return None
+        pages = entries[0]
+        return [LinkedPages(pages, links)] if len(pages.urls) == len(links) else None
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs, if problems are not requested."""

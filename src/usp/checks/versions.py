@@ -44,10 +44,12 @@ def versions_of(
     if not hrefs:
         return
     normal_hrefs = normal_all(hrefs)
+    written = {code for _, links in pages for code, _ in links}
+    lowered = {code: code.strip().lower() for code in written}
     end = 0
     for at, links in pages:
         start, end = end, end + len(links)
-        codes = tuple([code.strip().lower() for code, _ in links])
+        codes = tuple([lowered[code] for code, _ in links])
         yield Version(at, urls[at], codes, tuple(normal_hrefs[start:end]))
 
 
