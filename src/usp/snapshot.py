@@ -361,7 +361,7 @@ class UpdatePlan:
         full = float(before) if isinstance(before, int | float) else recorder.seconds
         return Update(
             tree,
-            requests=self.known.requests,
+            requests=self.known.requests + recorder.hops,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
             failed=len(tree.failures()) + len(kept),

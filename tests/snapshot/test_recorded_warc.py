@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import json
@@ -12,8 +13,10 @@ import pytest
 from snapshots import mixed
 
 import usp
+import usp.aio
 from usp._snapshot.writing import ENTRY_FIELD
 from usp.snapshot import load
+from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, robots, urlset
 
@@ -198,3 +201,20 @@ def test_other_programs_read_it_without_complaint(recorded, tool):
     out = io.StringIO()
     module.CDXJIndexer(output=out, inputs=[str(path)], data_out_name=None).process_all()
     assert site.url("/there.xml") in out.getvalue()
+
+
+@pytest.mark.parametrize("client", [RequestsWebClient, AiohttpWebClient])
+def test_records_name_the_address_that_responded(serve, tmp_path, client):
+    site = serve(mixed())
+    path = tmp_path / "a.warc.gz"
+
+    async def record():
+        await usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path)
+
+    asyncio.run(record())
+    known = {
+        record.rec_headers["WARC-IP-Address"]
+        for record, data in records(path)
+        if record.rec_type == "response" and data
+    }
+    assert known == {"127.0.0.1"}

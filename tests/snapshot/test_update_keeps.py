@@ -95,3 +95,15 @@ def test_options_without_meaning_are_refused(path, run):
     for option in (["--keep-partial"], ["--site", "http://h/"]):
         status, _, told = run("watch", "http://h/", "--snapshot", path, *option)
         assert (status, option[0] in told) == (2, True)
+
+
+def test_redirects_are_counted_as_requests(site, tmp_path):
+    site.answers["/robots.txt"] = robots("/first.xml")
+    site.answers["/first.xml"] = Answer(redirect="{base}/second.xml")
+    site.answers["/second.xml"] = Answer(redirect="{base}/0.xml")
+    path = tmp_path / "moved.warc.gz"
+    usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
+    site.forget()
+    update = usp.update(path)
+    assert update.requests == len(site.requests) == 4
+    assert usp.update(path, trust_lastmod=True).unchanged == 2

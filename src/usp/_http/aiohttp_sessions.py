@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,7 @@ class _Connector(aiohttp.TCPConnector):
         if connection.protocol is not None and scarce():
             connection.protocol.force_close()  # after this answer: others wait for a descriptor
         peer = _peer(connection.transport)
+        last_peer.set(peer)
         if peer is not None:
             try:
                 self._gate.connected(req.url.raw_host or "", peer)
@@ -108,6 +110,10 @@ class _Connector(aiohttp.TCPConnector):
         """Close the connections and the resolver."""
         await super().close(*args, **options)
         await self._gate_resolver.close()
+
+
+last_peer: ContextVar[str | None] = ContextVar("last_peer", default=None)
+"""The address that the current task was connected to last: a short response has let go of it."""
 
 
 def _peer(transport: Any) -> str | None:

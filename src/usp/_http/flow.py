@@ -89,8 +89,9 @@ class Request:
 class Head:
     """The status and headers of a response.
 
-    ``peer`` is the address that responded, unless the session checks it itself; ``cookies`` are those
-    that it sets, unless the session keeps them. ``is_bounded`` is whether the session has limited the
+    ``peer`` is the address that responded, unless the session checks it itself; ``address`` is the same
+    for the record, unless a proxy responded. ``cookies`` are those that it sets, unless the session
+    keeps them. ``is_bounded`` is whether the session has limited the
     size of the headers.
     """
 
@@ -101,6 +102,7 @@ class Head:
     cookies: Sequence[str] = ()
     peer: str | None = None
     is_bounded: bool = False
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +326,8 @@ def _hop(request: Request, head: Head, *, leads_on: bool) -> Hop:
     # Where it leads is the URL of the next one, without what the session adds to it.
     told = safe_headers(head.headers.items()) if leads_on else ()
     headers = tuple((name, value) for name, value in told if name.lower() != "location")
-    return Hop(request.text, head.status, head.reason[:_LONGEST_REASON], sent, headers)
+    reason = head.reason[:_LONGEST_REASON]
+    return Hop(request.text, head.status, reason, sent, headers, head.address)
 
 
 def phrase(status: int, reason: str) -> str:

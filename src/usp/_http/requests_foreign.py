@@ -185,6 +185,9 @@ def _has_sockets(session: requests.Session, url: str) -> bool:
 def peer_of(response: Any) -> str | None:
     """Return the address that a response came from, if it is known."""
     raw = getattr(response, "raw", None)
+    known = getattr(getattr(raw, "_original_response", None), "address", None)
+    if isinstance(known, str):
+        return known
     connection = getattr(getattr(raw, "connection", None), "sock", None)
     file = getattr(getattr(raw, "_original_response", None), "fp", None)
     for sock in (connection, getattr(getattr(file, "raw", None), "_sock", None)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import http
 import http.client
@@ -38,6 +39,9 @@ class Answer(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
         self._head = _Head(_Reader(sock))
+        self.address: str | None = None  # of the server, or of its proxy
+        with contextlib.suppress(OSError, IndexError, TypeError):
+            self.address = str(sock.getpeername()[0])
         self._status_read: tuple[str, int, str] | None = None
         super().__init__(cast("socket.socket", _Opened(self._head)), *args, **options)
 

@@ -227,7 +227,7 @@ def _exchange_values(exchange: Exchange) -> dict[str, Any]:
     if exchange.started is not None:
         values["started"] = exchange.started.isoformat()
     values["hops"] = [
-        [hop.url, hop.status, hop.reason, hop.sent, hop.headers]
+        [hop.url, hop.status, hop.reason, hop.sent, hop.headers, hop.address]
         for hop in exchange.hops
         if isinstance(hop, Hop)
     ]
@@ -252,8 +252,8 @@ def _read_exchange(values: dict[str, Any]) -> Exchange:
         broken=None if broken is None else _read_reason(broken),
         started=None if started is None else datetime.fromisoformat(started),
         hops=tuple(
-            Hop(url, status, reason, _shared(_pairs(sent)), _pairs(headers))
-            for url, status, reason, sent, headers in values.get("hops", ())
+            Hop(url, status, reason, _shared(_pairs(sent)), _pairs(headers), *address)
+            for url, status, reason, sent, headers, *address in values.get("hops", ())
         ),
     )
 

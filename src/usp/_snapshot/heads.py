@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING
 
 from usp._http.encodings import is_decoded
@@ -50,3 +51,12 @@ def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[st
             is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
         )
         yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value
+
+
+def address_of(hop: Hop) -> dict[str, str]:
+    """Return the header of a record with the address that responded, if it is known to be one."""
+    try:
+        address = ipaddress.ip_address(str(hop.address).partition("%")[0])
+    except ValueError:
+        return {}
+    return {"WARC-IP-Address": str(address)}

@@ -12,7 +12,7 @@ from usp._crawl.driving import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, Recalls, Received
 from usp._formats.document import Role
 from usp._snapshot.entries import LIMIT, entry_of, key_of
-from usp._snapshot.recording import Recorder, document_of
+from usp._snapshot.recording import Recorder, document_of, exchange_of
 from usp._snapshot.replay import Answers
 from usp._snapshot.writing import digest_of
 from usp.objects.problem import Failure
@@ -227,6 +227,7 @@ class UpdateRecorder(Recorder):
             ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
         )
         self.received = self.saved = 0
+        self.hops = 0  # requests after the first one for a document, for redirects
         self.gone: set[str] = set()  # what was there, and is not found any more
         self.seconds = 0.0
         self._is_partial = False  # whether something failed that may be there again next time
@@ -246,6 +247,8 @@ class UpdateRecorder(Recorder):
         before = known.good(key)
         self._left.discard(key)
         entry, document = entry_of(settled), document_of(settled)
+        told = known.seen.get(key) or (None if key in known.trusted else exchange_of(settled))
+        self.hops += 0 if told is None else len(told.redirects)
         if document is None:
             is_declared = settled.role is Role.SITEMAP and not settled.is_probe
             self._add_failure(writer, entry, before, is_declared=is_declared)

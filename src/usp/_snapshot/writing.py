@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from usp._base.safe_text import printable
 from usp._base.urls import BadUrl, read_url
 from usp._http.flow import phrase
-from usp._snapshot.heads import fitting, hops_of, with_location
+from usp._snapshot.heads import address_of, fitting, hops_of, with_location
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class SnapshotWriter:
             target,
             _date(exchange.started),
             http_headers=self._response_head(hops[-1], fitting(seen.headers, 0, b"")),
-            warc_headers_dict={"WARC-Date": _date(seen.started)},
+            warc_headers_dict={"WARC-Date": _date(seen.started), **address_of(hops[-1])},
         )
         if seen.status == HTTPStatus.NOT_MODIFIED:
             record.rec_headers.replace_header("WARC-Profile", _NOT_MODIFIED)
@@ -256,6 +256,7 @@ class SnapshotWriter:
             "WARC-Date": _date(exchange.started),
             "WARC-Payload-Digest": digest,
             "WARC-Block-Digest": _written(block),
+            **address_of(hop),
         }
         if exchange.broken is not None and document is not None:
             facts["WARC-Truncated"] = _TRUNCATED.get(exchange.broken.code.value, "disconnect")

@@ -18,7 +18,8 @@ class Hop:
     """One request on the way to a document, and the head of its response.
 
     ``sent`` are the headers of the request that hold no secrets. ``headers`` are those of a redirect;
-    the last response has its own in the exchange.
+    the last response has its own in the exchange. ``address`` is the IP address that responded, if the
+    client knows it.
     """
 
     url: str
@@ -26,6 +27,7 @@ class Hop:
     reason: str = ""
     sent: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    address: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,6 +269,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             timeout = aiohttp.ClientTimeout(
                 total=request.deadline.left, connect=timeout.connect, sock_read=timeout.sock_read
             )
+        aiohttp_sessions.last_peer.set(None)
         response: aiohttp.ClientResponse = await session.get(
             yarl.URL(text, encoded=True),
             headers=headers,
@@ -276,9 +277,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             timeout=timeout,
             allow_redirects=False,
         )
+        known = aiohttp_sessions.peer_of(response)
+        address = None if proxied else known or aiohttp_sessions.last_peer.get()
         peer = None
         if not proxied and not self._own_session:
-            peer = aiohttp_sessions.peer_of(response) or next(iter(addresses or ()), None)
+            peer = known or next(iter(addresses or ()), None)
         cookies = aiohttp_sessions.set_cookies(response)
         if session is self._session and not self._own_session:
             aiohttp_sessions.bound_cookies(session, url, cookies)
@@ -286,7 +289,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         location = response.headers.get("Location")
         as_it_came = location.encode("utf-8", "surrogateescape") if location else None
         reason = response.reason or ""
-        return response, Head(response.status, reason, response.headers, as_it_came, cookies, peer)
+        return response, Head(
+            response.status, reason, response.headers, as_it_came, cookies, peer, address=address
+        )
 
     def _facts(self) -> Session:
         """Return what the flow needs to know about the session."""

@@ -258,7 +258,8 @@ class RequestsWebClient(AbstractWebClient):
         self._flow.admit(url.host, addresses)
         if guarded and self._auth is None and url.login is None and session.is_plain(url):
             response = self._send(text, request.headers, request.deadline, plainly=True)
-            return response, self._head(response)
+            address = None if proxied else requests_foreign.peer_of(response)
+            return response, self._head(response, address=address)
         options: dict[str, Any] = {}
         if requests_foreign.is_session(session):
             options = requests_foreign.options(
@@ -272,17 +273,21 @@ class RequestsWebClient(AbstractWebClient):
         if self._auth is not None and request.is_home:
             options["auth"] = self._auth
         response = self._send(text, request.headers, request.deadline, options)
+        address = None if proxied else requests_foreign.peer_of(response)
         peer = None
         if not proxied and not guarded:
-            peer = requests_foreign.peer_of(response) or next(iter(addresses or ()), None)
-        return response, self._head(response, peer)
+            peer = address or next(iter(addresses or ()), None)
+        return response, self._head(response, peer, address)
 
-    def _head(self, response: requests.Response, peer: str | None = None) -> Head:
+    def _head(
+        self, response: requests.Response, peer: str | None = None, address: str | None = None
+    ) -> Head:
         """Return what the flow needs to know about a response."""
         cookies = _set_cookies(response) if self._own_session else []
         status, reason = _status(response)
         bounded = isinstance(getattr(response.raw, "_original_response", None), Answer)
-        return Head(status, reason, response.headers, _location(response), cookies, peer, bounded)
+        where = _location(response)
+        return Head(status, reason, response.headers, where, cookies, peer, bounded, address)
 
     def _send(
         self,
