@@ -6,6 +6,7 @@ import pytest
 from check_examples import HOME, Client, Reply, found_in
 
 import usp
+from usp.checks.tag_lines import lines_of_tags
 
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
@@ -213,3 +214,16 @@ def test_where_a_document_breaks_off_is_told():
     (code, line), *_ = found(f"<urlset {XMLNS}>\n{PAGE}<url>\n<loc>{HOME}/cu")
     assert code == "SM354"
     assert line == 3
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 300, 10_000])
+def test_the_line_of_a_tag_is_found_however_the_text_is_cut(size):
+    text = (
+        "<a>\r\n<!-- <b> -->\r\n"
+        + "x" * 700
+        + "\n<!-- \n <b>\n"
+        + "y" * 700
+        + "\n--><bb/>\n<b />\n<b>"
+    )
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert lines_of_tags(pieces, {"a", "b", "c"}) == {"a": 1, "b": 8}

@@ -14,6 +14,7 @@ from usp.checks.rules import RULES
 from usp.checks.rules.parsed import rule_of
 from usp.checks.selecting import Chosen
 from usp.checks.values import Finding, Hit
+from usp.objects.problem import FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.options import CrawlOptions
 
@@ -189,8 +190,8 @@ class _Run:
             yield from self._found(rule_of(failure.code), [hit], sitemap.url)
         for problem in sitemap.problems:
             rule = rule_of(problem.code)
-            if failure is not None and problem.code is failure.code:
-                continue
+            if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):
+                continue  # what was not received whole breaks off, too
             quoted = "" if problem.excerpt is None else f": {problem.excerpt!r}"
             hit = Hit(f"{problem.message}{quoted}", line=problem.line, times=problem.times)
             yield from self._found(rule, [hit], sitemap.url)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,6 +12,7 @@ from usp.checks.lastmods import Dates
 from usp.checks.listing import Listing, normal
 from usp.checks.origins import Origins, Reach, read_all
 from usp.checks.robots import Robots
+from usp.checks.tag_lines import lines_of_tags
 from usp.checks.versions import Versions, versions_of
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import (
@@ -103,26 +102,6 @@ class Site:
 def bare_url(url: str) -> str:
     """Return a URL without what may differ between two addresses of the same document."""
     return url.partition("://")[2].removeprefix("www.").partition("#")[0]
-
-
-def line_of_tag(texts: Iterable[str], name: str) -> int | None:
-    """Return the line of the first tag of that name, outside of comments as far as these are short."""
-    tag = re.compile(rf"<{re.escape(name)}[\s/>]")
-    line, before = 1, ""
-    newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    for piece in texts:
-        text = before + newlines.decode(piece)
-        for found in tag.finditer(text):
-            at = found.start()
-            if text.rfind("<!--", 0, at) <= text.rfind("-->", 0, at):
-                return line + text.count("\n", 0, at)
-        kept = max(0, len(text) - _OVERLAP)
-        line += text.count("\n", 0, kept)
-        before = text[kept:]
-    return None
-
-
-_OVERLAP = 4096  # characters
 
 
 class Tally:
@@ -325,10 +304,10 @@ class Sitemap:
         """The same for all documents in XML, feeds too."""
         return None if self.examination is None else self.examination.parser.markup
 
-    def line_of(self, name: str) -> int | None:
-        """Return the line of the first element of that name, looking for it in the document."""
+    def lines_of(self, names: Iterable[str]) -> Mapping[str, int]:
+        """Return the line of the first element of each name; the document is read again."""
         stored = self.node.stored
-        return None if stored is None else line_of_tag(stored.texts(), name)
+        return {} if stored is None else lines_of_tags(stored.texts(), set(names))
 
     @property
     def beginning(self) -> str:

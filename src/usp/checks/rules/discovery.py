@@ -309,7 +309,9 @@ def soft_404(sitemap: Sitemap) -> Iterator[Hit]:
     assert exchange is not None
     where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
     yield Hit(
-        f"a web page with status {exchange.status}{where} instead of a sitemap{sitemap.declared_in}"
+        f"a web page with status {exchange.status}{where} instead of a sitemap"
+        f"{sitemap.declared_in}",
+        sitemap=sitemap.requested,
     )
 
 

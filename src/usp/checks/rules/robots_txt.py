@@ -153,10 +153,7 @@ def blocked_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
         yield Hit("robots.txt disallows this sitemap")
     for child in sitemap.children:
         if not robots.allows(child.loc):
-            message = "robots.txt disallows this sitemap"
-            if not sitemap.is_robots:
-                message += f", which is declared in {sitemap.url}"
-            yield Hit(message, line=child.line if sitemap.is_robots else None, sitemap=child.loc)
+            yield Hit(f"robots.txt disallows the sitemap {child.loc}", line=child.line)
 
 
 @sitemap_rule("SM105", "large-robots-txt", Severity.WARNING)

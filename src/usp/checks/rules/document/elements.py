@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from usp._formats.xml.entries import Sort
 from usp.checks.registry import sitemap_rule
-from usp.checks.rules.document.namespaces import PROTOCOL
+from usp.checks.rules.document.namespaces import MOST, PROTOCOL
 from usp.checks.values import Hit, Severity
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _ROOTS = frozenset({"urlset", "sitemapindex"})
 NAMES = _ROOTS | {"url", "sitemap", "loc", "lastmod", "changefreq", "priority"}
 """The elements of the protocol."""
-
-_MOST = 20  # names that are reported, each once
 
 
 @sitemap_rule("SM305", "element-case", Severity.ERROR)
@@ -47,14 +45,13 @@ def element_case(sitemap: Sitemap) -> Iterator[Hit]:
     if markup is None:
         return
     root = markup.root_tag[0]
-    if markup.fold:
-        yield Hit(f"<{root}> should be <{root.lower()}>", line=sitemap.line_of(root))
-    told: set[str] = set()
+    wrong = {root: root} if markup.fold else {}
     for seen in _own(markup):
-        local = seen.name.local
-        if _is_miswritten(local) and local not in told and len(told) < _MOST:
-            told.add(local)
-            yield Hit(f"<{local}> should be <{local.lower()}>", line=sitemap.line_of(seen.written))
+        if _is_miswritten(seen.name.local) and len(wrong) < MOST:
+            wrong.setdefault(seen.name.local, seen.written)
+    lines = sitemap.lines_of(wrong.values())
+    for name, written in wrong.items():
+        yield Hit(f"<{name}> should be <{name.lower()}>", line=lines.get(written))
 
 
 @sitemap_rule("SM306", "unknown-element", Severity.WARNING)
@@ -81,18 +78,16 @@ def unknown_element(sitemap: Sitemap) -> Iterator[Hit]:
     markup = sitemap.markup
     if markup is None:
         return
-    told: set[tuple[str, str]] = set()
+    odd: dict[tuple[str, str], str] = {}  # by name and place: as written
     for seen in _own(markup):
-        local, where = seen.name.local, _where(markup, seen.inside)
-        if local in _ROOTS or _is_miswritten(local) or (local, where) in told:
-            continue
-        if len(told) >= _MOST:
-            return
-        told.add((local, where))
+        local = seen.name.local
+        if local not in _ROOTS and not _is_miswritten(local) and len(odd) < MOST:
+            odd.setdefault((local, _where(markup, seen.inside)), seen.written)
+    lines = sitemap.lines_of(odd.values())
+    for (local, where), written in odd.items():
         what = "is not allowed in" if local in NAMES else "is unknown in"
         prefix = "; its prefix xhtml: is missing" if local == "link" else ""
-        message = f"<{seen.written}> {what} <{where}>{prefix}"
-        yield Hit(message, line=sitemap.line_of(seen.written))
+        yield Hit(f"<{written}> {what} <{where}>{prefix}", line=lines.get(written))
 
 
 def _own(markup: AbstractXMLSitemapParser) -> Iterator[SeenElement]:

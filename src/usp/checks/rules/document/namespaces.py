@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from usp._formats.xml.namespaces import Space
@@ -29,6 +30,9 @@ EXTENSIONS = {
 
 UNDECLARED = "undeclared:"
 """How the namespace of a prefix begins that is not declared."""
+
+MOST = 20
+"""How many names of one kind are reported, each once: a document may have thousands."""
 
 _PREFIXES = {
     "image": Space.IMAGE,
@@ -131,22 +135,21 @@ def wrong_extension_namespace(sitemap: Sitemap) -> Iterator[Hit]:
     Fix: Copy the namespace from the documentation of the extension.
     """
     markup = sitemap.markup
-    told: set[str] = set()
+    wrong: dict[str, tuple[str, str]] = {}  # by namespace: the first element, what it should be
     for written, name, _, _ in () if markup is None else markup.seen:
         prefix = written.partition(":")[0].lower() if ":" in written else ""
         space = name.space if name.space in EXTENSIONS else _PREFIXES.get(prefix)
-        if space is None or not name.uri or name.uri in told or name.uri in _KNOWN:
+        if space is None or not name.uri or name.uri in _KNOWN or name.uri.startswith(UNDECLARED):
             continue
-        if name.uri == PROTOCOL or name.uri.startswith(UNDECLARED):
-            continue
-        told.add(name.uri)
-        yield Hit(
-            f"<{written}> has the namespace {name.uri!r} instead of {EXTENSIONS[space]!r}",
-            line=sitemap.line_of(written),
-        )
+        if len(wrong) < MOST:
+            wrong.setdefault(name.uri, (written, EXTENSIONS[space]))
+    lines = sitemap.lines_of(written for written, _ in wrong.values())
+    for uri, (written, right) in wrong.items():
+        message = f"<{written}> has the namespace {uri!r} instead of {right!r}"
+        yield Hit(message, line=lines.get(written))
 
 
-_KNOWN = frozenset(EXTENSIONS.values())
+_KNOWN = frozenset({PROTOCOL, *EXTENSIONS.values()})
 
 
 @sitemap_rule("SM304", "undeclared-prefix", Severity.ERROR)
@@ -178,9 +181,10 @@ def undeclared_prefix(sitemap: Sitemap) -> Iterator[Hit]:
     markup = sitemap.xml
     if markup is None:
         return
-    for prefix, written in _undeclared(markup).items():
-        line = _root_line(sitemap) if written == markup.root_tag[0] else sitemap.line_of(written)
-        yield Hit(f"the prefix {prefix!r} is not declared", line=line)
+    found = dict(islice(_undeclared(markup).items(), MOST))
+    lines = sitemap.lines_of(found.values())
+    for prefix, written in found.items():
+        yield Hit(f"the prefix {prefix!r} is not declared", line=lines.get(written))
 
 
 def _undeclared(markup: AbstractXMLSitemapParser) -> dict[str, str]:
@@ -205,4 +209,5 @@ def _undeclared(markup: AbstractXMLSitemapParser) -> dict[str, str]:
 
 def _root_line(sitemap: Sitemap) -> int | None:
     assert sitemap.xml is not None
-    return sitemap.line_of(sitemap.xml.root_tag[0])
+    root = sitemap.xml.root_tag[0]
+    return sitemap.lines_of([root]).get(root)

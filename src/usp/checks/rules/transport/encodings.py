@@ -57,7 +57,7 @@ def not_utf_8(sitemap: Sitemap) -> Iterator[Hit]:
         return
     if decoder.encoding is not None and decoder.encoding not in _UTF8:
         yield Hit(f"the document is encoded in {_name(decoder)}")
-    elif not decoder.is_mislabelled:
+    elif _complaint(decoder) is None:
         labels = decoder.labels
         label = labels.mark or labels.header or labels.declared
         known = known_encoding(label)

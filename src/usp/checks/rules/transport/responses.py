@@ -64,6 +64,8 @@ def wrong_content_type(sitemap: Sitemap) -> Iterator[Hit]:
     right = _TEXT if is_text else _XML
     if right.fullmatch(given) or (sitemap.is_packed and _GZIP.fullmatch(given)):
         return
+    if sitemap.url.endswith(".gz") and _GZIP.fullmatch(given):
+        return  # another rule is about files that are not compressed and should be
     what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
     yield Hit(f"{what} is sent as {given}")
 
