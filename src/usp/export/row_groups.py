@@ -10,7 +10,7 @@ offsets in it depend on where a column is.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp.export.schema import pyarrow
 from usp.export.thrift import I64, LIST, STRUCT, Reader, struct_bytes
@@ -93,7 +93,7 @@ class RowGroupWriter:
     ``repeating`` are the columns that get a dictionary.
     """
 
-    def __init__(self, stream: IO[bytes], schema: Any, repeating: tuple[str, ...]) -> None:
+    def __init__(self, stream: Any, schema: Any, repeating: tuple[str, ...]) -> None:
         self._stream = stream
         self._schema = schema
         self._repeating = repeating

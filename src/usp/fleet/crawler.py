@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.names import load_extra
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
-from usp.fleet.dataset import Dataset
 from usp.fleet.options import FleetOptions
+from usp.fleet.parts import GROUP_SECONDS, GroupWriter
 from usp.fleet.site_list import homepages, host_key
-from usp.fleet.tables import GROUP_SECONDS, GroupWriter, rows_of, wrap
+from usp.fleet.store import Store
+from usp.fleet.tables import rows_of, wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
-    from pathlib import Path
 
     from usp._base.urls import Login
+    from usp.fleet.messages import Batch, Row
+    from usp.fleet.parts import Group
 
-Batch: TypeAlias = list[tuple[str, str]]
 Item: TypeAlias = tuple[str, Any]
-Row: TypeAlias = dict[str, Any]
 
 __all__ = [
     "crawl_sites",
@@ -254,7 +254,7 @@ class _Crawler:
         raise asyncio.CancelledError
 
 
-# What a worker does: crawl sites, write them to the dataset, report what is committed --------------
+# What a worker does: crawl sites, write their rows, report groups ------------------------------------
 
 
 _KILLER = (
@@ -266,46 +266,47 @@ _KILLER = (
 class Job:
     """What all workers of a run need to know: the dataset, the number of the run, and the options."""
 
-    root: Path
+    root: str
     run: int
     options: FleetOptions
     commit_seconds: float = GROUP_SECONDS
 
-    def writer(self, name: str) -> GroupWriter:
-        """Return a writer to the dataset, under a name that is unique in this run."""
-        dataset, columns = Dataset(self.root), self.options.columns
-        return GroupWriter(dataset, self.run, name, columns, seconds=self.commit_seconds)
+    def writer(self) -> GroupWriter:
+        """Return a writer of groups."""
+        return GroupWriter(
+            Store(self.root), self.run, self.options.columns, seconds=self.commit_seconds
+        )
 
 
-def crawl_into(
+def crawl_groups(
     job: Job,
-    name: str,
     batches: Iterator[Batch],
     *,
     on_site: Callable[[Row], None] | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[list[Row]]:
-    """Crawl sites into the dataset; yield the rows of ``sites`` of each group once it is committed."""
-    with _as_a_worker(), Dataset(job.root).as_worker(job.run):
-        writer = job.writer(name)
+) -> Iterator[Group]:
+    """Crawl sites and write their rows; yield each group when it is finished."""
+    with _as_a_worker():
+        writer = job.writer()
         between = True  # two sites, and not in the middle of one
         try:
             with closing(crawl_tables(batches, job.options)) as items:
                 for item in items:
+                    group = None
                     if item is not None:
-                        done = writer.add(*item)
+                        group = writer.add(*item)
                         between = item[0] == "sites"
                         if between and on_site is not None:
                             on_site(item[1].to_pylist()[0])
-                    else:
-                        done = writer.tick() if between else []
-                    if done:
-                        yield done
+                    elif between:
+                        group = writer.tick()
+                    if group is not None:
+                        yield group
                     if between and stopped():
                         break
-            done = writer.commit()
-            if done:
-                yield done
+            group = writer.finish()
+            if group is not None:
+                yield group
         finally:
             writer.discard()
 
@@ -329,23 +330,19 @@ def _as_a_worker() -> Iterator[None]:
         pyarrow().set_memory_pool(pool)
 
 
-def write_killer(job: Job, name: str, site: str) -> Row:
-    """Commit the row of a site that kills every worker that crawls it, and return the row."""
-    row = failed_row(site, _KILLER)
-    writer = job.writer(name)
-    writer.add("sites", rows_of("sites", [row]))
-    writer.commit()
-    return row
-
-
-def failed_row(site: str, reason: str) -> Row:
-    """Return the row of a site about which nothing is known."""
-    return {
+def killer_group(job: Job, site: str) -> Group:
+    """Return the group of a site that kills every worker that crawls it."""
+    row = {
         "site": site,
         "outcome": "failed",
-        "reason": reason,
+        "reason": _KILLER,
         "code": FailureCode.INTERNAL_ERROR.value,
         **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), 0),
         "duration": 0.0,
         "started": datetime.now(UTC),
     }
+    writer = job.writer()
+    writer.add("sites", rows_of("sites", [row]))
+    group = writer.finish()
+    assert group is not None
+    return group

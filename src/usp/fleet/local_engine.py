@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
@@ -16,114 +16,116 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
-from usp.fleet.crawler import crawl_into, write_killer
-from usp.fleet.dataset import Dataset, DatasetError
-from usp.fleet.tables import committed_rows
+from usp.fleet.assignments import Assignments
+from usp.fleet.crawler import crawl_groups, killer_group
+from usp.fleet.messages import Broken, GroupDone, Over, SiteDone, Wanted, WorkerLost
+from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from multiprocessing.connection import Connection
 
-    from usp.fleet.crawler import Batch, Job
+    from usp.fleet.crawler import Job
+    from usp.fleet.messages import Batch, News
 
 _BATCH = 32  # groups of sites that a worker gets at a time, at most
-_MOST_DEATHS = 2
-"""After this many workers have died while crawling a site, it gets a worker for itself."""
-
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
 START_METHOD = "spawn"  # a fork of a process with threads may hang
 STOP = "stop"
-"""What the driver sends to a process that should commit and end."""
+"""What the driver sends to a process that should finish its group and end."""
 
-_STOP_SECONDS = 15.0  # in which a worker that is stopped must have committed
+_STOP_SECONDS = 15.0  # in which a worker that is stopped must have ended
 
 
 class LocalEngine:
     """Crawls groups of sites with processes of this machine.
 
-    ``run`` yields events: ``("site", row)`` when a site is finished, ``("committed", rows)`` when
-    sites are committed, ``("lost", name)`` when a worker has died. It is replaced, and its sites are
-    reassigned; a site that has killed a worker by itself fails.
+    A worker that dies is replaced, and its sites are reassigned; a site that has killed a worker by
+    itself fails.
     """
 
     def __init__(self, job: Job, workers: int | None = None) -> None:
         self._job = job
         self._most = workers or os.cpu_count() or 1
-        self._groups: deque[tuple[str, list[str]]] = deque()
-        self._suspects: deque[tuple[str, str]] = deque()
-        self._deaths: Counter[str] = Counter()
+        self._left = Assignments(())
         self._workers: dict[Any, _Worker] = {}
         self._asking: deque[Any] = deque()
         self._started = 0
         self._idle_ends = 0
 
-    def run(self, groups: list[tuple[str, list[str]]]) -> Iterator[tuple[str, Any]]:
-        """Crawl; ends when every site is committed."""
-        self._groups.extend(groups)
-        try:
-            while True:
-                self._start_workers()
-                self._hand_out()
-                if not self._workers:
-                    return
-                ready = wait(
-                    [*self._workers, *(w.process.sentinel for w in self._workers.values())]
-                )
-                for pipe, worker in list(self._workers.items()):
-                    if pipe in ready or worker.process.sentinel in ready:
-                        yield from self._read(pipe, worker)
-        except BaseException:
-            self._stop()
-            raise
+    def run(self, groups: Iterable[tuple[str, list[str]]]) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group."""
+        self._left = Assignments(groups)
+        while True:
+            self._start_workers()
+            self._hand_out()
+            if not self._workers:
+                return
+            ready = wait([*self._workers, *(w.process.sentinel for w in self._workers.values())])
+            for pipe, worker in list(self._workers.items()):
+                if pipe in ready or worker.process.sentinel in ready:
+                    yield from self._read(pipe, worker)
+
+    def stop(self) -> Iterator[News]:
+        """Let the workers finish what they have, and end them; report what they say."""
+        for pipe in self._workers:
+            with suppress(OSError):
+                pipe.send(STOP)
+        for pipe, worker in self._workers.items():
+            for message in worker.last_words(pipe):
+                if isinstance(message, SiteDone | GroupDone):
+                    yield message
+            pipe.close()
+        self._workers.clear()
 
     def _start_workers(self) -> None:
         """Start workers while there is work for more of them."""
         asking = sum(not worker.ended for worker in self._workers.values())
-        work_left = bool(self._groups) or (bool(self._suspects) and not asking)
+        work_left = bool(self._left) or (self._left.has_suspects and not asking)
         while work_left and len(self._workers) < self._most:
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
             name = f"w{self._started:05d}"
             self._started += 1
             process = context.Process(
-                target=work, args=(theirs, self._job, name), name=f"usp-{name}", daemon=True
+                target=work, args=(theirs, self._job), name=f"usp-{name}", daemon=True
             )
             with _ctrl_c_blocked():
                 process.start()
                 theirs.close()
                 self._workers[ours] = _Worker(process, name)
-            work_left = len(self._groups) > len(self._workers) * _BATCH
+            work_left = len(self._left) > len(self._workers) * _BATCH
 
-    def _read(self, pipe: Any, worker: _Worker) -> Iterator[tuple[str, Any]]:
+    def _read(self, pipe: Any, worker: _Worker) -> Iterator[News]:
         """Read all messages of a worker; if it is dead, take back the sites that it has not done."""
         alive = (
             worker.process.is_alive()
         )  # checked first: what it sent before it died is read below
         try:
             while pipe.poll():
-                yield from self._take(pipe, worker, *pipe.recv())
+                yield from self._take(pipe, worker, pipe.recv())
         except (EOFError, ConnectionResetError):
             alive = False
         if not alive:
             worker.process.join()
             del self._workers[pipe]
             pipe.close()
-            yield from self._take_back(worker)
+            yield from self._bury(worker)
 
-    def _take(self, pipe: Any, worker: _Worker, what: str, about: Any) -> Iterator[tuple[str, Any]]:
+    def _take(self, pipe: Any, worker: _Worker, message: Any) -> Iterator[News]:
         """Process one message of a worker."""
         worker.began = True
-        if what == "want":
+        if isinstance(message, Wanted):
             self._asking.append(pipe)
-        elif what == "site":
-            yield what, about
-        elif what == "committed":
+        elif isinstance(message, Broken):
+            raise DatasetError(f"a worker failed: {message.reason}")
+        elif isinstance(message, GroupDone):
             self._idle_ends = 0
-            for row in about:
+            for row in message.group.sites:
                 worker.given.pop(row["site"], None)
-            yield what, about
-        elif what == "broken":
-            raise DatasetError(f"a worker failed: {about}")
+            yield message
+        elif isinstance(message, SiteDone):
+            yield message
 
     def _hand_out(self) -> None:
         """Give sites to idle workers once all have started: the first would take everything."""
@@ -136,28 +138,23 @@ class LocalEngine:
     def _give(self, pipe: Any, worker: _Worker) -> None:
         """Give sites to an idle worker, or tell it that there are no more."""
         batch: Batch = []
-        if self._suspects and not self._groups and not worker.given:
-            batch = [self._suspects.popleft()]
+        if self._left.has_suspects and not self._left and not worker.given:
+            batch = self._left.suspect()
             worker.ended = True
-        size = max(1, min(_BATCH, len(self._groups) // (4 * self._most)))
-        while self._groups and len(batch) < size and not worker.ended:
-            key, sites = self._groups.popleft()
-            batch += [(site, key) for site in sites]
+        elif not worker.ended:
+            batch = self._left.batch(max(1, min(_BATCH, len(self._left) // (4 * self._most))))
         worker.given.update(batch)
         worker.ended = worker.ended or not batch
         with suppress(OSError):  # if it is dead, that will be seen
             pipe.send(batch or None)
 
-    def _take_back(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
-        """Take back the sites that a worker has not committed."""
-        dataset = Dataset(self._job.root)
-        for commit in dataset.commits_of(self._job.run, worker.name):
-            if not worker.given.keys().isdisjoint(commit.sites):  # it died before it could say so
-                yield "committed", committed_rows(dataset, commit)
-            for site in commit.sites:
-                worker.given.pop(site, None)
+    def _bury(self, worker: _Worker) -> Iterator[News]:
+        """Reassign the sites of a worker that is gone, or blame the only one that it had."""
         if worker.given:
-            yield from self._give_again(worker)
+            yield WorkerLost(worker.name)
+            killer = self._left.take_back(worker.given)
+            if killer is not None:
+                yield GroupDone(killer_group(self._job, killer))
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
@@ -166,35 +163,9 @@ class LocalEngine:
                 " python -c 'import usp.fleet.local_engine' may show why"
             )
 
-    def _give_again(self, worker: _Worker) -> Iterator[tuple[str, Any]]:
-        """Reassign the sites of a dead worker, or blame the only one that it had."""
-        yield "lost", worker.name
-        (first, *others) = worker.given
-        if not others and self._deaths[first] >= _MOST_DEATHS:
-            yield "committed", [write_killer(self._job, f"{worker.name}x", first)]
-            return
-        again: dict[str, list[str]] = {}
-        for site, key in worker.given.items():
-            self._deaths[site] += 1
-            if self._deaths[site] >= _MOST_DEATHS:
-                self._suspects.append((site, key))
-            else:
-                again.setdefault(key, []).append(site)
-        self._groups.extend(again.items())
-
-    def _stop(self) -> None:
-        """Let the workers commit what they have, and end them."""
-        for pipe in self._workers:
-            with suppress(OSError):
-                pipe.send(STOP)
-        for pipe, worker in self._workers.items():
-            worker.wait(pipe)
-            pipe.close()
-        self._workers.clear()
-
 
 class _Worker:
-    """A worker process, and the sites that it was given and has not committed."""
+    """A worker process, and the sites that it was given and has not reported in a group."""
 
     def __init__(self, process: Any, name: str) -> None:
         self.process = process
@@ -203,13 +174,13 @@ class _Worker:
         self.ended = False  # whether it was told that there is no more
         self.began = False  # whether it has ever sent anything
 
-    def wait(self, pipe: Any) -> None:
-        """Wait for its end, and kill it if that takes too long."""
+    def last_words(self, pipe: Any) -> Iterator[Any]:
+        """Yield what it says until its end, and kill it if that takes too long."""
         end = time.monotonic() + _STOP_SECONDS
         with suppress(EOFError, OSError):
-            while time.monotonic() < end and self.process.is_alive():
+            while time.monotonic() < end and (self.process.is_alive() or pipe.poll()):
                 if pipe.poll(0.1):
-                    pipe.recv()  # a full pipe would hold it up
+                    yield pipe.recv()
         if self.process.is_alive():
             self.process.kill()
         self.process.join()
@@ -247,25 +218,27 @@ def _ctrl_c_blocked() -> Iterator[None]:
 # A worker process ----------------------------------------------------------------------------------
 
 
-def work(pipe: Connection[Any, Any], job: Job, name: str) -> None:
+def work(pipe: Connection[Any, Any], job: Job) -> None:
     """Work until the driver has no more sites; errors of the dataset are reported to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver gets it, and says what to do
     driver = _Driver(pipe)
     try:
-        for rows in crawl_into(
+        for group in crawl_groups(
             job,
-            name,
             driver.batches(),
-            on_site=lambda row: driver.send("site", row),
+            on_site=lambda row: driver.send(SiteDone(row)),
             stopped=driver.stopped.is_set,
         ):
-            driver.send("committed", rows)
+            driver.send(GroupDone(group))
     except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
         code = shortage_of(error)
         known = LocalShortageError.ADVICE.get(code) if code is not None else None
-        driver.send("broken", known or f"{type(error).__name__}: {error}")
+        words = (
+            str(error) if isinstance(error, DatasetError) else f"{type(error).__name__}: {error}"
+        )
+        driver.send(Broken(known or words))
     else:
-        driver.send("over", None)
+        driver.send(Over())
 
 
 class _Driver:
@@ -289,18 +262,18 @@ class _Driver:
                 received = None
             self._inbox.put(received)
 
-    def send(self, what: str, about: Any) -> None:
+    def send(self, message: Any) -> None:
         """Send a message to the driver."""
         try:
             with self._lock:
-                self._pipe.send((what, about))
+                self._pipe.send(message)
         except OSError:
             os._exit(1)
 
     def batches(self) -> Iterator[Batch]:
         """Request batches of sites from the driver until there are no more."""
         while True:
-            self.send("want", None)
+            self.send(Wanted())
             batch = self._inbox.get()
             if batch is None:
                 return

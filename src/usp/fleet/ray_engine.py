@@ -1,30 +1,28 @@
-"""The engine of a cluster: Ray Data distributes batches of sites, and repeats lost ones.
+"""The engine of a cluster: each batch of sites is a task of Ray.
 
-The workers write to the dataset themselves, so its folder must be shared by all machines. The driver
-gets back one small row for each site.
+The machines share nothing but the store of the dataset: tasks write their groups to it, and report
+them to the driver, which commits them. A batch whose task is lost is crawled again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
-from usp.export.schema import pyarrow
-from usp.fleet.crawler import crawl_into, write_killer
-from usp.fleet.dataset import Dataset, DatasetError
+from usp.fleet.assignments import Assignments
+from usp.fleet.crawler import crawl_groups, killer_group
+from usp.fleet.messages import GroupDone, WorkerLost
 from usp.fleet.ray_cleanup import cleanup_after_kill
-from usp.fleet.site_list import batches
-from usp.fleet.tables import committed_rows, rows_of, schema_of
+from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from usp.fleet.crawler import Job
-
-    Batch = list[tuple[str, str]]
+    from usp.fleet.messages import Batch, News
+    from usp.fleet.parts import Group
 
 _BATCH = 4000
 """Sites of a task: its slowest site must not be most of its time; see docs/scale.md."""
@@ -32,65 +30,102 @@ _BATCH = 4000
 _SHARE = 0.5
 """Of a CPU, for one task: while the last sites of one are waited for, another one uses it."""
 
-_MOST_DEATHS = 2
-"""After this many workers have died with a batch, its sites are crawled one at a time."""
+_AHEAD = 2  # tasks that wait for each one that runs
 
 
 def ray_module(part: str = "") -> Any:
     """Return Ray, or a module of it; raises ``MissingExtraError`` if it is not installed."""
-    return load_extra(f"ray{part}", "The engine ray needs ray[data]", "ray")
+    return load_extra(f"ray{part}", "The engine ray needs ray", "ray")
 
 
 class RayEngine:
-    """Crawls groups of sites on Ray: on the cluster at ``address``, or on one that is started here.
-
-    ``run`` yields events: ``("committed", rows)`` when sites are committed, ``("lost", name)`` for
-    every time that a batch was repeated.
-    """
+    """Crawls groups of sites on Ray: on the cluster at ``address``, or on one that is started here."""
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
         self._job = job
         self._workers = workers
         self._address = address
 
-    def run(self, groups: list[tuple[str, list[str]]]) -> Iterator[tuple[str, Any]]:
-        """Crawl; ends when every site is committed."""
-        ray, data = ray_module(), ray_module(".data")
+    def run(self, groups: Iterable[tuple[str, list[str]]]) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group."""
+        ray = ray_module()
         ours = not ray.is_initialized()
         with cleanup_after_kill() if ours and self._address is None else nullcontext():
             if ours:
                 _connect(ray, self._address, self._workers)
             try:
-                logging.getLogger("ray.data").setLevel(logging.ERROR)  # it says what it plans to do
-                data.DataContext.get_current().enable_progress_bars = False
-                yield from self._stream(data, ray, groups)
+                yield from _Tasks(ray, self._job, list(groups)).run()
+            except ray.exceptions.RaySystemError as error:
+                raise DatasetError(f"Ray failed: {_last_line(error)}") from error
             finally:
                 if ours:
                     ray.shutdown()
-        for note in sorted(Dataset(self._job.root).staging.glob("*.try*")):
-            if not note.name.endswith(".try0"):
-                yield "lost", note.name
-            note.unlink(missing_ok=True)
 
-    def _stream(
-        self, data: Any, ray: Any, groups: list[tuple[str, list[str]]]
-    ) -> Iterator[tuple[str, Any]]:
+    def stop(self) -> Iterator[News]:
+        """Return nothing: tasks end with the connection, and what they have not reported is lost."""
+        return iter(())
+
+
+class _Tasks:
+    """The tasks of a run: some are running or waiting, the rest of the sites is not handed out yet."""
+
+    def __init__(self, ray: Any, job: Job, groups: list[tuple[str, list[str]]]) -> None:
+        self._ray = ray
+        self._job = job
+        self._left = Assignments(groups)
         cpus = int(ray.cluster_resources().get("CPU", 1))
         sites = sum(len(group) for _, group in groups)
-        size = max(1, min(_BATCH, sites // (4 * cpus)))
-        rows = data.from_arrow([_table(batch) for batch in batches(groups, size)]).map_batches(
-            _Task(self._job),
-            batch_size=None,
-            batch_format="pyarrow",
-            num_cpus=_SHARE,
-            ray_remote_args_fn=lambda: {"max_retries": -1},
-        )
+        self._size = max(1, min(_BATCH, sites // (4 * cpus)))
+        self._most = max(1, int(cpus / _SHARE)) * _AHEAD
+        self._given: dict[Any, dict[str, str]] = {}  # what each task has not reported yet
+        self._task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
+
+    def run(self) -> Iterator[News]:
+        while self._given or not self._left.is_empty:
+            self._start()
+            ready, _ = self._ray.wait(list(self._given), num_returns=1, fetch_local=False)
+            for stream in ready:
+                yield from self._take(stream)
+
+    def _start(self) -> None:
+        while self._left and len(self._given) < self._most:
+            self._begin(self._left.sites(self._size))
+        if not self._left and not self._given and self._left.has_suspects:
+            self._begin(self._left.suspect())
+
+    def _begin(self, batch: Batch) -> None:
+        self._given[self._task.remote(self._job, batch)] = dict(batch)
+
+    def _take(self, stream: Any) -> Iterator[News]:
+        """Take what a task has to report: a group, its end, or that it is lost."""
+        given = self._given[stream]
         try:
-            for batch in rows.iter_batches(batch_size=None, batch_format="pyarrow"):
-                if len(batch):
-                    yield "committed", batch.to_pylist()
-        except (ray.exceptions.RayError, ray.exceptions.RayTaskError) as error:
-            raise DatasetError(f"Ray failed: {_last_line(error)}") from error
+            group: Group = self._ray.get(next(stream))
+        except StopIteration:
+            del self._given[stream]
+            if given:
+                yield from self._lost(given)
+        except self._ray.exceptions.RayTaskError as error:
+            raise DatasetError(f"a worker failed: {_last_line(error)}") from error
+        except self._ray.exceptions.RayError:
+            del self._given[stream]
+            if given:
+                yield from self._lost(given)
+        else:
+            for row in group.sites:
+                given.pop(row["site"], None)
+            yield GroupDone(group)
+
+    def _lost(self, given: dict[str, str]) -> Iterator[News]:
+        yield WorkerLost(next(iter(given)))
+        killer = self._left.take_back(given)
+        if killer is not None:
+            yield GroupDone(killer_group(self._job, killer))
+
+
+def _crawl(job: Job, batch: Batch) -> Iterator[Group]:
+    """Crawl a batch; runs on any machine of the cluster."""
+    yield from crawl_groups(job, iter([batch]))
 
 
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
@@ -107,61 +142,3 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
-
-
-def _table(batch: Batch) -> Any:
-    sites, keys = zip(*batch, strict=True)
-    return pyarrow().table({"site": list(sites), "key": list(keys)})
-
-
-class _Task:
-    """Crawls one batch. Its name comes from its sites, so that a repeated batch continues.
-
-    What the next worker must know about one that died is in files of the staging folder.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def __call__(self, table: Any) -> Iterator[Any]:
-        sites = table.column("site").to_pylist()
-        batch = list(zip(sites, table.column("key").to_pylist(), strict=True))
-        name = f"p{hashlib.sha256(chr(10).join(sites).encode()).hexdigest()[:12]}"
-        dataset = Dataset(self._job.root)
-        done: list[dict[str, Any]] = []
-        # Until its notes are gone too: a worker whose driver was killed must leave none of them.
-        with dataset.as_worker(self._job.run):
-            for commit in dataset.commits_of(self._job.run, name):
-                done += committed_rows(dataset, commit)
-            yield _rows(done)
-            known = {row["site"] for row in done}
-            left = [pair for pair in batch if pair[0] not in known]
-            crawl = self._one_by_one if self._is_risky(dataset, name) else self._all
-            for rows in crawl(left, name):
-                yield _rows(rows)
-
-    def _all(self, left: Batch, name: str) -> Iterator[Any]:
-        return crawl_into(self._job, name, iter([left]))
-
-    @staticmethod
-    def _is_risky(dataset: Dataset, name: str) -> bool:
-        """Return whether workers have died with this batch; every attempt leaves a note."""
-        begun = len(list(dataset.staging.glob(f"{name}.try*")))
-        (dataset.staging / f"{name}.try{begun}").touch()
-        return begun >= _MOST_DEATHS
-
-    def _one_by_one(self, left: Batch, name: str) -> Iterator[Any]:
-        """Crawl one site at a time; the one that ended the last worker fails."""
-        note = Dataset(self._job.root).staging / f"{name}.alone"
-        blamed = note.read_text(encoding="utf-8") if note.exists() else None
-        for site, key in left:
-            if site == blamed:
-                yield [write_killer(self._job, name, site)]
-                continue
-            note.write_text(site, encoding="utf-8")
-            yield from self._all([(site, key)], name)
-        note.unlink(missing_ok=True)
-
-
-def _rows(rows: list[dict[str, Any]]) -> Any:
-    return pyarrow().Table.from_batches([rows_of("sites", rows)], schema_of("sites"))

@@ -7,24 +7,28 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import clock, counted, duration
 from usp.export.schema import pyarrow
+from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
+from usp.fleet.messages import GroupDone, SiteDone, WorkerLost
 from usp.fleet.options import ENGINES, FleetOptions
+from usp.fleet.parts import GROUP_SECONDS
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.tables import GROUP_SECONDS, OUTCOMES, remove_older_rows
+from usp.fleet.store import DatasetError
+from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
     from usp._base.urls import Login
+    from usp.fleet.messages import News, Row
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
@@ -37,7 +41,8 @@ class FleetRun:
 
     ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
     ``address`` is that of a Ray cluster. With ``same_address``, hosts are looked up first, and sites
-    at one address are kept together.
+    at one address are kept together. With ``keep_versions``, files with older rows of sites that were
+    crawled again stay there, so that older versions of the tables can be read.
     """
 
     engine: str = "local"
@@ -45,6 +50,7 @@ class FleetRun:
     address: str | None = None
     same_address: bool = False
     retry_failed: bool = False
+    keep_versions: bool = False
     commit_seconds: float = GROUP_SECONDS
     options: FleetOptions = field(default_factory=FleetOptions)
 
@@ -72,37 +78,69 @@ def crawl_fleet(
     site_module()
     pyarrow()
     if how.engine == "ray":
-        ray_module(".data")
+        ray_module()
     logins: dict[str, Login] = {}
     listed = dict.fromkeys(homepages(sites, logins))
     options = replace(how.options, logins=how.options.logins | logins)
-    dataset = Dataset(Path(root).absolute())
-    dataset.make()
-    with dataset.only_run():
-        with dataset.without_workers():
-            dataset.recover()
-            remove_older_rows(dataset)
-            number = dataset.begin_run()
-        known = dataset.sites()
-        outcome = "failed" if how.retry_failed else None
-        wanted = [site for site in listed if known.get(site) == outcome]
-        progress = FleetProgress(len(wanted), len(known))
-        on_progress(progress)
-        started = datetime.now(UTC)
-        if wanted:
-            job = Job(dataset.root, number, options, how.commit_seconds)
-            for what, about in _engine(job, how).run(_groups(wanted, how)):
-                progress.take(what, about)
-                on_progress(progress)
-        remove_older_rows(dataset)
-        summary = progress.summary() | {
-            "run": number,
-            "engine": how.engine,
-            "started": started.isoformat(timespec="seconds"),
-            "dataset": _totals(dataset),
-        }
-        dataset.write_summary(summary)
+    dataset = Dataset(root)
+    dataset.make(options.columns)
+    number = dataset.begin_run()
+    known = dataset.sites()
+    outcome = "failed" if how.retry_failed else None
+    wanted = [site for site in listed if known.get(site) == outcome]
+    progress = FleetProgress(len(wanted), len(known))
+    on_progress(progress)
+    started = datetime.now(UTC)
+    if wanted:
+        older = dataset.groups(set(wanted)) if how.retry_failed else {}
+        job = Job(dataset.store.root, number, options, how.commit_seconds)
+        _crawl(
+            _engine(job, how),
+            _groups(wanted, how),
+            Committer(dataset, number, older),
+            progress,
+            on_progress,
+        )
+    if not how.keep_versions:
+        dataset.vacuum()
+    summary = progress.summary() | {
+        "run": number,
+        "engine": how.engine,
+        "started": started.isoformat(timespec="seconds"),
+        "dataset": _totals(dataset),
+    }
+    dataset.write_summary(summary)
     return summary
+
+
+def _crawl(
+    engine: LocalEngine | RayEngine,
+    groups: list[tuple[str, list[str]]],
+    committer: Committer,
+    progress: FleetProgress,
+    on_progress: Callable[[FleetProgress], None],
+) -> None:
+    """Let an engine crawl, and commit what it reports; also what it has when it is interrupted."""
+
+    def take(message: News) -> None:
+        progress.take(message)
+        if isinstance(message, GroupDone):
+            progress.committed(committer.take(message.group))
+        on_progress(progress)
+
+    try:
+        for message in engine.run(groups):
+            take(message)
+    except DatasetError:
+        for _ in engine.stop():
+            pass
+        raise
+    except BaseException:
+        for message in engine.stop():
+            take(message)
+        progress.committed(committer.close())
+        raise
+    progress.committed(committer.close())
 
 
 def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:
@@ -131,6 +169,7 @@ class FleetProgress:
         self.before = before  # sites that were in the dataset already
         self.outcomes: Counter[str] = Counter()
         self.pages = self.sitemaps = self.bytes = self.requests = self.workers_lost = 0
+        self.safe = 0  # sites that this run has committed
         self._slowest: list[tuple[float, str]] = []
         self._seen: set[str] = set()
         self._started = time.monotonic()
@@ -145,12 +184,19 @@ class FleetProgress:
         """The seconds that the run has taken so far."""
         return time.monotonic() - self._started
 
-    def take(self, what: str, about: Any) -> None:
+    def take(self, message: News) -> None:
         """Count what an engine reports; a site that is reported twice counts once."""
-        if what == "lost":
+        if isinstance(message, WorkerLost):
             self.workers_lost += 1
-        for row in about if what == "committed" else [about] if what == "site" else ():
-            self._take_site(row)
+        elif isinstance(message, SiteDone):
+            self._take_site(message.row)
+        else:
+            for row in message.group.sites:
+                self._take_site(row)
+
+    def committed(self, rows: Iterable[Row]) -> None:
+        """Count sites that are in the dataset now."""
+        self.safe += sum(1 for _ in rows)
 
     def _take_site(self, row: dict[str, Any]) -> None:
         if row["site"] in self._seen:

@@ -1,11 +1,13 @@
-"""Statistics of a dataset, computed from its Parquet files by DuckDB."""
+"""Statistics of a dataset, computed from its tables by DuckDB."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
-from usp.fleet.dataset import TABLES, Dataset, DatasetError
+from usp.fleet.dataset import Dataset
+from usp.fleet.store import DatasetError
+from usp.fleet.tables import TABLES
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
@@ -28,19 +30,6 @@ _DATES = f"""select count(*) pages, count(lastmod) dated,
     strftime({_NEWEST}, '%Y-%m-%dT%H:%M:%SZ') as newest from pages"""  # noqa: S608 - our own words
 _SINCE = f"""select count(*) pages from pages
     where lastmod > {_NEWEST} - to_days(?)"""  # noqa: S608 - the same
-_EMPTY = {  # what a table without any file looks like
-    "pages": "select null::varchar site, null::varchar url, null::timestamptz lastmod where false",
-    "sitemaps": (
-        "select null::varchar site, null::varchar url, null::varchar type, null::bigint bytes,"
-        " null::bigint pages, null::varchar failure, null::varchar code where false"
-    ),
-    "sites": (
-        "select null::varchar site, null::varchar outcome, null::varchar reason,"
-        " null::varchar code, null::bigint sitemaps, null::bigint pages, null::bigint bytes,"
-        " null::bigint requests, null::double duration,"
-        " null::timestamptz started where false"
-    ),
-}
 
 
 def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
@@ -54,11 +43,8 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
     duckdb = load_extra("duckdb", "The statistics of a dataset need duckdb", "fleet")
     try:
         return _sum_up(duckdb, dataset, most)
-    except duckdb.Error as error:
-        raise DatasetError(
-            f"{dataset.root} cannot be read: {_first_line(error)}; delete the commit in"
-            f" {dataset.root / '_commits'} that names a damaged file to crawl its sites again"
-        ) from error
+    except (duckdb.Error, OSError) as error:
+        raise DatasetError(f"{dataset.store} cannot be read: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -97,17 +83,9 @@ def _sum_up(duckdb: Any, dataset: Dataset, most: int) -> dict[str, Any]:
 
 
 def _open(database: Any, dataset: Dataset) -> None:
-    """Make each table a view of its committed files."""
-    files: dict[str, list[str]] = {table: [] for table in TABLES}
-    for commit in dataset.commits().values():
-        for name in commit.files:
-            path = dataset.root / name
-            if path.exists():  # else it is on its way from the commit to its place
-                files[name.partition("/")[0]].append(str(path))
-    for table, paths in files.items():
-        quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-        source = f"from read_parquet([{quoted}], union_by_name = true)" if paths else _EMPTY[table]
-        database.execute(f"create view {table} as {source}")
+    """Make each table available under its name."""
+    for table in TABLES:
+        database.register(table, dataset.table(table).to_pyarrow_dataset())
 
 
 class _Queries:

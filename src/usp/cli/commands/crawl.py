@@ -45,9 +45,9 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
     metavar="DATASET",
-    help="Folder of the dataset; an existing one is completed.",
+    help="Folder of the dataset, or its URL in an object store (s3://, gs://, az://); an existing one "
+    "is completed.",
 )
 @click.option(
     "--engine",
@@ -142,7 +142,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     help="Append the log to this file instead of showing it.",
 )
 @json_option
-def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
+def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
@@ -159,9 +159,9 @@ def command(sites: str, output: Path, quiet: bool, **values: Any) -> None:
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import MissingExtraError
     from usp.cli.output import logging_to
-    from usp.fleet.dataset import DatasetError, NotADatasetError
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
+    from usp.fleet.store import DatasetError, NotADatasetError
 
     run = _read_run(values)
     with (
@@ -246,7 +246,7 @@ def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
     yield show
 
 
-def _summary(summary: dict[str, Any], output: Path) -> str:
+def _summary(summary: dict[str, Any], output: str) -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
     before = summary["before"]
     lines = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -32,7 +31,7 @@ _LAST_YEARS = 15
 
 
 @click.command("stats", cls=Command)
-@click.argument("dataset", type=click.Path(path_type=Path))
+@click.argument("dataset")
 @click.option(
     "--most",
     type=Integer(min=1),
@@ -50,10 +49,10 @@ _LAST_YEARS = 15
     help="text: tables (the default). json: everything, for programs.",
 )
 @json_option
-def command(dataset: Path, most: int, output: str) -> None:
+def command(dataset: str, most: int, output: str) -> None:
     """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
 
-    DATASET is the folder that 'usp crawl' writes to; the crawl may still be running. Needs DuckDB:
+    DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; it may be running. Needs DuckDB:
     pip install 'usp[fleet]'.
 
     \b
@@ -62,8 +61,8 @@ def command(dataset: Path, most: int, output: str) -> None:
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
     from usp.export.schema import MissingExtraError
-    from usp.fleet.dataset import DatasetError, NotADatasetError
     from usp.fleet.stats import dataset_stats
+    from usp.fleet.store import DatasetError, NotADatasetError
 
     try:
         stats = dataset_stats(dataset, most)
