@@ -6,11 +6,12 @@ import os
 import signal
 
 from usp.fleet import local_engine
+from usp.fleet.messages import Broken
 
 POISON = "poison"
 
 
-def dies_of_poison(pipe, job, name):
+def dies_of_poison(pipe, job):
     """Work as a worker does, and die as soon as a site with a certain name is given."""
     batches = local_engine._Driver.batches
 
@@ -21,12 +22,12 @@ def dies_of_poison(pipe, job, name):
             yield batch
 
     local_engine._Driver.batches = tasted
-    local_engine.work(pipe, job, name)
+    local_engine.work(pipe, job)
 
 
-def never_begins(pipe, job, name):
+def never_begins(pipe, job):
     os._exit(7)
 
 
-def has_no_room(pipe, job, name):
-    pipe.send(("broken", "OSError: [Errno 28] No space left on device"))
+def has_no_room(pipe, job):
+    pipe.send(Broken("OSError: [Errno 28] No space left on device"))

@@ -14,6 +14,7 @@ from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
 from usp.fleet import FLEET_LIMITS, FleetOptions
+from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent
@@ -83,6 +84,17 @@ def tables_of(root: Path) -> dict[str, list[str]]:
             for row in rows
         )
     return found
+
+
+def files_of(root: Path) -> set[str]:
+    """Give the names of all data files that a dataset in a folder has."""
+    return {path.relative_to(root).as_posix() for path in root.glob("*/*.parquet")}
+
+
+def committed_files(root: Path) -> set[str]:
+    """Give the names of those that count."""
+    found = Dataset(root)
+    return set().union(*map(found.files, CHANGING))
 
 
 def check_truth(root: Path, sites: list[FleetSite]) -> None:

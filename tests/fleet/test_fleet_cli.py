@@ -14,8 +14,8 @@ from fleet_support import Served, check_truth, tables_of
 from patience import soon
 from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
-from usp.fleet.crawler import failed_row
 from usp.fleet.dataset import Dataset
+from usp.fleet.messages import SiteDone
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
@@ -128,7 +128,7 @@ def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp
     ("module", "extra", "command"),
     [
         ("usp.fleet.site", "usp[async]", [crawl.command, "-", "-o", "d"]),
-        ("ray.data", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
+        ("ray", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
         ("duckdb", "usp[fleet]", [stats.command, "d"]),
     ],
 )
@@ -152,7 +152,7 @@ def test_progress_is_a_live_line_on_a_terminal_and_a_line_now_and_then_elsewhere
     monkeypatch, capsys
 ):
     progress = FleetProgress(4)
-    progress.take("site", failed_row("http://a/", "x") | {"duration": 2.0})
+    progress.take(SiteDone({"site": "http://a/", "outcome": "failed", "duration": 2.0}))
     monkeypatch.setattr(crawl, "_EVERY", 0.0)
     with crawl._shown(quiet=False) as show:
         show(progress)

@@ -1,24 +1,28 @@
-"""Nothing is lost and nothing stands twice, wherever a writer was cut off."""
+"""Nothing is lost and nothing stands twice, wherever a run was cut off."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections import Counter
-from pathlib import Path
 
+import deltalake
+import polars as pl
 import pyarrow as pa
 import pytest
+from fleet_support import committed_files, files_of
+from pyarrow import compute
 from pyarrow import dataset as arrow_dataset
-from pyarrow import parquet
 
+from usp.cli import main
 from usp.export.arrow import record_batches
-from usp.fleet import FleetOptions, FleetProgress
-from usp.fleet.crawler import Job, failed_row
-from usp.fleet.dataset import Commit, Dataset, DatasetError
-from usp.fleet.ray_engine import _Task
-from usp.fleet.tables import GroupWriter, page_columns, pages_of, remove_older_rows, rows_of
+from usp.fleet import DatasetError, FleetProgress, dataset_stats
+from usp.fleet.committing import Committer
+from usp.fleet.dataset import Dataset
+from usp.fleet.messages import GroupDone, SiteDone
+from usp.fleet.parts import Group, GroupWriter
+from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.tree import sitemap_from_str
+
+TABLES = ("pages", "sitemaps", "sites")
 
 
 @pytest.fixture
@@ -28,163 +32,235 @@ def dataset(tmp_path):
     return made
 
 
-def add(writer: GroupWriter, site: str, outcome: str = "complete", pages: int = 3) -> None:
-    """Write a site as a crawl would."""
-    tree = sitemap_from_str("\n".join(f"{site}page-{number}" for number in range(pages)))
-    for batch in record_batches(tree, page_columns()):
-        writer.add("pages", pages_of(site, batch, None))
-    writer.add("sitemaps", rows_of("sitemaps", [{"site": site, "url": f"{site}map.txt"}]))
-    row = failed_row(site, "") | {"outcome": outcome, "reason": None, "pages": pages}
-    writer.add("sites", rows_of("sites", [row]))
+def row_of(site, outcome="complete", pages=3, **more):
+    return {"site": site, "outcome": outcome, "pages": pages, "duration": 0.0} | more
 
 
-def write(dataset: Dataset, sites: list[str], writer: str = "w", outcome: str = "complete") -> None:
-    group = GroupWriter(dataset, dataset.last_run() or dataset.begin_run(), writer)
-    for site in sites:
-        add(group, site, outcome)
-    group.commit()
+def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Group:
+    """Write sites as a worker would."""
+    writer = GroupWriter(dataset.store, 1, columns)
+    for site in names:
+        tree = sitemap_from_str("\n".join(f"{site}page-{number}" for number in range(pages)))
+        for batch in record_batches(tree, page_columns(columns)):
+            writer.add("pages", pages_of(site, batch, columns))
+        writer.add("sitemaps", rows_of("sitemaps", [{"site": site, "url": f"{site}map.txt"}]))
+        writer.add("sites", rows_of("sites", [row_of(site, outcome, pages)]))
+    group = writer.finish()
+    assert group is not None
+    return group
 
 
-def in_table(dataset: Dataset, table: str) -> Counter[str]:
-    rows = arrow_dataset.dataset(dataset.root / table, format="parquet").to_table(columns=["site"])
-    return Counter(rows.column("site").to_pylist())
+def write(dataset, names, outcome="complete") -> None:
+    """Crawl sites in a run of their own."""
+    number = dataset.begin_run()
+    older = dataset.groups(set(names))
+    committer = Committer(dataset, number, older)
+    committer.take(group_of(dataset, names, outcome))
+    committer.close()
+
+
+def in_folder(dataset, table) -> Counter[str]:
+    """Read a table by its folder, as anybody can."""
+    found = arrow_dataset.dataset(dataset.store.path(table), format="parquet")
+    return Counter(found.to_table(columns=["site"]).column("site").to_pylist())
+
+
+def in_delta(dataset, table) -> Counter[str]:
+    found = deltalake.DeltaTable(dataset.store.path(table)).to_pyarrow_table(columns=["site"])
+    return Counter(found.column("site").to_pylist())
 
 
 def sites(*names: str) -> list[str]:
     return [f"http://{name}/" for name in names]
 
 
-def test_what_is_committed_is_what_a_reader_of_the_folders_sees(dataset):
+def check(dataset, names) -> None:
+    """Every reader sees these sites, and each of them once."""
+    for table, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
+        expected = Counter(dict.fromkeys(names, count))
+        assert in_delta(dataset, table) == expected
+        seen = pl.read_delta(dataset.store.path(table)).get_column("site").to_list()
+        assert Counter(seen) == expected
+
+
+def test_what_is_committed_is_what_every_reader_sees(dataset):
     write(dataset, sites("a", "b"))
     write(dataset, sites("c"))
-    assert dict(in_table(dataset, "sites")) == dict.fromkeys(sites("a", "b", "c"), 1)
-    assert dict(in_table(dataset, "pages")) == dict.fromkeys(sites("a", "b", "c"), 3)
+    check(dataset, sites("a", "b", "c"))
     assert dataset.sites() == dict.fromkeys(sites("a", "b", "c"), "complete")
+    assert all(set(in_folder(dataset, table)) == set(sites("a", "b", "c")) for table in TABLES)
+
+
+def test_what_is_not_committed_is_nowhere_and_the_next_run_removes_it(dataset):
+    write(dataset, sites("a"))
+    group_of(dataset, sites("b"))
+    check(dataset, sites("a"))
+    root = dataset.store.root
+    after = Dataset(root)
+    after.begin_run()
+    check(after, sites("a"))
+    assert all(set(in_folder(after, table)) == set(sites("a")) for table in TABLES)
 
 
 class CutError(Exception):
     """The machine is gone."""
 
 
-def cut_at(monkeypatch: pytest.MonkeyPatch, number: int) -> Counter[str]:
-    """Let every step that changes the disk fail from the given one on."""
+def cut_at(monkeypatch, number: int) -> None:
+    """Let every step that changes a table fail from the given one on."""
     done: Counter[str] = Counter()
+    real = Dataset._write
 
-    def wrap(real):
-        def step(*args, **options):
-            if done["steps"] >= number:
-                raise CutError
-            done["steps"] += 1
-            return real(*args, **options)
+    def step(self, table, actions):
+        if done["steps"] >= number:
+            raise CutError
+        done["steps"] += 1
+        real(self, table, actions)
 
-        return step
-
-    for owner, name in ((os, "link"), (os, "fsync"), (Path, "replace"), (Path, "unlink")):
-        monkeypatch.setattr(owner, name, wrap(getattr(owner, name)))
-    return done
+    monkeypatch.setattr(Dataset, "_write", step)
 
 
-@pytest.mark.parametrize("step", range(14))
+@pytest.mark.parametrize("step", range(5))
 def test_a_commit_that_is_cut_off_at_any_step_is_there_as_a_whole_or_not_at_all(
-    dataset, monkeypatch, step
+    dataset, monkeypatch, step, tmp_path
 ):
     write(dataset, sites("a"))
     with monkeypatch.context() as patch:
         cut_at(patch, step)
-        with contextlib.suppress(CutError):
-            write(dataset, sites("b", "c"), "other")
-    after = Dataset(dataset.root)
-    after.recover()
-    found = in_table(after, "sites")
-    assert set(found) in ({*sites("a")}, {*sites("a", "b", "c")})
-    assert set(found) == set(after.sites())
-    for table in ("pages", "sitemaps"):
-        assert set(in_table(after, table)) == set(found)
-    assert not list((dataset.root / "_staging").iterdir())
+        try:
+            write(dataset, sites("b", "c"))
+        except CutError:
+            assert step < 4
+        else:
+            assert step == 4
+    after = Dataset(tmp_path / "dataset")
+    after.begin_run()
+    expected = sites("a") if step < 4 else sites("a", "b", "c")
+    check(after, expected)
+    assert files_of(tmp_path / "dataset") == committed_files(tmp_path / "dataset")
+    write(after, sites("d"))
+    write(after, sites("e"))
+    check(after, [*expected, *sites("d", "e")])
 
 
-def test_a_site_that_was_crawled_again_stands_once_with_its_later_rows(dataset):
-    write(dataset, sites("a", "b", "c"), outcome="failed")
+def test_taking_back_what_was_cut_off_can_be_cut_off_itself(dataset, monkeypatch, tmp_path):
+    write(dataset, sites("a"))
+    with monkeypatch.context() as patch:
+        cut_at(patch, 3)  # pages and sitemaps have it, sites has not
+        with pytest.raises(CutError):
+            write(dataset, sites("b"))
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            cut_at(patch, 0)
+            with pytest.raises(CutError):
+                Dataset(tmp_path / "dataset").begin_run()
+    after = Dataset(tmp_path / "dataset")
+    write(after, sites("b", "c"))
+    check(after, sites("a", "b", "c"))
+
+
+def test_a_site_that_is_crawled_again_stands_once_with_its_later_rows(dataset):
+    write(dataset, sites("a", "b", "c"), "failed")
     write(dataset, sites("d"))
-    dataset.begin_run()
-    write(dataset, sites("b", "d"))
-    assert remove_older_rows(dataset) == 2
-    assert remove_older_rows(dataset) == 0
+    write(dataset, sites("b", "d", "e"))
+    check(dataset, sites("a", "b", "c", "d", "e"))
     assert dataset.sites() == {
         "http://a/": "failed",
         "http://b/": "complete",
         "http://c/": "failed",
         "http://d/": "complete",
+        "http://e/": "complete",
     }
-    for table, count in (("sites", 1), ("pages", 3), ("sitemaps", 1)):
-        assert dict(in_table(dataset, table)) == dict.fromkeys(sites("a", "b", "c", "d"), count)
+    dataset.vacuum()
+    assert set(in_folder(dataset, "sites")) == set(sites("a", "b", "c", "d", "e"))
+    assert max(in_folder(dataset, "sites").values()) == 1
 
 
-def test_rows_of_an_older_version_are_kept_although_they_lack_columns(dataset):
-    write(dataset, sites("a", "b"), outcome="failed")
-    (path,) = (dataset.root / "sites").iterdir()
-    older = parquet.read_table(path).drop_columns(["requests", "started"])
-    parquet.write_table(older, path)
-    dataset.begin_run()
+def test_older_versions_can_be_read_until_they_are_vacuumed(dataset):
+    write(dataset, sites("a", "b"), "failed")
+    version = dataset.table("sites").version()
     write(dataset, sites("b"))
-    assert remove_older_rows(dataset) == 1
-    rows = arrow_dataset.dataset(dataset.root / "sites", format="parquet").to_table().to_pylist()
-    assert {row["site"]: (row["outcome"], row["requests"]) for row in rows} == {
-        "http://a/": ("failed", None),
-        "http://b/": ("complete", 0),
-    }
+    path = dataset.store.path("sites")
+    older = deltalake.DeltaTable(path, version=version).to_pyarrow_table()
+    assert older.column("outcome").to_pylist() == ["failed", "failed"]
+    dataset.vacuum()
+    with pytest.raises(Exception, match="part-"):
+        deltalake.DeltaTable(path, version=version).to_pyarrow_table()
 
 
-@pytest.mark.parametrize("step", range(16))
-def test_tidying_that_is_cut_off_at_any_step_is_completed_later(dataset, monkeypatch, step):
-    write(dataset, sites("a", "b", "c"), outcome="failed")
-    dataset.begin_run()
-    write(dataset, sites("b"))
-    with monkeypatch.context() as patch:
-        cut_at(patch, step)
-        with contextlib.suppress(CutError):
-            remove_older_rows(dataset)
-    after = Dataset(dataset.root)
-    after.recover()
-    remove_older_rows(after)
-    assert after.sites()["http://b/"] == "complete"
-    for table, count in (("sites", 1), ("pages", 3)):
-        assert dict(in_table(after, table)) == dict.fromkeys(sites("a", "b", "c"), count)
+def test_a_file_is_rewritten_once_however_its_sites_come(dataset):
+    write(dataset, sites("a", "b", "c", "d"), "failed")
+    number = dataset.begin_run()
+    committer = Committer(dataset, number, dataset.groups(set(sites("a", "b", "c"))))
+    before = dataset.table("sites").version()
+    for name in sites("a", "b"):
+        assert committer.take(group_of(dataset, [name])) == []
+        check(dataset, sites("a", "b", "c", "d"))
+        assert set(dataset.sites().values()) == {"failed"}
+    rows = committer.take(group_of(dataset, sites("c"))) + committer.close()
+    assert {row["site"] for row in rows} == set(sites("a", "b", "c"))
+    assert dataset.table("sites").version() == before + 1
+    check(dataset, sites("a", "b", "c", "d"))
+    assert dataset.sites()["http://d/"] == "failed"
 
 
-def test_two_writers_of_one_name_do_not_replace_each_other(dataset):
-    run = dataset.begin_run()
-    first, second = (GroupWriter(dataset, run, "same") for _ in range(2))
-    add(first, "http://a/")
-    first.commit()
-    add(second, "http://a/")
-    with pytest.raises(FileExistsError):
-        second.commit()
-    second.discard()
-    assert dict(in_table(dataset, "sites")) == {"http://a/": 1}
+def test_what_was_crawled_again_before_an_interrupt_is_kept(dataset):
+    write(dataset, sites("a", "b", "c"), "failed")
+    number = dataset.begin_run()
+    committer = Committer(dataset, number, dataset.groups(set(sites("a", "b"))))
+    committer.take(group_of(dataset, sites("a")))
+    committer.close()
+    check(dataset, sites("a", "b", "c"))
+    assert dataset.sites()["http://a/"] == "complete"
+    assert dataset.sites()["http://b/"] == "failed"
+    committer.take(group_of(dataset, sites("b")))
+    committer.close()
+    check(dataset, sites("a", "b", "c"))
+    assert dataset.sites()["http://b/"] == "complete"
 
 
-def test_a_writer_of_an_older_run_commits_no_more(dataset):
-    writer = GroupWriter(dataset, dataset.begin_run(), "old")
-    add(writer, "http://a/")
-    dataset.begin_run()
-    with pytest.raises(DatasetError, match="a newer run"):
-        writer.commit()
+def test_a_site_that_is_reported_twice_is_committed_once(dataset):
+    committer = Committer(dataset, dataset.begin_run())
+    committer.take(group_of(dataset, sites("a", "b")))
+    committer.take(group_of(dataset, sites("b", "c")))
+    committer.take(group_of(dataset, sites("a")))
+    committer.close()
+    check(dataset, sites("a", "b", "c"))
+
+
+def test_a_run_commits_no_more_once_a_newer_one_has_begun(dataset, tmp_path):
+    committer = Committer(dataset, dataset.begin_run())
+    group = group_of(dataset, sites("a"))
+    Dataset(tmp_path / "dataset").begin_run()
+    with pytest.raises(DatasetError, match="a newer run has taken over"):
+        committer.take(group)
     assert not dataset.sites()
+    after = Dataset(tmp_path / "dataset")
+    write(after, sites("b"))
+    check(after, sites("b"))
 
 
-def test_a_part_that_somebody_took_away_is_named(dataset):
-    write(dataset, sites("a"))
-    for path in (dataset.root / "pages").iterdir():
-        path.unlink()
-    with pytest.raises(DatasetError, match="is missing; restore it, or delete"):
-        dataset.recover()
+def test_columns_that_a_later_run_writes_are_added(tmp_path):
+    made = Dataset(tmp_path / "dataset")
+    made.make(("url",))
+    made.begin_run()
+    made.commit([group_of(made, sites("a"), columns=("url",))])
+    later = Dataset(tmp_path / "dataset")
+    later.make(("url", "lastmod"))
+    later.begin_run()
+    later.commit([group_of(later, sites("b"), columns=("url", "lastmod"))])
+    read = deltalake.DeltaTable(later.store.path("pages")).to_pyarrow_table()
+    assert set(read.column_names) == {"site", "url", "lastmod"}
+    assert Counter(read.column("site").to_pylist()) == {"http://a/": 3, "http://b/": 3}
+    assert read.column("lastmod").null_count == 6
 
 
-def test_a_commit_that_cannot_be_read_is_named(dataset):
-    (dataset.root / "_commits" / "00001-x-00000.json").write_text("{")
-    with pytest.raises(DatasetError, match="delete it to crawl its sites again"):
-        dataset.commits()
+def test_a_filter_finds_what_is_there(dataset):
+    """Limits of values that are wrong, or missing, would leave out rows."""
+    write(dataset, sites("m", "a"))
+    pages = dataset.table("pages").to_pyarrow_dataset()
+    assert pages.count_rows(filter=compute.field("lastmod").is_valid()) == 0
+    assert pages.count_rows(filter=compute.field("site") == "http://a/") == 3
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
@@ -193,56 +269,37 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
         Dataset(tmp_path).make()
     with pytest.raises(DatasetError, match="is a file"):
         Dataset(tmp_path / "thesis.doc").make()
-    with pytest.raises(DatasetError, match="'usp crawl SITES -o FOLDER'"):
+    with pytest.raises(DatasetError, match="'usp crawl SITES -o DATASET'"):
         Dataset(tmp_path).check()
 
 
-def test_one_run_at_a_time_writes_to_a_dataset(dataset, monkeypatch):
-    with (
-        dataset.only_run(),
-        pytest.raises(DatasetError, match="another run"),
-        dataset.only_run(),
-    ):
-        pass
-    monkeypatch.setattr("usp.fleet.dataset.LOCK_SECONDS", 0.0)
-    run = dataset.begin_run()
-    with (
-        dataset.as_worker(run),
-        dataset.as_worker(run),
-        pytest.raises(DatasetError, match="workers of an older run"),
-        dataset.without_workers(),
-    ):
-        pass
-    with dataset.only_run(), dataset.without_workers():
-        pass
-
-
-def test_a_worker_that_its_driver_left_behind_writes_nothing_once_a_newer_run_has_begun(dataset):
-    batch = pa.table({"site": ["http://127.0.0.1:1/"], "key": ["127.0.0.1"]})
-    task = _Task(Job(dataset.root, dataset.begin_run(), FleetOptions()))
-    dataset.begin_run()
-    with pytest.raises(DatasetError, match="a newer run has taken over"):
-        list(task(batch))
-    assert not list((dataset.root / "_staging").iterdir())
-
-
-def test_a_commit_is_what_it_was_after_it_was_written():
-    commit = Commit(
-        "00001-w-00001",
-        ("pages/part-00001-w-00001.parquet",),
-        {"http://a/": "empty"},
-        ("00001-w-00000",),
-    )
-    assert Commit.from_json(commit.to_json()) == commit
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
+def test_the_stats_of_a_damaged_file_are_an_error(dataset, capsys, damage, tmp_path):
+    write(dataset, sites("a"))
+    (path,) = (tmp_path / "dataset").glob("sites/*.parquet")
+    path.write_bytes(damage)
+    with pytest.raises(DatasetError, match="cannot be read"):
+        dataset_stats(dataset.store.root)
+    with pytest.raises(SystemExit) as ended:
+        main(["stats", dataset.store.root])
+    told = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "Traceback" not in told
 
 
 def test_progress_counts_a_site_once_and_knows_the_slowest():
     progress = FleetProgress(10)
     for number in range(7):
-        row = failed_row(f"http://{number}/", "x") | {"duration": float(number), "pages": 2}
-        progress.take("site", row)
-        progress.take("committed", [row])
+        row = row_of(f"http://{number}/", "failed", pages=2, duration=float(number))
+        progress.take(SiteDone(row))
+        progress.take(GroupDone(Group((row,), ())))
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest()[0] == ("http://6/", 6.0)
     assert "7 of 10 sites · 7 failed" in progress.line()
     assert progress.summary()["slowest"][0] == {"site": "http://6/", "seconds": 6.0}
+
+
+def test_the_schema_of_a_table_has_no_dictionaries(dataset):
+    for table in TABLES:
+        schema = pa.schema(dataset.table(table).schema().to_arrow())
+        assert not any(pa.types.is_dictionary(field.type) for field in schema)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import os
 import signal
 import threading
 
 import fleet_poison
-import pyarrow as pa
 import pytest
 from fleet_support import OPTIONS
 
 from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
-from usp.fleet.crawler import Job, crawl_into
-from usp.fleet.dataset import Dataset, DatasetError
+from usp.fleet.assignments import Assignments
+from usp.fleet.crawler import Job, crawl_groups
+from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import work
-from usp.fleet.ray_engine import RayEngine, _Task
+from usp.fleet.messages import GroupDone, Over, SiteDone, Wanted, WorkerLost
+from usp.fleet.ray_engine import RayEngine
+from usp.fleet.store import DatasetError
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
@@ -49,42 +50,6 @@ def test_a_full_disk_ends_the_run_with_its_reason(fleet, tmp_path, monkeypatch):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
-def batch_of(urls):
-    return pa.table({"site": urls, "key": urls})
-
-
-def test_a_batch_that_is_handed_out_again_goes_on_where_it_was(fleet, tmp_path):
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
-    urls = [site.url for site in fleet.sites if site.kind == "small"][:4]
-    task = _Task(Job(dataset.root, dataset.begin_run(), OPTIONS))
-    rows = pa.concat_tables(task(batch_of(urls)))
-    assert sorted(rows.column("site").to_pylist()) == sorted(urls)
-    before = sorted((dataset.root / "sites").iterdir())
-    again = pa.concat_tables(task(batch_of(urls)))
-    assert again.sort_by("site").equals(rows.sort_by("site"))
-    assert sorted((dataset.root / "sites").iterdir()) == before
-
-
-def test_a_batch_whose_workers_die_is_crawled_site_by_site(fleet, tmp_path):
-    """Two workers have died with it, and a third one while it had the second site alone."""
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
-    urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    task = _Task(Job(dataset.root, dataset.begin_run(), OPTIONS))
-    name = f"p{hashlib.sha256(chr(10).join(urls).encode()).hexdigest()[:12]}"
-    for number in range(2):
-        (dataset.root / "_staging" / f"{name}.try{number}").touch()
-    (dataset.root / "_staging" / f"{name}.alone").write_text(urls[1])
-    rows = pa.concat_tables(task(batch_of(urls))).to_pylist()
-    assert {row["site"]: row["outcome"] for row in rows} == {
-        urls[0]: "complete",
-        urls[1]: "failed",
-        urls[2]: "complete",
-    }
-    assert not list((dataset.root / "_staging").glob("*.alone"))
-
-
 # The parts of both engines, in this process ---------------------------------------------------------
 
 
@@ -99,29 +64,27 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
         raise SystemExit
 
     monkeypatch.setattr(os, "_exit", end)
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
     answers = [[(url, url)] for url in urls] + [None]
     ours, theirs = multiprocessing.Pipe()
-    told: list[tuple[str, object]] = []
+    told: list[object] = []
 
     def drive() -> None:
-        while not told or told[-1][0] != "over":
+        while not told or told[-1] != Over():
             told.append(ours.recv())
-            if told[-1][0] == "want":
+            if told[-1] == Wanted():
                 ours.send(answers.pop(0))
 
     driver = threading.Thread(target=drive)
     driver.start()
     before = signal.getsignal(signal.SIGINT)
     try:
-        work(theirs, Job(dataset.root, dataset.begin_run(), OPTIONS), "w")
+        work(theirs, Job(str(tmp_path), 1, OPTIONS))
     finally:
         signal.signal(signal.SIGINT, before)
     driver.join()
-    assert sorted(row["site"] for what, row in told if what == "site") == sorted(urls)
-    (done,) = [rows for what, rows in told if what == "committed"]
+    assert sorted(one.row["site"] for one in told if isinstance(one, SiteDone)) == sorted(urls)
+    (done,) = [one.group.sites for one in told if isinstance(one, GroupDone)]
     assert {row["site"]: row["outcome"] for row in done} == dict.fromkeys(urls, "complete")
     assert not statuses
     ours.close()
@@ -131,36 +94,60 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
     assert statuses == [1]
 
 
-def test_a_worker_that_is_stopped_commits_what_it_has(fleet, tmp_path):
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
+def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     urls = [site.url for site in fleet.sites if site.kind in {"small", "slow"}]
     stopped = threading.Event()
-    job = Job(dataset.root, dataset.begin_run(), OPTIONS)
-    groups = list(
-        crawl_into(
-            job,
-            "w",
-            iter([[(url, url) for url in urls]]),
-            on_site=lambda _: stopped.set(),
-            stopped=stopped.is_set,
-        )
+    (group,) = crawl_groups(
+        Job(str(tmp_path), 1, OPTIONS),
+        iter([[(url, url) for url in urls]]),
+        on_site=lambda _: stopped.set(),
+        stopped=stopped.is_set,
     )
-    assert 0 < len(groups[0]) < len(urls)
-    assert set(dataset.sites()) == {row["site"] for row in groups[0]}
+    assert 0 < len(group.sites) < len(urls)
+    assert {part.table for part in group.parts} == {"pages", "sitemaps", "sites"}
+
+
+# Who gets what -------------------------------------------------------------------------------------
+
+
+def test_sites_of_a_worker_that_died_are_handed_out_again():
+    left = Assignments([("a", ["a1", "a2"]), ("b", ["b1"])])
+    batch = left.batch(9)
+    assert batch == [("a1", "a"), ("a2", "a"), ("b1", "b")]
+    assert left.take_back(dict(batch[1:])) is None
+    assert left.batch(9) == [("a2", "a"), ("b1", "b")]
+    assert left.is_empty
+
+
+def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_with_the_third():
+    left = Assignments([("a", ["a"]), ("b", ["b"])])
+    for _ in range(2):
+        left.take_back(dict(left.batch(9)))
+    assert left.batch(9) == []
+    first, second = left.suspect(), left.suspect()
+    assert (first, second) == ([("a", "a")], [("b", "b")])
+    assert left.take_back(dict(first)) == "a"
+    assert left.is_empty
 
 
 class FakeRay:
     """Does in this process what Ray does in others."""
 
     class exceptions:  # noqa: N801 - as Ray has it
-        RayError = RayTaskError = RuntimeError
+        class RayError(Exception):
+            pass
 
-    def __init__(self, error: Exception | None = None, deaths: int = 0) -> None:
-        self.begun: dict[str, object] = {}
+        class RayTaskError(RayError):
+            pass
+
+        class RaySystemError(RayError):
+            pass
+
+    def __init__(self, error=None, deaths=()):
+        self.begun = {}
         self.error = error
-        self.deaths = deaths
-        self.DataContext = self
+        self.deaths = list(deaths)  # of each task: after how many groups
+        self.tasks = 0
         self.ended = False
 
     def is_initialized(self):
@@ -177,53 +164,75 @@ class FakeRay:
     def cluster_resources(self):
         return {"CPU": 2.0}
 
-    def get_current(self):
-        return self
+    def remote(self, **_):
+        def decorate(function):
+            fake = self
 
-    def from_arrow(self, tables):
-        self.tables = tables
-        return self
+            class Task:
+                @staticmethod
+                def remote(*arguments):
+                    fake.tasks += 1
+                    return fake.stream(function(*arguments))
 
-    def map_batches(self, task, **_):
-        self.task = task
-        return self
+            return Task
 
-    def iter_batches(self, **_):
-        for number, table in enumerate(self.tables):
-            if len(table) == 1:
-                raise RuntimeError("a node\nis gone")
-            if number < self.deaths:
-                list(self.task(table))  # nobody hears of it: the worker dies at its end
-            yield from self.task(table)
+        return decorate
+
+    def stream(self, groups):
+        death = self.deaths.pop(0) if self.deaths else None
+        for number, group in enumerate(groups):
+            if number == death:
+                break
+            yield group
+        if death is not None:
+            yield self.exceptions.RayError("a node is gone")
+
+    def wait(self, streams, **_):
+        return streams[:1], streams[1:]
+
+    def get(self, value):
+        if isinstance(value, Exception):
+            raise value
+        return value
 
 
-def engine_on(fake, monkeypatch, dataset, **options):
+def engine_on(fake, monkeypatch, root, **options):
     monkeypatch.setattr(ray_engine, "ray_module", lambda part="": fake)
-    return RayEngine(Job(dataset.root, dataset.begin_run(), OPTIONS), **options)
+    return RayEngine(Job(str(root), 1, OPTIONS), **options)
 
 
-def test_ray_gets_batches_and_gives_rows_and_lost_workers_are_counted(fleet, tmp_path, monkeypatch):
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
+@pytest.mark.parametrize("deaths", [(), (0, 0, 0), (1, 0, 1)])
+def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
+    fleet, tmp_path, monkeypatch, deaths
+):
     urls = [site.url for site in fleet.sites if site.kind in {"small", "text", "feed"}][:16]
-    fake = FakeRay(deaths=3)
-    engine = engine_on(fake, monkeypatch, dataset, workers=2)
+    fake = FakeRay(deaths=deaths)
+    engine = engine_on(fake, monkeypatch, tmp_path, workers=2)
     told = list(engine.run([(url, [url]) for url in urls]))
-    committed = [rows for what, rows in told if what == "committed"]
-    assert sorted(row["site"] for rows in committed for row in rows) == sorted(urls)
-    assert [what for what, _ in told if what != "committed"] == ["lost"] * 3
-    assert not list((dataset.root / "_staging").iterdir())
-    assert len(fake.tables) == 8
+    groups = [one.group for one in told if isinstance(one, GroupDone)]
+    assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
+    lost = [one for one in told if isinstance(one, WorkerLost)]
+    assert len(lost) == deaths.count(0)
     assert fake.begun["num_cpus"] == 2
     assert fake.ended
 
 
-def test_what_ray_cannot_do_is_told(fleet, tmp_path, monkeypatch):
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
-    engine = engine_on(FakeRay(), monkeypatch, dataset)
-    with pytest.raises(DatasetError, match="Ray failed: is gone"):
-        list(engine.run([("a", [fleet.urls[0]])]))
-    engine = engine_on(FakeRay(ConnectionError()), monkeypatch, dataset, address="nowhere:1")
+def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
+    engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
+    told = list(engine.run([("a", [fleet.urls[0]])]))
+    (group,) = [one.group for one in told if isinstance(one, GroupDone)]
+    assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
+
+
+def test_what_ray_cannot_do_is_told(tmp_path, monkeypatch):
+    engine = engine_on(FakeRay(ConnectionError()), monkeypatch, tmp_path, address="nowhere:1")
     with pytest.raises(DatasetError, match="cannot connect to Ray: ConnectionError"):
         list(engine.run([]))
+
+
+def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
+    fake = FakeRay()
+    fake.stream = lambda _: iter([fake.exceptions.RayTaskError("trace\nthe store is gone")])
+    engine = engine_on(fake, monkeypatch, tmp_path)
+    with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
+        list(engine.run([("a", [fleet.urls[0]])]))

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fleet_support import SLOW, check_truth, start
+from fleet_support import SLOW, check_truth, committed_files, files_of, start
 
 from usp.fleet.dataset import Dataset
 
@@ -57,13 +57,14 @@ def wait_for(condition, seconds=180.0):
 
 
 def committed(root: Path) -> int:
-    folder = root / "_commits"
-    return len(list(folder.glob("*.json"))) if folder.is_dir() else 0
+    """Give the number of files in ``sites`` that count: those that were added to its log."""
+    log = sorted((root / "sites" / "_delta_log").glob("*.json"))
+    return sum(text.count('"add":') for text in map(Path.read_text, log))
 
 
 def is_worker(engine: str, line: str) -> bool:
     if engine == "ray":
-        return line.startswith("ray::") and "IDLE" not in line and "Map" in line
+        return line.startswith("ray::") and "IDLE" not in line and "_crawl" in line
     return "spawn_main" in line
 
 
@@ -106,7 +107,7 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
     assert again.returncode == 0, told.decode()
     assert "were already there" in told.decode()
     check_truth(root, slow_fleet.sites)
-    assert not list((root / "_staging").iterdir())
+    assert files_of(root) == committed_files(root)
     # Nobody whom the killed driver had started is left: no worker, and no daemon of Ray.
     wait_for(lambda: not [p for p, line in children.items() if line and is_alive(p, line)])
 

@@ -2,8 +2,9 @@
 
 Workers write files (:mod:`usp.fleet.parts`); the driver of the run, and nobody else, commits them, in
 groups: first to ``pages`` and ``sitemaps``, then to ``sites``. So a site is in the dataset exactly if
-it is in ``sites``. Each commit has a number, the same in all three tables. If a run is cut short between
-two of them, the next one takes back what is not in ``sites``, and removes files that no commit names.
+it is in ``sites``. Each commit has a number, the same in all three tables. If a run is cut short
+between two of them, the next one takes back what is not in ``sites``, and removes files that no commit
+names.
 """
 
 from __future__ import annotations
@@ -105,12 +106,13 @@ class Dataset:
 
     def groups(self, wanted: Collection[str]) -> dict[str, str]:
         """Return the name of the files in which each of some sites is, if it is in the dataset."""
-        field = pyarrow(".compute").field
-        columns = {"site": field("site"), "file": field("__filename")}
+        found: dict[str, str] = {}
         with self.store.words():
-            scanned = self.table("sites").to_pyarrow_dataset().to_table(columns=columns)
-        rows = zip(*(scanned.column(name).to_pylist() for name in columns), strict=True)
-        return {site: file.rpartition("/")[2] for site, file in rows if site in wanted}
+            for file in self.table("sites").to_pyarrow_dataset().get_fragments():
+                name = file.path.rpartition("/")[2]
+                there = file.to_table(columns=["site"]).column("site").to_pylist()
+                found.update({site: name for site in there if site in wanted})
+        return found
 
     def _rows_of_sites(self, *columns: str) -> list[dict[str, Any]]:
         with self.store.words():
@@ -214,15 +216,10 @@ class Dataset:
 
 
 def _added(part: Part) -> Any:
-    statistics = {
-        "numRecords": part.rows,
-        "minValues": {"site": part.first},
-        "maxValues": {"site": part.last},
-        "nullCount": {"site": 0},
-    }
-    name = part.name.partition("/")[2]
+    # Only their number: sites come in any order, so that limits of values would leave out no file.
+    statistics = json.dumps({"numRecords": part.rows})
     action = deltalake(".transaction").AddAction
-    return action(name, part.size, {}, _now(), True, json.dumps(statistics))
+    return action(part.name.partition("/")[2], part.size, {}, _now(), True, statistics)
 
 
 def _removed(name: str) -> Any:

@@ -34,8 +34,6 @@ class Part:
     name: str
     size: int
     rows: int
-    first: str
-    last: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +133,9 @@ class _TableFile:
         self._repeating = repeating
         self._file: NewFile | None = None
         self._groups = RowGroups()
-        self._first = self._last = ""
         self.rows = 0
 
     def add(self, batch: Any) -> None:
-        low, high = pyarrow(".compute").min_max(batch.column("site").cast("string")).values()
-        self._first = low.as_py() if not self.rows else min(self._first, low.as_py())
-        self._last = max(self._last, high.as_py())
         self.rows += len(batch)
         for group in self._groups.add(batch):
             self._begun().write(group)
@@ -161,8 +155,7 @@ class _TableFile:
             writer.write(group)
         writer.close()
         assert self._file is not None
-        size = self._file.close()
-        return Part(self._table, self._name, size, self.rows, self._first, self._last)
+        return Part(self._table, self._name, self._file.close(), self.rows)
 
     def discard(self) -> None:
         if self._file is not None:
