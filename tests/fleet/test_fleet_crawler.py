@@ -16,8 +16,7 @@ import pytest
 from fleet_support import OPTIONS, ZONES
 
 from usp.fleet import FleetOptions, crawl_sites, unwrap
-from usp.fleet.crawler import Job, crawl_into, crawl_tables
-from usp.fleet.dataset import Dataset
+from usp.fleet.crawler import Job, crawl_groups, crawl_tables
 from usp.fleet.site import HostTurns
 from usp.limits import Limits
 
@@ -241,9 +240,7 @@ def test_options_that_make_no_sense_are_refused(name):
 
 def test_a_worker_leaves_the_process_as_it_was(tmp_path):
     """While it works, memory is that of the system, which all threads share."""
-    dataset = Dataset(tmp_path / "dataset")
-    dataset.make()
-    job = Job(dataset.root, dataset.begin_run(), FleetOptions())
+    job = Job(str(tmp_path), 1, FleetOptions())
     before = pa.default_memory_pool().backend_name, gc.get_threshold()
     during = []
 
@@ -251,7 +248,7 @@ def test_a_worker_leaves_the_process_as_it_was(tmp_path):
         during.append((pa.default_memory_pool().backend_name, gc.get_threshold()))
         yield from ()
 
-    assert list(crawl_into(job, "w", batches())) == []
+    assert list(crawl_groups(job, batches())) == []
     assert during[0][0] == "system"
     assert (pa.default_memory_pool().backend_name, gc.get_threshold()) == before
     assert during[0][1] > before[1]
