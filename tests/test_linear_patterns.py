@@ -22,7 +22,7 @@ import usp._base.patterns
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
-from usp._formats import document, feed_cutting
+from usp._formats import document, feed_cutting, link_runs
 from usp._formats.xml import cut, lanes
 from usp.cli import errors
 from usp.report import markup
@@ -88,6 +88,11 @@ FEED_STYLES = [
     )
 ]
 
+LINKS = (
+    '<xhtml:link rel="alternate" hreflang="de" href="https://e.org/"/>',
+    "<x:link href='/' title='a'\n hreflang='de' rel='alternate'></x:link>",
+)
+
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp._formats.xml.cut._first": lambda: {
         f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
@@ -97,8 +102,10 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         for n, style in enumerate(STYLES)
         for values in (False, True)
     },
-    "usp._formats.xml.cut._own_fields": lambda: {
-        f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
+    "usp._formats.link_runs._pattern": lambda: {
+        f"_pattern[{n}, {kind}]": pattern
+        for n, link in enumerate(LINKS)
+        for kind, pattern in zip("01", link_runs._style_of(link)[-2:], strict=True)
     },
     "usp._formats.feed_cutting._entry": lambda: {
         f"_entry[{style.name}, {bool(style.between)}]": feed_cutting._entry(style)
@@ -129,8 +136,8 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first_entry": {"finditer"},
     "_first": {"match"},
     "_entry": {"findall"},
-    "_own_fields": {"findall"},
     "_with_prefix": {"findall"},
+    "_pattern": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},
     "_finding": {"search"},

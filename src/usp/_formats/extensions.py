@@ -16,7 +16,7 @@ from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from usp._formats.abstract_parser import Note
     from usp._formats.xml.entries import Field
@@ -80,7 +80,8 @@ class TableReader:
     def __init__(self, table: Table, prefix: str) -> None:
         self._table = table
         self._prefix = prefix
-        self._make = table.make
+        value = table.value
+        self._make = table.make if value is None else lambda found: value(**found)
         self._has_own = OWN in table.elements
         self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [spec for spec in table.specs if spec.required]
@@ -143,21 +144,15 @@ class TableReader:
         missing = {spec.argument or spec.name for spec in self._required}
         return None if missing.difference(key for _, key, _, _ in steps) else steps
 
-    def read_texts(
-        self, steps: list[Shortcut], texts: list[str | None], base: str | None
-    ) -> Any | None:
-        """Return the value of a record by its shortcut; None if one of the texts cannot be read."""
+    def read_texts(self, steps: list[Shortcut], texts: Sequence[str], base: str | None) -> Any:
+        """Return the value of a record by its shortcut; raises ``ValueError`` if it cannot be read."""
         found: dict[str, Any] = {}
         for at, key, read, resolve in steps:
             text = texts[at]
-            if read is not _text:
-                value = read(text)
-            elif text and ("&" not in text or ";" not in text):  # as nearly all are
-                value = text.strip() or None
-            else:
-                value = _text(text)
+            is_plain = read is _text and "&" not in text  # as nearly all are
+            value: Any = text.strip() or None if is_plain else read(text)
             if value is None:
-                return None
+                raise ValueError(key)
             if resolve and not value.startswith(SCHEMES):
                 value = resolve(value, base)
             found[key] = value

@@ -32,11 +32,11 @@ def split(block: str) -> tuple[list[str], str]:
     return block.split(end)[:-1], end
 
 
-def without_links(block: str, *, certain: bool = False) -> tuple[str, Links]:
+def without_links(block: str) -> tuple[str, Links]:
     """Return a block without its links, and those of each entry; None for one whose links stay.
 
     If there are no links, or some have unusual addresses, the block is returned as it is, with nothing
-    else. With ``certain``, links stay where they are unless a field of the protocol ends before them.
+    else. Links stay where they are unless a field of the protocol ends before them.
     """
     rest: list[str] = []
     links: list[list[tuple[str, str]] | None] = []
@@ -49,11 +49,7 @@ def without_links(block: str, *, certain: bool = False) -> tuple[str, Links]:
         if (
             found
             and entry.count("<", begin, end) == len(found)
-            and (
-                _follow_a_field(entry, begin, end, found)
-                if certain
-                else entry.find("<", entry.rfind("</", 0, begin) + 2) == begin
-            )
+            and _follow_a_field(entry, begin, end, found)
         ):
             links.append(found)
             rest.append(entry[:begin] + entry[end:])

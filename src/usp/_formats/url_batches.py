@@ -12,8 +12,6 @@ from usp._formats import values
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
-from usp._formats.xml.entries import Sort
-from usp._formats.xml.nesting import MAX_FIELDS
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     DeferredPage,
@@ -116,16 +114,15 @@ def _is_frequency(text: str) -> bool:
     return values.change_frequency(text) is not None
 
 
-def remembered_own(raw: dict[str, str]) -> OwnFields:
-    """Return what :func:`read_own` returns, through the caches."""
-    lastmod = raw.get("lastmod", "")
-    if "&" in lastmod or (raw and max(map(len, raw.values())) > MAX_REMEMBERED):
-        return read_own(raw)
-    priority, changefreq = raw.get("priority"), raw.get("changefreq")
+def remembered_own(lastmod: str, changefreq: str, priority: str) -> OwnFields:
+    """Return what :func:`read_own` returns, through the caches; an empty text is none."""
+    if "&" in lastmod or len(lastmod) + len(changefreq) + len(priority) > MAX_REMEMBERED:
+        given = {"lastmod": lastmod, "changefreq": changefreq, "priority": priority}
+        return read_own({name: text for name, text in given.items() if text.strip()})
     return (
-        _priority(priority) if priority else _DEFAULT,
-        known_date(lastmod),
-        _frequency(changefreq) if changefreq else None,
+        _priority(priority.strip()) if priority else _DEFAULT,
+        known_date(lastmod.strip()) if lastmod else None,
+        _frequency(changefreq.strip()) if changefreq else None,
     )
 
 
@@ -182,15 +179,15 @@ class BlockBatch(PageBatch):
         style: Style,
         reader: BlockReader,
         columns: Columns | None = None,
+        fields: Sequence[PageFields] = (),
     ) -> None:
         self.urls = urls
         self._block = block
         self._style = style
         self._reader = reader
-        # False if they were not read, True if there is more than columns can hold.
-        self._columns: Columns | bool = columns or False
+        self._columns: Columns | bool = columns or False  # True if they cannot be cut
         self._own: Sequence[PageFields | OwnFields] = ()
-        self._fields: Sequence[PageFields] = ()
+        self._fields = fields
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages; their fields are parsed if those of earlier pages were used."""
@@ -204,7 +201,7 @@ class BlockBatch(PageBatch):
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
         self._reader.read_ahead(Ahead.OWN)
-        columns = self._all_columns()
+        columns = self._cut_columns() or self._reader.columns(self._block, len(self.urls))
         return None if columns is None else columns.texts
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
@@ -236,7 +233,7 @@ class BlockBatch(PageBatch):
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        columns = self._all_columns()
+        columns = self._cut_columns()
         return self._all() if columns is None else [PageFields(*row) for row in columns.rows()]
 
     def own(self, at: int) -> PageFields | OwnFields:
@@ -251,32 +248,20 @@ class BlockBatch(PageBatch):
         return self._own
 
     def _own_columns(self) -> Columns | None:
-        return (
-            self._cut_columns()
-            or self._all_columns()
-            or self._reader.own(self._block, len(self.urls))
-        )
-
-    def _cut_columns(self) -> Columns | None:
-        """Return the fields of the protocol, if no tree is needed for that."""
-        if self._columns is False:
-            count = len(self.urls)
-            columns = self._columns = cut_columns(self._block, self._style) or False
-            if columns is False:
-                return cut_own_columns(self._block, self._style, count)
-        return self._columns if isinstance(self._columns, Columns) else None
+        return self._cut_columns() or self._reader.own(self._block, len(self.urls))
 
     def fields(self, at: int) -> PageFields:
         """Return the fields of a page."""
         self._reader.read_ahead(Ahead.ALL)
-        if self._all_columns() is None:
+        if self._cut_columns() is None:
             return self._all()[at]
         return PageFields(*self._own_rows()[at])
 
-    def _all_columns(self) -> Columns | None:
+    def _cut_columns(self) -> Columns | None:
+        """Return the fields of the protocol of a regular block whose entries have no others."""
         if self._columns is False:
-            columns = cut_columns(self._block, self._style)
-            self._columns = columns or self._reader.columns(self._block, len(self.urls)) or True
+            found = cut.columns(self._block, self._style)
+            self._columns = True if found is None else Columns(found, len(self.urls))
         return self._columns if isinstance(self._columns, Columns) else None
 
     def _all(self) -> Sequence[PageFields]:
@@ -307,7 +292,7 @@ def read_columns(
     locs = lists.pop("loc")
     if not all(locs):
         return None
-    columns = _checked(lists, len(locs))
+    columns = checked(lists, len(locs))
     return None if columns is None else (locs, columns)
 
 
@@ -333,47 +318,12 @@ def _texts_by_tag(
     return {tag: [one.get(tag) for one in found] for tag in set().union(*found)}
 
 
-def own_columns(root: Element, block: str, trees: Trees, entry: type[RawEntry]) -> Columns | None:
-    """Return the fields of the protocol of entries that have others; None if that needs more care.
-
-    Each is written once in its entry, directly below it, and nowhere else in the block.
-    """
-    found = [{child.tag: child.text for child in element} for element in root]
-    texts: dict[str, list[str]] = {name: [""] * len(found) for name in FIELDS}
-    counts = dict.fromkeys(FIELDS, 0)
-    for tag in set().union(*found):
-        sort, name, _ = trees.meaning(tag, entry)
-        if sort is not Sort.FIELD or name == "loc":
-            continue
-        if counts[name] or any(map(len, root.iter(tag))):
-            return None
-        counts[name] = sum(tag in given for given in found)
-        texts[name] = [(given.get(tag) or "").strip() for given in found]
-    if any(block.count(f"{name}>") != 2 * count for name, count in counts.items()):
-        return None
-    return _checked(texts, len(found))
-
-
-def _checked(texts: dict[str, list[str]], count: int) -> Columns | None:
+def checked(texts: dict[str, list[str]], count: int) -> Columns | None:
     """Return columns of texts that can be read through caches."""
     for column in texts.values():
         if max(map(len, column)) > MAX_REMEMBERED or "&" in "".join(column):
             return None
     return Columns(texts, count)
-
-
-def cut_columns(block: str, style: Style) -> Columns | None:
-    """Return the fields of a regular block whose entries have nothing else."""
-    found = cut.columns(block, style)
-    return None if found is None else Columns(found, len(found["loc"]))
-
-
-def cut_own_columns(block: str, style: Style, count: int) -> Columns | None:
-    """Return the fields of the protocol of a regular block whose entries have others."""
-    if block.count("<") >= MAX_FIELDS:
-        return None
-    found = cut.own_columns(block, style, count)
-    return None if found is None else Columns(found, count)
 
 
 def _is_blank(root: Element, elements: list[Element]) -> bool:

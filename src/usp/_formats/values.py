@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from usp._base.dates import known_date, read_date
+from usp._base.dates import MAX_REMEMBERED, known_date, read_date
 from usp._base.urls import is_http_url
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
@@ -39,7 +39,9 @@ def text(raw: str | None) -> str | None:
 
 
 def date(raw: str | None) -> datetime | None:
-    """Return a date."""
+    """Return a date; short texts are remembered."""
+    if raw and len(raw) <= MAX_REMEMBERED and "&" not in raw:
+        return known_date(raw)
     cleaned = text(raw)
     return read_date(cleaned) if cleaned else None
 
@@ -106,8 +108,15 @@ def yes_no(raw: str | None) -> bool | None:
 
 def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
     """Return the items of a list, without empty ones; whitespace is the default separator."""
-    parts = (text(raw) or "").split(separator)
-    return tuple(filter(None, map(str.strip, parts)))
+    short = raw is not None and len(raw) <= MAX_REMEMBERED
+    return (_known_items if short else _items)(raw, separator)
+
+
+def _items(raw: str | None, separator: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, (text(raw) or "").split(separator))))
+
+
+_known_items = lru_cache(maxsize=1024)(_items)  # keywords repeat, genres and countries even more
 
 
 # Addresses ------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
 from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
-from usp._formats.links import LINK, LinkedPages, without_links
+from usp._formats.links import LINK, LinkedPages, split, without_links
 from usp._formats.url_batches import (
+    Ahead,
     BlockBatch,
     ColumnBatch,
     Columns,
@@ -186,7 +187,7 @@ class PagesXMLSitemapParser(LaneParser):
         """Return the entries of a block whose links are in order, if the rest of it is, too."""
         if self.meaning("xhtml:link", _UrlEntry).space is not Space.XHTML:
             return None
-        rest, links = without_links(block, certain=True)
+        rest, links = without_links(block)
         entries = super()._vouched(rest) if any(links) else None
         if entries is None or len(entries) != 1 or not isinstance(entries[0], PageBatch):
             return None
@@ -203,7 +204,12 @@ class PagesXMLSitemapParser(LaneParser):
         if style is None or (len(block) > LARGEST_TREE and not style.is_all):
             return None
         reader = self._block_reader()
-        columns = cut.columns(block, style) if self.thorough or reader.is_ahead else None
+        ahead = reader.ahead
+        if ahead is Ahead.ALL and not (style.is_all or self.thorough):
+            batch = self._read_all(block, style, reader)
+            if batch is not None:
+                return [batch]
+        columns = cut.columns(block, style) if self.thorough or ahead else None
         if columns is not None:
             locs: list[str] | None = columns["loc"]
         else:
@@ -214,9 +220,18 @@ class PagesXMLSitemapParser(LaneParser):
         found = None if columns is None else Columns(columns, len(urls))
         if not self.thorough:
             return [BlockBatch(urls, block, style, reader, found)]
-        if found is None or block.count("&") != block.count("&amp;"):
+        is_certain = found is not None and block.count("&") == block.count("&amp;")
+        paths = locs if style.is_path else None
+        return self._batch(urls, found, paths) if found and is_certain else None
+
+    def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> BlockBatch | None:
+        """Return entries with all of their fields, if these are wanted in any case."""
+        found = reader.entries(*split(block))
+        if found is None:
             return None
-        return self._batch(urls, found, locs if style.is_path else None)
+        locs, fields = found
+        urls = self._urls([loc.strip() for loc in locs])
+        return None if urls is None else BlockBatch(urls, block, style, reader, fields=fields)
 
     def _decoded_all(self, locs: list[str], block: str, style: cut.Style) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them turns out to be none."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _PAGES = "_pages_value"
 _SLOTS = 2  # a pair: the dictionary of the object, which is None, and its slots
@@ -48,13 +49,14 @@ _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
 
 def _names(value: Any) -> tuple[str, ...]:
     kind: Any = type(value)
-    return _names_of(kind)
+    return _fields_of(kind)[0]
 
 
 @cache
-def _names_of(kind: Any) -> tuple[str, ...]:
-    """Return the names of the fields of a class, in order."""
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the names of the fields of a class, in order, and what gets all of a value."""
+    names = tuple(field.name for field in dataclasses.fields(kind))
+    return names, attrgetter(*names)
 
 
 class Value:
@@ -64,10 +66,12 @@ class Value:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
-        return {
-            name: value if type(value := getattr(self, name)) in _SCALARS else plain(value)
-            for name in _names(self)
-        }
+        kind: Any = type(self)
+        names, get = _fields_of(kind)
+        values = get(self)
+        if not _SCALARS.issuperset(map(type, values)):
+            values = tuple(plain(values))
+        return dict(zip(names, values, strict=True))
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""

@@ -130,7 +130,7 @@ class SitemapPage:
     def fields(self) -> PageFields:
         """Return everything except the URL, as a tuple."""
         fields = self._fields
-        return fields if isinstance(fields, PageFields) else self._read_all()
+        return fields if type(fields) is PageFields else self._read_all()
 
     def _read(self) -> PageFields | OwnFields:
         raise NotImplementedError  # for pages that are parsed on demand
@@ -156,53 +156,60 @@ class SitemapPage:
     @property
     def news_story(self) -> SitemapNewsStory | None:
         """The news story on the page, from the news extension or from a feed."""
-        return self.fields()[3]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[3]
 
     @property
     def images(self) -> list[SitemapImage] | None:
         """The images on the page, or None if the sitemap lists none."""
-        return self.fields()[4]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[4]
 
     @property
     def alternates(self) -> list[tuple[str, str]] | None:
         """The page in other languages, as ``(hreflang, href)``, or None if there are none."""
-        return self.fields()[5]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[5]
 
     @property
     def videos(self) -> list[SitemapVideo] | None:
         """The videos on the page, or None if the sitemap lists none."""
-        return self.fields()[6]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[6]
 
     @property
     def mobile(self) -> bool:
         """Whether the page is marked as made for feature phones (``mobile:mobile``)."""
-        return self.fields()[7]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[7]
 
     @property
     def page_map(self) -> list[SitemapPageMapObject] | None:
         """The objects of the page's PageMap, or None if it has none."""
-        return self.fields()[8]
+        fields = self._fields
+        return (fields if type(fields) is PageFields else self._read_all())[8]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        # These first: parsing them parses the others, too.
-        story, images = self.news_story, self.images
-        frequency = self.change_frequency
+        self.fields()  # parses all of them in one go
+        priority, modified, frequency, story, images, alternates, videos, mobile, page_map = (
+            _attributes(self)
+        )
         result: dict[str, Any] = {
             "url": self.url,
-            "priority": self.priority,
-            "last_modified": self.last_modified,
+            "priority": priority,
+            "last_modified": modified,
             "change_frequency": frequency.value if frequency else None,
             "news_story": None if story is None else plain(story),
             "images": None if images is None else plain(images),
         }
-        if alternates := self.alternates:
+        if alternates:
             result["alternates"] = list(alternates)
-        if videos := self.videos:
+        if videos:
             result["videos"] = plain(videos)
-        if self.mobile:
+        if mobile:
             result["mobile"] = True
-        if page_map := self.page_map:
+        if page_map:
             result["page_map"] = plain(page_map)
         return result
 

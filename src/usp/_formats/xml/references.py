@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.entities
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from usp.objects.problem import ProblemCode
@@ -27,12 +28,23 @@ _BLANK = re.compile(r"[\t\n\r]")
 
 def decode_text(raw: str, note: Note) -> str:
     """Return text with references decoded and forbidden characters removed."""
-    if "&" in raw:
-        if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
-            raw = raw.replace("&amp;", "&")
-        else:
-            raw = _decode_references(raw, note)
-    return _clean(raw, note)
+    return _clean(decode_references(raw, note) if "&" in raw else raw, note)
+
+
+def decode_references(raw: str, note: Note) -> str:
+    """Return text with references decoded; they are never those of forbidden characters."""
+    if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
+        return raw.replace("&amp;", "&")
+    decoded = _decode_proper(raw)
+    return _decode_all(raw, note) if decoded is None else decoded
+
+
+def is_clean(text: str) -> bool:
+    """Return whether a long text has no forbidden characters; False if that is hard to say."""
+    return text.isprintable() if not text.isascii() else not text.encode().translate(None, _ASCII)
+
+
+_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n\r"
 
 
 def decode_cdata(text: str, note: Note) -> str:
@@ -49,7 +61,32 @@ def _clean(text: str, note: Note) -> str:
     return cleaned
 
 
-def _decode_references(raw: str, note: Note) -> str:
+def _decode_proper(raw: str) -> str | None:
+    """Return text with references decoded; None if one of them is not as it should be."""
+    first, *others = raw.split("&")
+    decoded = [first]
+    for other in others:
+        name, end, after = other.partition(";")
+        character = _known_character(name) if end and len(name) <= _MAX_DIGITS else None
+        if character is None:
+            return None
+        decoded += character, after
+    return "".join(decoded)
+
+
+@lru_cache(maxsize=1024)
+def _known_character(name: str) -> str | None:
+    """Return the character of a reference, given without ``&`` and ``;``; None if it is none."""
+    if name in _XML:
+        return _XML[name]
+    number = _NUMBER.fullmatch(name)
+    return None if number is None else _character(number[1], "", lambda *_: None) or None
+
+
+_NUMBER = re.compile("#([0-9]+|[xX][0-9a-fA-F]+)")
+
+
+def _decode_all(raw: str, note: Note) -> str:
     def decode(match: re.Match[str]) -> str:
         number, name = match.groups()
         if number:
@@ -60,8 +97,8 @@ def _decode_references(raw: str, note: Note) -> str:
         note(ProblemCode.BAD_ENTITY, match[0])
         return html.entities.html5.get(f"{name};", match[0])
 
-    decoded = _REFERENCE.sub(decode, raw)
-    if raw.count("&") > len(_REFERENCE.findall(raw)):
+    decoded, count = _REFERENCE.subn(decode, raw)
+    if raw.count("&") > count:
         note(ProblemCode.BARE_AMPERSAND, raw.strip())
     return decoded
 
@@ -88,8 +125,12 @@ def attributes(raw: str, note: Note) -> dict[str, str]:
             return {name.lower(): value for name, value in reversed(pairs)}
     result: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(raw):
-        value = double or single or bare
-        if "&" in value or not value.isprintable():
-            value = decode_text(_BLANK.sub(" ", value), note)
-        result.setdefault(name.lower(), value)
+        result.setdefault(name.lower(), attribute_value(double or single or bare, note))
     return result
+
+
+def attribute_value(raw: str, note: Note) -> str:
+    """Return the value of an attribute as it is written between quotes, references decoded."""
+    if "&" in raw or not raw.isprintable():
+        return decode_text(_BLANK.sub(" ", raw), note)
+    return raw

@@ -1,0 +1,126 @@
+"""How the elements of an entry become the fields of a page, for all entries that are written alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from usp._formats.extensions import FIELDS as EXTENSIONS
+from usp._formats.extensions import MANY, READERS, TABLES
+from usp._formats.url_batches import ignore, read_own, remembered_own
+from usp._formats.xml.cut import FIELDS
+from usp._formats.xml.entries import Field, Sort
+from usp._formats.xml.trees import Unvouched
+from usp.objects.page import PageFields
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from xml.etree.ElementTree import Element
+
+    from usp._formats.extensions import Shortcut
+    from usp._formats.xml.entries import Step
+    from usp._formats.xml.namespaces import Space
+    from usp.objects.page import OwnFields
+
+_new = tuple.__new__  # how a named tuple is made quickly
+_NO_EXTENSIONS = PageFields()[3:]
+_NUMBERS = {name: number for number, name in enumerate(PageFields.__annotations__)}
+_ALTERNATES = _NUMBERS["alternates"]
+
+
+class _Records:
+    """The elements of an extension in an entry, by record: name, number, and number of the text."""
+
+    def __init__(self, space: Space, records: list[list[tuple[str, int, int]]]) -> None:
+        self.at = _NUMBERS[EXTENSIONS[space]]
+        self._records = records
+        self._read = READERS[space]
+        self._many = MANY[space]
+        self._table = TABLES.get(space)
+        self._shortcuts: list[list[Shortcut]] | None = None
+        if self._table is not None:
+            shortcuts = []
+            for record in records if self._many else records[-1:]:
+                steps = self._table.shortcut([name for name, _, _ in record])
+                if steps is None:
+                    break
+                shortcuts.append([(record[at][2], *rest) for at, *rest in steps])
+            else:
+                self._shortcuts = shortcuts
+
+    def read(self, texts: Sequence[str], elements: Sequence[Element], base: str | None) -> Any:
+        """Return what they become."""
+        table = self._table
+        if table is not None and self._shortcuts is not None:
+            try:
+                found = [table.read_texts(steps, texts, base) for steps in self._shortcuts]
+            except ValueError:
+                pass  # what is wrong with it, the reader of records knows
+            else:
+                return found if self._many else found[0]
+        records = [
+            [Field(name, texts[text], elements[at]) for name, at, text in record]
+            for record in self._records
+        ]
+        return self._read(records, ignore, base)
+
+
+class EntryPlan:
+    """How the elements of an entry become its fields.
+
+    ``leaves`` are the numbers of the elements whose texts are given, in this order, and then an empty
+    text.
+    """
+
+    def __init__(self, steps: list[Step]) -> None:
+        self.leaves = [at for sort, _, _, at in steps if sort is not Sort.RECORD]
+        numbers = {at: number for number, at in enumerate(self.leaves)}
+        nothing = len(numbers)
+        self._own: dict[str, list[int]] = {name: [] for name in ("loc", *FIELDS)}
+        records: dict[Space, list[list[tuple[str, int, int]]]] = {}
+        for sort, name, space, at in steps:
+            if sort is Sort.FIELD:
+                self._own[name].append(numbers[at])
+            elif sort is Sort.RECORD:
+                records.setdefault(space, []).append([(name, at, nothing)])
+            elif sort is Sort.RECORD_FIELD:
+                records.setdefault(space, [[]])[-1].append((name, at, numbers[at]))
+        self.locs = self._own.pop("loc")
+        self._lastmod, self._changefreq, self._priority = (
+            (*self._own[name], nothing)[0] for name in FIELDS
+        )
+        self._is_simple = max(map(len, self._own.values())) <= 1
+        self.spaces = records.keys()
+        self._records = [_Records(space, found) for space, found in records.items()]
+
+    def own_texts(self, texts: Sequence[str]) -> tuple[str, str, str]:
+        """Return the texts of these fields; raises :class:`Unvouched` if there are more of one."""
+        if not self._is_simple:
+            raise Unvouched
+        return texts[self._lastmod], texts[self._changefreq], texts[self._priority]
+
+    def own(self, texts: Sequence[str]) -> OwnFields:
+        """Return the fields of the protocol."""
+        if self._is_simple:
+            return remembered_own(*self.own_texts(texts))
+        raw = {}
+        for name, numbers in self._own.items():
+            for number in numbers:
+                text = texts[number]
+                if text and not text.isspace():  # of several the last one counts
+                    raw[name] = text
+        return read_own(raw)
+
+    def fields(
+        self,
+        texts: Sequence[str],
+        elements: Sequence[Element],
+        base: str | None,
+        links: list[tuple[str, str]] | None = None,
+    ) -> PageFields:
+        """Return all fields of an entry with such elements, and with links that were read apart."""
+        fields: list[Any] = [*self.own(texts), *_NO_EXTENSIONS]
+        for one in self._records:
+            fields[one.at] = one.read(texts, elements, base)
+        if links:
+            fields[_ALTERNATES] = links
+        return _new(PageFields, fields)

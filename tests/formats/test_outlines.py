@@ -1,0 +1,151 @@
+"""Entries of one outline are read alike, whatever their texts are and whatever was read before them."""
+
+from __future__ import annotations
+
+import pytest
+from formats_support import URL, chunks, read
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from profiles import examples
+from usp._formats.abstract_parser import PageBatch
+from usp._formats.document import DocumentParser
+from usp._formats.outlines import Outlines
+
+ROOT = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
+    ' xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:o="http://example.org/other"'
+    ' xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"'
+    ' xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"'
+    ' xmlns:v="http://www.google.com/schemas/sitemap-video/1.1">'
+)
+LINK = '<xhtml:link rel="alternate" hreflang="%s" href="%s"/>'
+LINKS = {
+    "usual": LINK % ("de", "https://e.org/de/{n}") + "\n" + LINK % ("fr", "https://e.org/fr/{n}"),
+    "references": LINK % ("de", "https://e.org/?a&amp;b&#38;{n}") + LINK % ("x", "/é&eacute;{n}"),
+    "blanks": LINK % (" de ", " https://e.org/{n}\n ") + LINK % ("en", "https://e.org/a\tb/{n}"),
+    "empty": LINK % ("", "https://e.org/{n}") + LINK % ("de", ""),
+    "single quotes, another prefix": "<x:link rel='alternate' hreflang='de' href='https://e.org/{n}' />",
+    "address first": '<xhtml:link href="https://e.org/{n}" hreflang="de" rel="alternate"/>' * 2,
+    "two tags": '<xhtml:link rel="alternate" hreflang="de" href="https://e.org/{n}"></xhtml:link>'
+    * 3,
+    "of media": '<xhtml:link rel="alternate" media="handheld" href="https://m.e.org/{n}"/>',
+    "of another kind": '<xhtml:link rel="canonical" hreflang="de" href="https://e.org/{n}"/>',
+    "two ways": LINK % ("de", "https://e.org/{n}")
+    + "<x:link rel='alternate' hreflang='fr' href='/f'/>",
+    "a field between": LINK % ("de", "/1")
+    + "<lastmod>2024-01-0{d}</lastmod>"
+    + LINK % ("fr", "/2"),
+    "a comment between": LINK % ("de", "/1")
+    + "<!-- "
+    + LINK % ("en", "/")
+    + "-->"
+    + LINK % ("fr", "/2"),
+    "greater": LINK % ("de", "https://e.org/a>b") + LINK % ("fr", "https://e.org/{n}>"),
+    "a quote": '<xhtml:link rel="alternate" hreflang="de" href="https://e.org/{n}/>'
+    + LINK % ("a", "/b"),
+    "a control character": LINK % ("de", "https://e.org/\x01{n}"),
+    "in a text": "<i:image><i:loc>/{n}</i:loc><i:title>a"
+    + LINK % ("de", "/")
+    + "b</i:title></i:image>",
+}
+FIELDS = {
+    "lastmod": "<lastmod> 2024-01-0{d}T00:{d}0:00Z\n</lastmod><priority>0.{d}</priority>",
+    "lastmod twice": "<lastmod>2024-01-0{d}</lastmod><lastmod>2023-01-0{d}</lastmod>",
+    "lastmod with a reference": "<lastmod>2024&#45;01-0{d}</lastmod><changefreq>Daily</changefreq>",
+    "unreadable": "<lastmod>never {n}</lastmod><changefreq>rarely</changefreq><priority>9</priority>",
+    "inside": "<o:b><lastmod>2024-01-0{d}</lastmod></o:b>",
+    "image": "<i:image>\n<i:loc>/{n}.png?a&amp;b</i:loc><i:title>A &lt; B {n}</i:title></i:image>",
+    "images": "<i:image><i:loc>https://e.org/{n}/1</i:loc></i:image>"
+    "<i:image><i:loc>  </i:loc></i:image><i:image><i:caption/><i:loc>/{n}/2</i:loc></i:image>",
+    "image with attributes": '<i:image a="{d}"><i:loc>/{n}</i:loc><i:license b="">/l</i:license></i:image>',
+    "news": "<n:news><n:publication><n:name>N &#8211; {d}</n:name><n:language>en</n:language>"
+    "</n:publication><n:publication_date>2024-01-0{d}</n:publication_date><n:title>T&amp;amp;{n}</n:title>"
+    "<n:keywords>a, b,, {d}</n:keywords></n:news>",
+    "news without a date": "<n:news><n:title>T</n:title></n:news>",
+    "video": "<v:video><v:title>T {n}</v:title><v:duration>{d}</v:duration><v:tag>a</v:tag><v:tag>{n}</v:tag>"
+    '<v:player_loc allow_embed="yes">/p</v:player_loc><v:uploader info="/u">U</v:uploader></v:video>',
+    "cdata": "<i:image><i:loc><![CDATA[/{n}?a&b]]></i:loc><i:title><![CDATA[<b>{n}</b>]]></i:title></i:image>",
+    "markup": "<i:image><i:loc>/{n}</i:loc><i:title>a <b>c</b> {n}</i:title></i:image>",
+    "controls": "<i:image><i:loc>/{n}</i:loc><i:title>a\x02b\tc{n}</i:title></i:image>",
+    "half a reference": "<i:image><i:loc>/{n}?a&b</i:loc><i:title>R&D; &</i:title></i:image>",
+}
+KINDS = {**LINKS, **FIELDS}
+
+LOOKS = {
+    "all fields": lambda page, _: page.fields(),
+    "lastmod": lambda page, _: page.last_modified,
+    "images, then lastmod": lambda page, _: (page.images, page.last_modified),
+    "lastmod, then links": lambda page, _: (page.last_modified, page.alternates),
+    "some of them": lambda page, n: n % 50 < 20 and page.images,
+    "the last ones": lambda page, n: n > 100 and page.to_dict(),
+}
+
+
+def document(kinds, count=150):
+    """Give a document whose entries are of some kinds, in turn."""
+    entries = []
+    for n in range(count):
+        inside = KINDS[kinds[n % len(kinds)]].replace("{n}", str(n)).replace("{d}", str(1 + n % 9))
+        entries.append(f"<url>\n <loc>https://e.org/{n}</loc>\n {inside}\n</url>\n")
+    return f"{ROOT}{''.join(entries)}</urlset>".encode()
+
+
+def looked_at(data, look):
+    """Read a document piece by piece, and look at each page before the next piece is read."""
+    parser = DocumentParser(URL, fast=True)
+    pages = []
+
+    def take(entries):
+        for entry in entries:
+            for page in entry.pages() if isinstance(entry, PageBatch) else (entry.page(),):
+                look(page, len(pages))
+                pages.append(page)
+
+    for piece in chunks(data, 3000):
+        take(parser.feed(piece))
+    take(parser.close())
+    return pages
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_that_were_looked_at_are_those_that_the_scanner_gives(kind):
+    data = document([kind])
+    expected = [page.to_dict() for page in read([data]).pages]
+    for look in LOOKS.values():
+        assert [page.to_dict() for page in looked_at(data, look)] == expected
+
+
+@settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kinds=st.lists(st.sampled_from(list(KINDS)), min_size=2, max_size=5),
+    look=st.sampled_from(list(LOOKS)),
+)
+def test_so_are_those_of_several_outlines(kinds, look):
+    data = document(kinds, 80)
+    expected = [page.to_dict() for page in read([data]).pages]
+    assert [page.to_dict() for page in looked_at(data, LOOKS[look])] == expected
+
+
+@pytest.mark.parametrize(
+    "kind", ["usual", "references", "address first", "two tags", "image", "news", "video"]
+)
+def test_the_meaning_of_an_outline_is_found_out_once(kind, monkeypatch):
+    learnt = []
+    learn = Outlines._learn
+    monkeypatch.setattr(Outlines, "_learn", lambda *given: learnt.append(given) or learn(*given))
+    looked_at(document([kind]), LOOKS["all fields"])
+    assert len(learnt) == 1
+
+
+def test_entries_that_have_an_outline_each_are_soon_read_otherwise(monkeypatch):
+    learnt = []
+    learn = Outlines._learn
+    monkeypatch.setattr(Outlines, "_learn", lambda *given: learnt.append(given) or learn(*given))
+    entries = "".join(
+        f'<url><loc>https://e.org/{n}</loc><i:image n="{n}"><i:loc>/{n}</i:loc></i:image></url>'
+        for n in range(600)
+    )
+    pages = looked_at(f"{ROOT}{entries}</urlset>".encode(), LOOKS["all fields"])
+    assert [page.images[0].loc.rpartition("/")[2] for page in pages] == list(map(str, range(600)))
+    assert len(learnt) < 150
