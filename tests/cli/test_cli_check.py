@@ -161,6 +161,39 @@ def test_several_are_checked_together(run, folder):
     assert run("check", "-", "-").status == 2
 
 
+OTHERS = {
+    "browserconfig.xml": '<?xml version="1.0"?><browserconfig><msapplication/></browserconfig>',
+    "index.html": "<!DOCTYPE html><html><body>https://example.org/</body></html>",
+    "llms.txt": "# Tea\n\nhttps://example.org/tea\n",
+    "opensearch.xml": "<OpenSearchDescription><ShortName>Tea</ShortName></OpenSearchDescription>",
+    "page.xhtml": '<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>',
+}
+
+
+def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, tmp_path):
+    for name, text in OTHERS.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "robots.txt").write_text(
+        "User-agent: *\nAllow: /\nSitemap: https://a.example/s.xml\n"
+    )
+    (tmp_path / "s.xml").write_text(urlset("https://a.example/"))
+    ended = run("check", str(tmp_path))
+    assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_declared"), [("sitemap.xml", False), ("all.xml", True), ("all.txt", True)]
+)
+def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, tmp_path, name, is_declared):
+    (tmp_path / name).write_text("<browserconfig/>" if name.endswith("xml") else "no URL\n")
+    (tmp_path / "good.xml").write_text(urlset("https://a.example/"))
+    if is_declared:
+        (tmp_path / "robots.txt").write_text(f"Sitemap: https://a.example/{name}\n")
+    assert run("check", str(tmp_path)).status == 1
+    (tmp_path / "good.xml").unlink()
+    assert run("check", str(tmp_path)).status == 1
+
+
 # Which rules ----------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from usp.limits import Limits
     from usp.objects.sitemap import AbstractSitemap
+
+_HEAD = 512
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
@@ -49,7 +53,7 @@ class _Folder:
         return sitemap_from_file(file, limits=self._limits, store=self._store)
 
     def tree(self) -> AbstractSitemap:
-        read = {file: self._read(file) for file in self._order}
+        read = {file: self._read(file) for file in self._order if not _is_page(file)}
         found = {
             file: node
             for file, node in read.items()
@@ -150,6 +154,14 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many segments two paths have in common, from the end."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _is_page(file: Path) -> bool:
+    """Return whether a file is an HTML page at first glance: a website has thousands of them."""
+    if _is_named_as_sitemap(file):
+        return False
+    with file.open("rb") as opened:
+        return bool(_PAGE.match(opened.read(_HEAD)))
 
 
 def _is_named_as_sitemap(file: Path) -> bool:

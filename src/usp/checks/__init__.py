@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 from usp.changes.sources import tree_of, tree_of_async
 from usp.checks.baseline import Baseline
 from usp.checks.checking import Checking
+from usp.checks.meant import meant_as_sitemaps
 from usp.checks.registry import Group, Rule
 from usp.checks.rules import RULES
 from usp.checks.values import Finding, Severity
@@ -76,7 +77,7 @@ def check(
         options=options,
     )
     known = _baseline(baseline)
-    findings = checking.findings(tree_of(source, web_client, options))
+    findings = checking.findings(meant_as_sitemaps(tree_of(source, web_client, options)))
     return findings if known is None else known.new(findings)
 
 

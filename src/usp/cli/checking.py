@@ -16,6 +16,7 @@ from usp.checks.baseline import Baseline
 from usp.checks.checking import Checking
 from usp.checks.folding import Counts
 from usp.checks.formats import FORMATS, Subject
+from usp.checks.meant import meant_as_sitemaps
 from usp.checks.rules import RULES
 from usp.checks.selecting import ALL, Chosen, rules_named
 from usp.checks.values import Severity
@@ -124,7 +125,7 @@ class Check:
                 self._unread = True
                 continue
             tell_website(tree, start)
-            self._trees.append(tree)
+            self._trees.append(meant_as_sitemaps(tree))
         if not self._trees:
             raise Exit(NOT_CHECKED)
 
@@ -212,11 +213,13 @@ def _has_responded(tree: AbstractSitemap, start: Address) -> bool:
     ) or any(failure.status is not None for failure in tree.failures())
 
 
-def _sitemaps(trees: Iterable[AbstractSitemap]) -> Iterator[str]:
-    """Yield the URLs of all sitemaps, each once."""
+def _sitemaps(trees: Sequence[AbstractSitemap]) -> Iterator[str]:
+    """Yield the URLs of all sitemaps, each once, and of a robots.txt that was named itself."""
     others = IndexWebsiteSitemap, IndexRobotsTxtSitemap
-    nodes = chain.from_iterable((tree, *tree.all_sitemaps()) for tree in trees)
-    yield from dict.fromkeys(node.url for node in nodes if not isinstance(node, others))
+    nodes = chain.from_iterable(tree.all_sitemaps() for tree in trees)
+    named = (tree for tree in trees if not isinstance(tree, IndexWebsiteSitemap))
+    below = (node for node in nodes if not isinstance(node, others))
+    yield from dict.fromkeys(node.url for node in chain(named, below))
 
 
 def _urls(trees: Iterable[AbstractSitemap]) -> Iterator[str]:

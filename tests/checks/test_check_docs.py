@@ -1,0 +1,101 @@
+"""What is written about the check is so: its pages, its workflow, its hook."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from usp.checks import RULES
+from usp.checks.formats import FORMATS
+from usp.cli import main
+from usp.cli.commands.check import command
+
+ROOT = Path(__file__).parents[2]
+CHECK = (ROOT / "docs" / "check.md").read_text("utf-8")
+CI = (ROOT / "docs" / "ci.md").read_text("utf-8")
+WORKFLOW = (ROOT / "docs" / "examples" / "check-sitemaps.yml").read_text("utf-8")
+HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
+GOOD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    "<url><loc>https://example.org/{}</loc></url></urlset>"
+)
+
+
+@pytest.fixture
+def public(tmp_path, monkeypatch):
+    """A static website in the folder public, without sitemaps."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "public"
+    folder.mkdir()
+    (folder / "index.html").write_text("<!doctype html><title>Tea</title>")
+    return folder
+
+
+def status(line: str) -> int:
+    """Run a command as it is written."""
+    name, *arguments = shlex.split(line)
+    assert name == "usp"
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code
+
+
+def test_the_page_of_rules_is_current():
+    path = ROOT / "tools" / "rule_docs.py"
+    spec = importlib.util.spec_from_file_location("rule_docs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text("utf-8") == module.page(), "run: python tools/rule_docs.py"
+
+
+def test_every_option_and_format_is_documented():
+    own = [name for param in command.params[:14] for name in param.opts if name.startswith("--")]
+    assert "--select" in own
+    assert "--all" in own
+    assert [name for name in own if name not in CHECK] == []
+    assert [name for name in FORMATS if f"`{name}`" not in CHECK] == []
+    assert [code for code in re.findall(r"SM[0-9]{3}", CHECK + CI) if code not in RULES] == []
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```$", CI, re.DOTALL | re.MULTILINE))
+def test_what_is_to_be_copied_is_yaml(block):
+    assert yaml.safe_load(block)
+
+
+def test_the_workflow_is_shown_and_checks_a_folder_before_it_is_deployed(public):
+    assert WORKFLOW in CI
+    jobs = yaml.safe_load(WORKFLOW)["jobs"]
+    assert jobs["deploy"]["needs"] == "check"
+    (line,) = (
+        step["run"] for step in jobs["check"]["steps"] if step.get("run", "").startswith("usp")
+    )
+    assert status(line) == 2
+    (public / "sitemap.xml").write_text(GOOD.format(""))
+    assert status(line) == 0
+    (public / "sitemap.xml").write_text(GOOD.format("#tea"))
+    assert status(line) == 1
+
+
+def test_commands_of_other_systems_work(public):
+    (public / "sitemap.xml").write_text(GOOD.format(""))
+    lines = re.findall(r"(?:run: |- )(usp check public/ .*)", CI)
+    assert len(lines) == 3
+    assert [status(line) for line in lines] == [0, 0, 0]
+
+
+def test_the_hook_checks_the_sitemaps_among_the_files_that_change(public):
+    names = ["sitemap.xml", "sitemap-news.xml.gz", "sitemap_1.txt", "robots.txt", "index.html"]
+    chosen = [name for name in names if re.search(HOOK["files"], f"public/{name}")]
+    assert chosen == names[:-1]
+    (public / "sitemap.xml").write_text(GOOD.format(""))
+    (public / "robots.txt").write_text("User-agent: *\nAllow: /\n")
+    files = "public/sitemap.xml public/robots.txt"
+    assert status(f"{HOOK['entry']} --fail-on error {files}") == 0
+    (public / "sitemap.xml").write_text(GOOD.format("")[:-9])
+    assert status(f"{HOOK['entry']} --fail-on error {files}") == 1
