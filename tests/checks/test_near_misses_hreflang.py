@@ -175,3 +175,4 @@ def test_what_is_meant_is_proposed():
     assert "'GB'" in (wrong_with("en-UK") or "")
     assert "'ja'" in (wrong_with("jp") or "")
     assert "'en-US'" in (wrong_with("en_US") or "")
+    assert "'en-GB'" in (wrong_with("en_UK") or "")

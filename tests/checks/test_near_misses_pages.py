@@ -118,6 +118,7 @@ NEAR_MISSES = {
             }
         ),
     ),
+    "no scheme": ("SM401", locs("www.example.org/tea")),
     "2,047 characters": ("SM406", locs("https://example.org/{a*2027}")),
     "escaped": (
         "SM408 SM414",
@@ -350,6 +351,13 @@ def test_a_file_has_no_host(tmp_path):
         f"{PROLOGUE}<urlset {SPACE}>\n{locs(*urls, 'http://example.org/')}\n</urlset>\n"
     )
     assert [one.code for one in usp.check(path)] == ["SM404"]
+
+
+def test_a_sitemap_of_many_hosts_is_checked():
+    example = locs(*(f"https://{n}.example.net/" for n in range(300)), "https://0.example.net")
+    found = found_in(example, select=["SM402", "SM409"])
+    assert [one.code for one in found].count("SM402") == 301
+    assert [one.code for one in found].count("SM409") == 1
 
 
 def test_other_hosts_cost_no_rule_its_life():

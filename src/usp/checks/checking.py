@@ -156,6 +156,7 @@ class _Run:
         for rule in self._rules[Scope.SITEMAP]:
             yield from self._found(rule, self._asked(rule, sitemap), sitemap.url)
         sitemap.examination = None
+        sitemap.origins.counts.clear()
 
     def _check_block(self, block: Block) -> Iterator[Finding]:
         for rule in self._rules[Scope.BLOCK]:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from usp._crawl.seen_urls import SeenUrls
 from usp.checks.lastmods import Dates
 from usp.checks.listing import Listing, normal
 from usp.checks.origins import Origins, Reach, read_all
@@ -149,7 +148,6 @@ class Sitemap:
         self.changefreqs = Tally()
         self.priorities = Tally()
         self.origins = Origins()
-        self.repeated = SeenUrls()  # of its pages, those that other sitemaps list too
         self.examination: Examination | None = None
 
     @property

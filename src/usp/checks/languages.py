@@ -41,9 +41,11 @@ def wrong_with(code: str) -> str | None:
 
 
 def _instead(code: str) -> str:
-    """Return what is meant by a code that is written in another way."""
-    other = code.replace("_", "-")
-    return _did_you_mean(other if other != code and wrong_with(other) is None else None)
+    """Return what is meant by a code that is written with underscores."""
+    language, *more = code.replace("_", "-").split("-")
+    language = _MEANT_LANGUAGES.get(language.lower(), language)
+    other = "-".join([language, *(_MEANT_REGIONS.get(part.upper(), part) for part in more)])
+    return _did_you_mean(other if "_" in code and wrong_with(other) is None else None)
 
 
 def _did_you_mean(other: str | None) -> str:

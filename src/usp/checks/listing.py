@@ -7,7 +7,7 @@ from itertools import repeat
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from usp._crawl.seen_urls import MOST_CHARACTERS, MOST_PLAIN, checksums
+from usp._crawl.seen_urls import MOST_CHARACTERS, MOST_PLAIN, SeenUrls, checksums
 from usp.checks.origins import origin_at, origins_in
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ class Listing:
 
     def __init__(self) -> None:
         self._pages = FirstTags()
+        self._current = -1  # the number of a sitemap, of which those are known that others list too
+        self._repeated = SeenUrls()
 
     def add(self, block: Block) -> None:
         """Add the pages of a block, and set its ``repeated``."""
         sitemap = block.sitemap
         if sitemap.is_feed:
             return
+        if self._current != sitemap.number:
+            self._current, self._repeated = sitemap.number, SeenUrls()
         rows = block.extended
         purposes = list(map(purpose_of, rows)) if rows else None
         number = sitemap.number << _PURPOSES
@@ -49,7 +53,7 @@ class Listing:
             first = tag >> _PURPOSES
             if first == sitemap.number:
                 found.append((at, first))
-            elif not sitemap.repeated.add(urls[at]):  # twice in this one, and in another
+            elif not self._repeated.add(urls[at]):  # twice in this one, and in another
                 found.append((at, sitemap.number))
             elif tag & (1 << _PURPOSES) - 1 == purpose:
                 found.append((at, first))
@@ -176,16 +180,17 @@ _WRITTEN: Mapping[str, str] = {
     f"{number:02X}": chr(number) if chr(number) in _UNRESERVED else f"%{number:02X}"
     for number in range(256)
 }
+_FEW = 8  # origins of a block that are counted
 _START = re.compile(r"[^/]*+//[^/?#]*+")
 
 
-def normal(urls: Sequence[str], joined: str, origins: Iterable[str]) -> Sequence[str]:
+def normal(urls: Sequence[str], joined: str, origins: Sequence[str]) -> Sequence[str]:
     """Return URLs as RFC 3986 (6.2.2 and 6.2.3) writes them, so that the same ones are equal.
 
     The case of scheme and host, default ports, a missing slash after the host, and escapes that mean
     the same are evened out. Nothing else is: other servers may tell the rest apart.
     """
-    plain = all(_is_normal(origin) for origin in origins)
+    plain = len(origins) <= _FEW and all(_is_normal(origin) for origin in origins)
     plain = plain and sum(joined.count(f"\n{origin}/") for origin in origins) == len(urls)
     if plain and not ("%" in joined and _ODD_ESCAPE.search(joined)):
         return urls

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from usp.checks.facts import Block
 
 _ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
-_MOST_ORIGINS = 1000  # of one sitemap
+_MOST_ORIGINS = 100  # of one sitemap
 
 
 @lru_cache(maxsize=4096)

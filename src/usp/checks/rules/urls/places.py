@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from usp.checks.facts import Block, Sitemap
     from usp.checks.origins import OriginCount
 
+_FEW = 8  # origins of a block that are counted
+
 
 @block_rule("SM402", "other-host", Severity.ERROR)
 def other_host(block: Block) -> Iterator[Hit]:
@@ -118,6 +120,8 @@ def _may_be_undeclared(sitemap: Sitemap) -> bool:
 
 
 def _all_begin_with(block: Block, folder: str) -> bool:
+    if len(block.origins) > _FEW:
+        return False
     beginnings = (f"\n{written}{folder}" for written in block.origins)
     return sum(map(block.joined.count, beginnings)) == len(block.urls)
 
@@ -202,8 +206,8 @@ def _odd_ones(
         if not right:
             continue
         for one in values.keys() - right:
-            of_all = f"{pages[one]:,} of {sum(pages.values()):,} pages are listed"
-            yield values[one][0], of_all
+            are = "is" if pages[one] == 1 else "are"
+            yield values[one][0], f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
 
 
 def _hit(message: str, count: OriginCount) -> Hit:

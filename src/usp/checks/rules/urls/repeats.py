@@ -128,7 +128,7 @@ def disallowed_url(block: Block) -> Iterator[Hit]:
 
     Fix: Allow the page in robots.txt, or leave it out of the sitemap.
     """
-    robots_txt = block.site.robots_txt
+    robots_txt = block.site.robots_txt if block.site.robots.text else None
     if robots_txt is None:
         return
     hosts = {url.origin for url in robots_txt.urls}

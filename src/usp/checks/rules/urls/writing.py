@@ -52,7 +52,11 @@ def relative_url(block: Block) -> Iterator[Hit]:
     if block.sitemap.kind == "atom":  # where URLs may be relative
         return
     for at, written in enumerate(block.written or ()):
-        if written and not is_http_url(written.strip()) and "://" not in written:
+        if not written or "://" in written or is_http_url(written.strip()):
+            continue
+        if not block.urls[at].endswith(
+            f"://{written.strip()}"
+        ):  # the parser tells of a missing scheme
             yield Hit(f"the URL is relative: {written.strip()!r}", at)
 
 
