@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 SITEMAPS, URLS, LINKED = 75, 2_600_000, 1_000_000
-IN_ONE = 50_000  # pages of a sitemap with links to other languages
+IN_ONE = 40_000  # pages of a sitemap with links to other languages
 MOST_MIB = 400
 MOST_TIMES = 3.0
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt-BR", "nl", "pl", "ja", "zh-Hant")

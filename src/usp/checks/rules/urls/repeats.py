@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.checks.origins import beginning, origin_at
 from usp.checks.registry import block_rule
 from usp.checks.values import Hit, Severity
 
@@ -128,17 +127,5 @@ def disallowed_url(block: Block) -> Iterator[Hit]:
 
     Fix: Allow the page in robots.txt, or leave it out of the sitemap.
     """
-    robots_txt = block.site.robots_txt if block.site.robots.text else None
-    if robots_txt is None:
-        return
-    hosts = {url.origin for url in robots_txt.urls}
-    own = {written for written in block.origins if _origin(written) in hosts}
-    if own:
-        for at in block.site.robots.disallowed(block.urls, block.joined):
-            if beginning(block.urls[at]) in own:
-                yield Hit("robots.txt disallows the page for all robots", at)
-
-
-def _origin(written: str) -> str | None:
-    origin = origin_at(written)
-    return None if origin is None else origin.origin
+    for at in block.site.robots.disallowed(block.urls, block.joined):
+        yield Hit("robots.txt disallows the page for all robots", at)
