@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 import pytest
 from check_examples import HOME, Client, Reply, found_in
+from hypothesis import given
+from hypothesis import strategies as st
 
 import usp
 from usp.checks.tag_lines import lines_of_tags
@@ -98,6 +102,10 @@ WRONG = {
         [("SM304", 4)],
     ),
     "a prefix of the root": (f"<s:urlset><s:url><s:loc>{HOME}/</s:loc></s:url></s:urlset>", None),
+    "a prefix of an attribute": (
+        f"<urlset {XMLNS}>\n{PAGE}<url><loc>{HOME}/c</loc><!-- - -->\n<lastmod x:y='z'/></url></urlset>",
+        [("SM307", 4)],
+    ),
     "a misspelt extension": (
         (
             f'<urlset {XMLNS} xmlns:image="http://www.gogle.com/schemas/image">\n<url><loc>{HOME}/tea</loc>'
@@ -227,3 +235,39 @@ def test_the_line_of_a_tag_is_found_however_the_text_is_cut(size):
     )
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     assert lines_of_tags(pieces, {"a", "b", "c"}) == {"a": 1, "b": 8}
+
+
+DAMAGE = [
+    "<",
+    ">",
+    "&",
+    "</url>",
+    "<url>",
+    "-->",
+    "<!--",
+    '"',
+    "]]>",
+    "--",
+    " x=1 ",
+    "<x:y/>",
+    "<a b='' b=''/>",
+]
+LONG = f"""<?xml version="1.0" encoding="UTF-8"?>
+<!-- tea -->
+<urlset {XMLNS} {IMAGE.format("image")}>
+<url><loc>{HOME}/tea</loc><lastmod>2024-05-06</lastmod></url>
+<url><loc>{HOME}/cup?a=1&amp;b=2</loc>
+  <image:image><image:loc>{HOME}/cup.jpg</image:loc></image:image></url>
+</urlset>
+"""
+
+
+@given(st.integers(0, len(LONG)), st.sampled_from(DAMAGE), st.integers(0, 9))
+def test_what_an_xml_parser_refuses_is_found(at, damage, gone):
+    body = LONG[:at] + damage + LONG[at + gone :]
+    try:
+        ET.fromstring(body.encode())
+    except ET.ParseError:
+        assert found(body)
+    else:
+        assert "SM307" not in dict(found(body))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError, ParserCreate, errors
 
 from usp.checks.registry import site_rule, sitemap_rule
+from usp.checks.rules.document.namespaces import undeclared_prefixes
 from usp.checks.rules.parsed import rule_of
 from usp.checks.values import Hit, Severity
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from usp.checks.facts import Site, Sitemap
 
 _XML = frozenset({"urlset", "index", "rss", "atom"})
-_LABEL = re.compile(r"(<\?xml[^<>?]{0,200}?)encoding\s*+=\s*+[\"'][^\"'<>]{0,60}[\"']")
 _PIECE = 1024 * 1024  # characters; a token that spans many pieces is read again for each
 _SEPARATOR = "\x1f"  # of names in the parser: no namespace may contain it
-_UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]  # there is a rule about that
+_UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]  # there is a rule about elements
 
 
 @sitemap_rule("SM307", "not-well-formed", Severity.ERROR)
@@ -64,7 +63,9 @@ def not_well_formed(sitemap: Sitemap) -> Iterator[Hit]:
         error = _first_error([sitemap.beginning], final=False)
     else:
         error = _first_error(stored.texts(), final=True)
-    if error is not None and error.code != _UNBOUND:
+    if error is None or sitemap.xml is None:
+        return
+    if error.code != _UNBOUND or not undeclared_prefixes(sitemap.xml):
         message = str(error).partition(":")[0]
         yield Hit(
             f"an XML parser stops here: {message}", line=error.lineno, column=error.offset + 1
@@ -72,26 +73,18 @@ def not_well_formed(sitemap: Sitemap) -> Iterator[Hit]:
 
 
 def _first_error(texts: Iterable[str], *, final: bool) -> ExpatError | None:
-    """Return the first error of a document, whose encoding is known to be right."""
+    """Return the first error of a document; what it says about its encoding is ignored."""
     parser = ParserCreate("utf-8", namespace_separator=_SEPARATOR)
     try:
-        first = True
         for text in texts:
-            label_free = _LABEL.sub(_without_label, text, count=1) if first else text
-            first = first and not text
-            for at in range(0, len(label_free), _PIECE):
-                data = label_free[at : at + _PIECE].encode("utf-8", "replace")
+            for at in range(0, len(text), _PIECE):
+                data = text[at : at + _PIECE].encode("utf-8", "replace")
                 parser.Parse(data, False)
         if final:
             parser.Parse(b"", True)
     except ExpatError as error:
         return error
     return None
-
-
-def _without_label(found: re.Match[str]) -> str:
-    """Return an XML declaration that says UTF-8, as long as before."""
-    return f"{found[1]}encoding='utf-8'".ljust(len(found[0]))
 
 
 @site_rule("SM308", "index-in-index", Severity.ERROR)

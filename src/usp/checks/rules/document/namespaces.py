@@ -181,13 +181,13 @@ def undeclared_prefix(sitemap: Sitemap) -> Iterator[Hit]:
     markup = sitemap.xml
     if markup is None:
         return
-    found = dict(islice(_undeclared(markup).items(), MOST))
+    found = dict(islice(undeclared_prefixes(markup).items(), MOST))
     lines = sitemap.lines_of(found.values())
     for prefix, written in found.items():
         yield Hit(f"the prefix {prefix!r} is not declared", line=lines.get(written))
 
 
-def _undeclared(markup: AbstractXMLSitemapParser) -> dict[str, str]:
+def undeclared_prefixes(markup: AbstractXMLSitemapParser) -> dict[str, str]:
     """Return the prefixes that are not declared, each with the first element that has it."""
     root, attributes = markup.root_tag
     found = {}
