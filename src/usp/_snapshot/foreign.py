@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OFFSET = 64  # bits
 _SITES = 50  # with a robots.txt or sitemaps, which are remembered
 _SITEMAPS = 1000
-_ROOTS = (b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF")
+_ROOTS = re.compile(rb"<(?:urlset|sitemapindex|rss|feed|rdf:RDF)")
 _SNIFF = 1024  # bytes
 _HOPS = 20
 _PORTS = {"http": ":80", "https": ":443"}
@@ -110,7 +110,7 @@ class ForeignRecords:
         if path == "/robots.txt":
             found = True
         else:
-            found = "sitemap" in path.lower() or any(root in begun for root in _ROOTS)
+            found = "sitemap" in path.lower() or _ROOTS.search(begun) is not None
             named = path.lower().endswith((".xml", ".xml.gz"))  # perhaps compressed, or in chunks
             if (found or named) and len(self.sitemaps) < _SITEMAPS:
                 self.sitemaps[url] = None

@@ -29,6 +29,7 @@ _FIRST = b"WARC/"
 _PIECE = 128 * 1024
 _COMPRESSED = 16 * 1024  # zlib copies what it has not used yet, at every call
 _COPIED = 1024 * 1024
+_BEGUN = 2 * 1024  # bytes that are read first: most records of most files are short
 _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
@@ -153,7 +154,7 @@ class _Bytes:
 
     def __init__(self, file: WarcFile, offset: int) -> None:
         self._file = file
-        self._raw = file.read(offset, _COMPRESSED)
+        self._raw = file.read(offset, _BEGUN)
         self._start, self._at = offset, offset + len(self._raw)
         self._inflate = zlib.decompressobj(31) if self._raw[:3] == GZIP else None
         self.size = file.size
