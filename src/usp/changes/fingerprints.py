@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once
 _OPPOSITE = bytes([1, *[0] * 255])
+_REMEMBERED = 4  # sitemaps
 _COLUMNS = ("lastmod", "changefreq", "priority")
 
 
@@ -179,6 +180,7 @@ class Places:
         self._differing = differing
         self._several = several
         self._keys = list(differing)
+        self._numbers: dict[str, dict[int, int]] = {}
         self._start = 0  # the sitemap that had some the last time: what moves, moves together
 
     @cached_property
@@ -206,10 +208,20 @@ class Places:
                 missing -= there - several
         return self._in([key for key in self._keys if key in hits], set(wanted))
 
+    def numbers(self, key: str) -> dict[int, int]:
+        """Return the numbers of a sitemap's pages by their fingerprints; remembers a few sitemaps."""
+        known = self._numbers.get(key)
+        if known is None:
+            urls = self._differing[key].urls
+            known = self._numbers[key] = dict(zip(urls, range(len(urls)), strict=True))
+            while len(self._numbers) > _REMEMBERED:
+                del self._numbers[next(iter(self._numbers))]
+        return known
+
     def _in(self, keys: Iterable[str], wanted: set[int] | None) -> dict[int, list[tuple[str, int]]]:
         places: dict[int, list[tuple[str, int]]] = {}
         for key in keys:
-            for number, one in enumerate(self._differing[key].urls):
-                if wanted is None or one in wanted:
-                    places.setdefault(one, []).append((key, number))
+            numbers = self.numbers(key)
+            for one in numbers if wanted is None else wanted.intersection(numbers):
+                places.setdefault(one, []).append((key, numbers[one]))
         return places

@@ -309,7 +309,7 @@ class _NewPages:
         one, there = self._new.differing[key], self._old.differing.get(key)
         changed = one.changed[where]
         if there is not None and any(changed):
-            numbers = dict(zip(there.urls, range(len(there.urls)), strict=True))
+            numbers = self._left.numbers(key)
             wanted[key] = [(numbers[url], url) for url in compress(one.urls[where], changed)]
         moving = (
             (url, entry)
