@@ -15,6 +15,7 @@ from usp._formats.xml.cut import FIELDS
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     DeferredPage,
+    OwnPage,
     PageFields,
     SitemapPage,
     SitemapPageChangeFrequency,
@@ -195,7 +196,10 @@ class BlockBatch(PageBatch):
         ahead = self._reader.reads_ahead()
         if not ahead:
             return map(DeferredPage, self.urls, repeat(self), numbers)
-        rows = self.rows() if ahead is Ahead.ALL else self._own_rows()
+        columns = self._cut_columns()
+        if columns is not None:
+            return map(OwnPage, self.urls, columns.rows())
+        rows = self._all() if ahead is Ahead.ALL else self._own_rows()
         return map(DeferredPage, self.urls, repeat(self), numbers, rows)
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:

@@ -296,6 +296,27 @@ class EntryBlock(Protocol):
         ...
 
 
+class OwnPage(SitemapPage):
+    """A page that has no fields other than those of the protocol, which are known."""
+
+    __slots__ = ()
+
+    def __init__(self, url: str, own: OwnFields) -> None:
+        self._url = url
+        self._fields = own
+
+    def _read_all(self) -> PageFields:
+        self._fields = fields = PageFields(*self._read())
+        return fields
+
+    def _read(self) -> OwnFields:
+        assert self._fields is not None
+        return self._fields[:3]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SitemapPage.of, (self.url, self.fields())
+
+
 class DeferredPage(SitemapPage):
     """A page whose fields are parsed on first access, and then kept."""
 
