@@ -100,6 +100,24 @@ def test_one_cause_is_reported_once():
     assert codes("--- /robots.txt 500\n") == ["SM102"]
 
 
+def test_a_mistake_in_a_declaration_is_reported_once():
+    robots = f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
+    index = index_of("example.org/a.xml")
+    assert codes(f"{robots}--- /index.xml\n{index}--- /a.xml\n{PAGE}") == ["SM456"]
+    assert codes(f"{robots}--- /index.xml\n{index_of(f'{HOME}/index.xml')}") == ["SM152"]
+    mixed = f"<urlset {XMLNS}>{PAGE}<sitemap><loc>{HOME}/a.xml</loc></sitemap></urlset>\n"
+    other = PAGE.replace("tea", "cup")
+    assert codes(f"{robots}--- /index.xml\n{mixed}--- /a.xml\n{other}") == ["SM378"]
+
+
+def test_a_sitemap_to_which_two_redirects_lead_is_checked_once():
+    example = (
+        f"--- /robots.txt\nSitemap: {HOME}/a.xml\nSitemap: {HOME}/b.xml\n"
+        f"--- /a.xml -> /c.xml\n--- /b.xml -> /c.xml\n--- /c.xml\n{PAGE}"
+    )
+    assert codes(example) == ["SM111", "SM111"]
+
+
 def test_rules_of_robots_txt_count_in_a_folder_too(tmp_path):
     (tmp_path / "a.xml").write_text(f"<urlset {XMLNS}>{PAGE}</urlset>")
     (tmp_path / "robots.txt").write_text(f"User-agent: *\nDisallow: /a\nSitemap: {HOME}/a.xml\n")

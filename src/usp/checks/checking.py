@@ -14,8 +14,8 @@ from usp.checks.rules import RULES
 from usp.checks.rules.parsed import rule_of
 from usp.checks.selecting import Chosen
 from usp.checks.values import Finding, Hit
-from usp.objects.problem import FailureCode
-from usp.objects.sitemap import AbstractPagesSitemap
+from usp.objects.problem import FailureCode, ProblemCode
+from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
 from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class _Run:
             getattr(site, name)
             for name in sorted({name for rule in chosen.rules for name in rule.uses})
         ]
-        self._read: set[int] = set()  # documents that were checked, wherever they are in the tree
+        self._read: set[int | str] = set()  # documents that were checked, and their URLs
 
     def findings(self) -> Iterator[Finding]:
         self._site.robots = robots_of(self._site.root)
@@ -122,12 +122,12 @@ class _Run:
     def _check(self, sitemap: Sitemap) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
         stored = sitemap.node.stored
-        if stored is not None and id(stored.document) in self._read:
-            return
+        if stored is not None and not self._read.isdisjoint((id(stored.document), sitemap.url)):
+            return  # it is in the tree twice, perhaps after a redirect
         if stored is None:
             sitemap.problems = sitemap.node.problems
         else:
-            self._read.add(id(stored.document))
+            self._read |= {id(stored.document), sitemap.url}
             is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
             examination = stored.examination(
                 is_robots=sitemap.is_robots, lists_sitemaps=not is_pages
@@ -148,6 +148,8 @@ class _Run:
             sitemap.problems = examination.problems
             if not is_pages:  # what the tree knows, and the document alone does not show
                 known = {problem.code for problem in sitemap.problems}
+                if ProblemCode.SITEMAPS_IN_URLSET in known:
+                    known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
                 more = (one for one in sitemap.node.problems if one.code not in known)
                 sitemap.problems.extend(replace(one, line=first) for one in more)
             sitemap.children = examination.children
@@ -184,10 +186,13 @@ class _Run:
 
     def _parsed(self, sitemap: Sitemap) -> Iterator[Finding]:
         """Yield what reading the document has found, and why it could not be read."""
-        failure = sitemap.failure
+        node = sitemap.node
+        failure = node.why if isinstance(node, InvalidSitemap) else sitemap.failure
         if failure is not None and not sitemap.is_soft_404:
             lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
-            hit = Hit(f"{failure.plain}{sitemap.declared_in}", line=next(lines, None))
+            is_doctype = failure.code is FailureCode.FORBIDDEN_DOCTYPE  # its words are for logs
+            said = failure.code.message if is_doctype else failure.plain
+            hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
             yield from self._found(rule_of(failure.code), [hit], sitemap.url)
         for problem in sitemap.problems:
             rule = rule_of(problem.code)

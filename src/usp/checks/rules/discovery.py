@@ -9,6 +9,7 @@ from usp._base.urls import host_of, is_http_url
 from usp.checks.facts import bare_url
 from usp.checks.registry import site_rule, sitemap_rule
 from usp.checks.values import Hit, Severity
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +120,12 @@ def relative_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
 
     Fix: Write the whole URL, with its scheme and host.
     """
+    schemeless = [one for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME]
     for child in sitemap.children:
         written = (child.written or "").strip()
-        if written and "://" not in written and not is_http_url(written):
+        if not written or "://" in written or is_http_url(written):
+            continue
+        if not any(problem.line == child.line for problem in schemeless):
             yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
 
 
@@ -207,7 +211,8 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
     places: dict[str, dict[str, None]] = defaultdict(dict)
     for sitemap in site.sitemaps:
         for child in sitemap.children:
-            places[child.loc][sitemap.url] = None
+            if child.loc != sitemap.url:  # that is a mistake of another kind
+                places[child.loc][sitemap.url] = None
     for url, declaring in places.items():
         if len(declaring) > 1:
             where = ", ".join(list(declaring)[:_SHOWN])
@@ -222,8 +227,8 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
 _SHOWN = 3
 
 
-@sitemap_rule("SM111", "redirected-sitemap", Severity.WARNING)
-def redirected_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
+@site_rule("SM111", "redirected-sitemap", Severity.WARNING)
+def redirected_sitemap(site: Site) -> Iterator[Hit]:
     """The URL where a sitemap is declared redirects to another one.
 
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
@@ -253,21 +258,23 @@ def redirected_sitemap(sitemap: Sitemap) -> Iterator[Hit]:
 
     Fix: Declare the URL that the redirect leads to.
     """
+    for sitemap in site.sitemaps:
+        if sitemap.is_invalid or sitemap.is_robots or sitemap.is_undeclared:
+            continue
+        if sitemap.parent is not None and (how := _redirect(sitemap)) is not None:
+            yield Hit(f"{how}{sitemap.declared_in}", sitemap=sitemap.url)
+
+
+def _redirect(sitemap: Sitemap) -> str | None:
+    """Return how a sitemap was redirected, if it was."""
     exchange = sitemap.exchange
-    if sitemap.is_invalid or sitemap.is_robots or exchange is None or not exchange.redirects:
-        return
-    if sitemap.parent is None or sitemap.is_undeclared or exchange.final_url == exchange.url:
-        return
-    statuses = [hop.status for hop in exchange.hops[: len(exchange.redirects)]]
-    if not statuses:
-        how = ""
-    elif _PERMANENT.issuperset(statuses):
-        how = " permanently"
-    else:
-        how = " temporarily"
+    if exchange is None or not exchange.redirects or exchange.final_url == exchange.url:
+        return None
     count = len(exchange.redirects)
+    statuses = [hop.status for hop in exchange.hops[:count]]
+    how = "permanently " if _PERMANENT.issuperset(statuses) else "temporarily "
     over = f" over {count} redirects" if count > 1 else ""
-    yield Hit(f"{exchange.url} redirects{how} to {exchange.final_url}{over}{sitemap.declared_in}")
+    return f"{exchange.url} redirects {how if statuses else ''}to {exchange.final_url}{over}"
 
 
 @sitemap_rule("SM112", "soft-404", Severity.ERROR)
