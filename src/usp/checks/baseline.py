@@ -47,6 +47,7 @@ class Baseline:
         self._folder = folder.resolve()
         self._known: _Known = known or {}
         self._left = {at: Counter(abouts) for at, abouts in self._known.items()}
+        self._named = ("", "")  # the last URL, and its name: findings come sitemap by sitemap
 
     @classmethod
     def of(cls, findings: Iterable[Finding], folder: str | os.PathLike[str]) -> Baseline:
@@ -117,6 +118,11 @@ class Baseline:
         return self._name(finding.sitemap), about
 
     def _name(self, url: str) -> str:
+        if self._named[0] != url:
+            self._named = url, self._relative(url)
+        return self._named[1]
+
+    def _relative(self, url: str) -> str:
         path = path_of(url)
         if path is None:
             return url

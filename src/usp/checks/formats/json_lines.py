@@ -25,8 +25,11 @@ def json_object(subject: Subject) -> Iterator[str]:
         begin = ","
     end = "" if begin == "," else begin
     counts = subject.counts.to_dict() | {"checked": len(subject.sitemaps)}
-    yield f'{end}],"counts":{json.dumps(counts)}}}'
+    yield f'{end}],"counts":{_encoded(counts)}}}'
+
+
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _json(finding: Finding) -> str:
-    return json.dumps(finding.to_dict(), separators=(",", ":"))
+    return _encoded(finding.to_dict())

@@ -55,16 +55,17 @@ def _folded(subject: Subject) -> Iterator[Finding]:
         return
     written: Counter[tuple[str, str]] = Counter()
     rest: dict[tuple[str, str], Finding] = {}
+    times: Counter[tuple[str, str]] = Counter()
     for finding in subject.counted():
         at = finding.sitemap, finding.code
         written[at] += 1
         if written[at] <= _MOST:
             yield finding
-        elif at in rest:
-            rest[at] = replace(rest[at], times=rest[at].times + finding.times)
-        else:
-            rest[at] = finding
-    yield from rest.values()
+            continue
+        rest.setdefault(at, finding)
+        times[at] += finding.times
+    for at, finding in rest.items():
+        yield replace(finding, times=times[at])
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -138,5 +139,4 @@ def _fingerprint(subject: Subject, finding: Finding) -> str:
     return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+_json = json.JSONEncoder(separators=(",", ":")).encode
