@@ -44,7 +44,7 @@ def test_findings_are_grouped_by_sitemap_and_folded_by_rule(run, folder):
         "    1  the URL is relative: '/tea'",
         "    1  the URL is relative: '/milk'",
         "    1  the URL is relative: '/sugar'",
-        "    … 2 more",
+        "    and 2 more",
         "  warning SM407 url-fragment",
         "    1  the URL has a fragment: https://example.org/tea#green",
         "",

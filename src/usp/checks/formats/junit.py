@@ -105,7 +105,7 @@ def _tail(told: Sequence[str]) -> Iterator[str]:
 
 def _lines(fold: Fold) -> list[str]:
     lines = [": ".join(filter(None, [spot(example), said(example)])) for example in fold.examples]
-    return [*lines, f"… {fold.more:,} more"] if fold.more else lines
+    return [*lines, f"and {fold.more:,} more"] if fold.more else lines
 
 
 def _text(text: str) -> str:

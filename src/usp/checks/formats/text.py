@@ -73,7 +73,7 @@ def _fold(subject: Subject, fold: Fold) -> Iterator[str]:
         yield subject.paint(begin, "dim") + first
         yield from rest
     if fold.more:
-        yield subject.paint(f"    … {fold.more:,} more", "dim")
+        yield subject.paint(f"    and {fold.more:,} more", "dim")
 
 
 def _elsewhere(subject: Subject, other: Elsewhere) -> str:
