@@ -20,7 +20,7 @@ LINK = "<xhtml:link "
 _LINK = re.compile(
     r'<xhtml:link rel="alternate" hreflang="([A-Za-z0-9_-]++)" href="(https?://[^"]++)"\s*+/>'
 )
-_OF_ADDRESSES = bytes(set(range(0x21, 0x7F)) - set(b'"&<'))
+_OF_ADDRESSES = bytes(set(range(0x21, 0x7F)) - set(b'"<'))
 _WORD = re.compile(r"\w*+")
 _LENGTH = len('<xhtml:linkrel="alternate"hreflang=""href=""/>')  # without its values and blanks
 _OWN_ENDS = ("</loc>", "</lastmod>", "</changefreq>", "</priority>")
@@ -49,9 +49,10 @@ def without_links(block: str) -> tuple[str, Links]:
         if (
             found
             and entry.count("<", begin, end) == len(found)
+            and entry.count("&", begin, end) == entry.count("&amp;", begin, end)
             and _follow_a_field(entry, begin, end, found)
         ):
-            links.append(found)
+            links.append(_decoded(found))
             rest.append(entry[:begin] + entry[end:])
         else:
             links.append(None)
@@ -61,6 +62,10 @@ def without_links(block: str) -> tuple[str, Links]:
     if not _WORD.fullmatch(others.decode("utf-8", "surrogatepass")):
         return block, ()
     return url_end.join([*rest, ""]), links
+
+
+def _decoded(links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(code, href.replace("&amp;", "&") if "&" in href else href) for code, href in links]
 
 
 def _follow_a_field(entry: str, begin: int, end: int, links: list[tuple[str, str]]) -> bool:
