@@ -7,6 +7,7 @@ link. Groups that wait for their members are kept in memory while they are few.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp.checks.listing import FirstTags, normal_all
@@ -18,12 +19,18 @@ if TYPE_CHECKING:
     from usp.checks.facts import Block
     from usp.checks.listing import Listing
 
-MOST_CHARACTERS = 12 * 1024 * 1024
-"""Characters of the URLs of groups that wait in memory; they take about five times as many bytes."""
+MOST_CHARACTERS = 48 * 1024 * 1024
+"""Characters of the URLs of groups that wait in memory; they take about twice as many bytes."""
 
-Place: TypeAlias = tuple[
-    str, int, int
-]  # the URL of a page, the number of its sitemap, its line or 0
+Place: TypeAlias = tuple[str, int, int]
+"""The URL of a page, the number of its sitemap, and its line or 0."""
+
+Record: TypeAlias = tuple[str, bytes, list[Place]]
+"""A group that is put aside."""
+
+_PAGE = Struct("<QII")
+_HASH = (1 << 64) - 1
+_LAST_LINE = (1 << 32) - 1
 
 
 class Version(NamedTuple):
@@ -63,23 +70,23 @@ class MissingReturn(NamedTuple):
 
 
 class _Group:
-    """Pages that name the same versions."""
+    """Pages that name the same versions: these in one text, what is known of each page in 16 bytes."""
 
-    __slots__ = ("members", "missing", "pages")
+    __slots__ = ("joined", "missing", "others", "pages")
 
     def __init__(self, members: frozenset[str]) -> None:
-        self.members = members
+        self.joined = "\n".join(sorted(members))
         self.missing = len(members)
-        self.pages: dict[str, Place] = {}
+        self.pages = b""  # of its members: hash, number of the sitemap, line
+        self.others: list[Place] = []  # that name these versions, but not themselves
 
     def add(self, url: str, sitemap: int, line: int) -> None:
-        if url not in self.pages:
-            self.pages[url] = (url, sitemap, line)
-            self.missing -= url in self.members
+        self.missing -= 1
+        self.pages += _PAGE.pack(hash(url) & _HASH, sitemap, min(line, _LAST_LINE))
 
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.members))
+    def has(self, url: str) -> bool:
+        number = hash(url) & _HASH
+        return any(number == page[0] for page in _PAGE.iter_unpack(self.pages))
 
 
 class Versions:
@@ -90,7 +97,7 @@ class Versions:
         self._size = 0
         self._pages = FirstTags()
         self._repeated = FirstTags()  # pages that name versions twice: these may differ
-        self._waiting: Partitions[tuple[str, list[Place]]] = Partitions(MOST_CHARACTERS)
+        self._waiting: Partitions[Record] = Partitions(MOST_CHARACTERS // 4)
 
     def add(self, block: Block) -> None:
         """Add the links of the pages of a block."""
@@ -99,9 +106,9 @@ class Versions:
             return
         lines = block.lines
         urls = [version.url for version in versions]
-        again = [urls[at] for at, _ in self._pages.add(urls, 0)]
+        again = {urls[at] for at, _ in self._pages.add(urls, 0)}
         if again:
-            self._repeated.add(again, 0)
+            self._repeated.add(list(again), 0)
         sitemap, groups = block.sitemap.number, self._groups
         for at, url, _, links in versions:
             members = frozenset(links)
@@ -109,27 +116,32 @@ class Versions:
             group = groups.get(key)
             if group is None:
                 group = groups[key] = _Group(members)
-                self._size += group.size
-            group.add(url, sitemap, lines[at] or 0 if lines else 0)
-            if not group.missing and len(group.pages) == len(members):
+                self._size += len(group.joined)
+            line = lines[at] or 0 if lines else 0
+            if url not in members:
+                group.others.append((url, sitemap, line))
+                self._size += len(url)
+            elif url not in again or not group.has(url):
+                group.add(url, sitemap, line)
+            if not group.missing and not group.others:
                 del groups[key]
-                self._size -= group.size
+                self._size -= len(group.joined)
         if self._size > MOST_CHARACTERS:
             self._wait()
 
     def _wait(self) -> None:
         """Put all groups aside."""
         for group in self._groups.values():
-            joined = "\n".join(sorted(group.members))
-            size = len(joined) + sum(map(len, group.pages))
-            self._waiting.add(hash(joined), (joined, list(group.pages.values())), size)
+            size = len(group.joined) + len(group.pages) + 100 * len(group.others)
+            record = (group.joined, group.pages, group.others)
+            self._waiting.add(hash(group.joined), record, size)
         self._groups.clear()
         self._size = 0
 
     def missing_returns(self, listing: Listing) -> Iterator[MissingReturn]:
         """Yield the links that are not returned by a page that is listed too; forgets everything."""
         self._wait()
-        links: Partitions[tuple[str, str, int, int]] = Partitions(MOST_CHARACTERS)
+        links: Partitions[tuple[str, str, int, int]] = Partitions(MOST_CHARACTERS // 4)
         for records in self._waiting:
             for members, pages in _merged(records):
                 for url, sitemap, line in pages.values():
@@ -147,14 +159,20 @@ class Versions:
                     yield MissingReturn(url, link, sitemap, line or None)
 
 
-def _merged(
-    records: list[tuple[str, list[Place]]],
-) -> Iterator[tuple[frozenset[str], dict[str, Place]]]:
-    """Yield the groups of a partition: their members, and the pages that name these."""
-    groups: dict[str, dict[str, Place]] = {}
-    for joined, places in records:
-        groups.setdefault(joined, {}).update((place[0], place) for place in places)
-    for joined, pages in groups.items():
-        members = frozenset(joined.split("\n"))
-        if pages.keys() != members:
-            yield members, pages
+def _merged(records: list[Record]) -> Iterator[tuple[frozenset[str], dict[str, Place]]]:
+    """Yield the incomplete groups of a partition: their members, and the pages that name these."""
+    groups: dict[str, tuple[bytes, list[Place]]] = {}
+    for joined, pages, others in records:
+        before = groups.get(joined)
+        groups[joined] = (
+            (pages, others) if before is None else (before[0] + pages, before[1] + others)
+        )
+    for joined, (pages, others) in groups.items():
+        members = joined.split("\n")
+        found = {number: (sitemap, line) for number, sitemap, line in _PAGE.iter_unpack(pages)}
+        if others or len(found) < len(members):
+            places = {place[0]: place for place in others}
+            for url in members:
+                if (place := found.get(hash(url) & _HASH)) is not None:
+                    places[url] = (url, *place)
+            yield frozenset(members), places
