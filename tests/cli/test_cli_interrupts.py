@@ -221,7 +221,7 @@ def test_while_workers_are_started(tmp_path):
             _, err = process.communicate(timeout=120)
         assert b"Traceback" not in err
         assert b"Error" not in err
-        assert process.returncode in (130, 1)  # 1: every site had failed by then
+        assert process.returncode in (130, 0)  # 0: every site was in the dataset by then
         if process.returncode == 130:
             assert err.endswith(TOLD)
 

@@ -205,6 +205,15 @@ def test_hints_name_the_options_there_are():
     assert "--per-host" in said("crawl", Advice(Topic.BE_GENTLE))
 
 
+@pytest.mark.parametrize("code", FailureCode)
+def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has(code):
+    with click.Context(COMMANDS["crawl"]):
+        text = errors.remedy(code.value)
+    assert text
+    assert set(OPTION.findall(text)) <= options_of("crawl")
+    assert not re.search(r"Limits\(|Zones\(|verify=|auth=|user_agent|\(\)", text)
+
+
 def test_a_hint_is_found_by_its_value_and_not_by_its_words():
     words = f"it failed ({Advice(Topic.RAISE_LIMIT, 'pages')})"
     assert errors.why(Failure("http://h/", words)) == words

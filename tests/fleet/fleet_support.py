@@ -46,14 +46,28 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
 
 
 COMMAND = "from usp.cli.commands.crawl import command; command()"
+WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
 
 def start(
-    root: Path, sites: Path, engine: str, *more: str, stderr: int = subprocess.PIPE
+    root: Path,
+    sites: Path,
+    engine: str,
+    *more: str,
+    stderr: int = subprocess.PIPE,
+    whole: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start ``usp crawl`` in a process of its own."""
+    """Start ``usp crawl`` in a process of its own; ``whole`` with all that surrounds the command."""
     options = ["--engine", engine, "--workers", "2", "--allow-network", "127.0.0.0/8", *more]
-    command = [sys.executable, "-c", COMMAND, str(sites), "-o", str(root), *options]
+    command = [
+        sys.executable,
+        "-c",
+        WHOLE if whole else COMMAND,
+        str(sites),
+        "-o",
+        str(root),
+        *options,
+    ]
     return subprocess.Popen(command, stderr=stderr)
 
 

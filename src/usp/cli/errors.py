@@ -224,6 +224,41 @@ def problem_text(text: str, code: AnyCode) -> str:
     return _reworded(text, limit_advice(code))
 
 
+def remedy(code: str) -> str:
+    """Return what to do about failures with this code: the options that help, or general advice."""
+    from usp._base.reason import Advice
+    from usp.objects.failure_codes import BY_VALUE
+
+    known = BY_VALUE[code]
+    advice = limit_advice(known)
+    if known in _TOPICS:
+        advice = Advice(_TOPICS[known], "NET")
+    options = _options_here()
+    words = "" if advice is None else _WORDS[advice.topic](advice.name, options)
+    if not words and known in _PASSING and "--retry-failed" in options:
+        more = ", with a longer --timeout" if known.endswith("timeout") else ""
+        words = f"--retry-failed tries again later{more}"
+    if not words and known == "unauthorized":
+        words = "put the login into the URL of the site: https://user:password@host/"
+    return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
+
+
+_TOPICS = {
+    "address-refused": Topic.ALLOW_NETWORK,
+    "blocked": Topic.BE_GENTLE,
+    "bot-challenge": Topic.BE_GENTLE,
+    "rate-limited": Topic.BE_GENTLE,
+    "untrusted-certificate": Topic.TRUST,
+}
+_PASSING = frozenset(
+    {
+        *("server-error", "host-failing", "connection-closed", "body-cut-off", "unreachable"),
+        *("connect-timeout", "read-timeout", "body-timeout"),
+    }
+)
+"""Codes of failures that may have gone when the site is crawled again."""
+
+
 def _reworded(text: str, advice: Advice | None) -> str:
     """Return a text whose advice names options of the command that is running."""
     if advice is None:
@@ -234,7 +269,8 @@ def _reworded(text: str, advice: Advice | None) -> str:
 def _limit(name: str, options: Collection[str]) -> str:
     if name == "seconds" and "--site-seconds" in options:
         return "raise it with --site-seconds"
-    return f"raise it with --max {name}=…" if "--max" in options else ""
+    verb = "lower" if name == "lowest_rate" else "raise"
+    return f"{verb} it with --max {name}=…" if "--max" in options else ""
 
 
 def _network(name: str, options: Collection[str]) -> str:

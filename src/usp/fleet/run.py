@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import heapq
-import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from usp._base.display import clock, counted, duration
 from usp.export.schema import pyarrow
 from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
-from usp.fleet.messages import GroupDone, SiteDone, WorkerLost
+from usp.fleet.messages import GroupDone
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.parts import GROUP_SECONDS
+from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
 from usp.fleet.store import DatasetError
@@ -25,14 +23,12 @@ from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from usp._base.urls import Login
-    from usp.fleet.messages import News, Row
+    from usp.fleet.messages import News
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
-
-_SLOWEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +84,7 @@ def crawl_fleet(
     known = dataset.sites()
     outcome = "failed" if how.retry_failed else None
     wanted = [site for site in listed if known.get(site) == outcome]
-    progress = FleetProgress(len(wanted), len(known))
+    progress = FleetProgress(len(wanted), len(known), len(listed), replaces=how.retry_failed)
     on_progress(progress)
     started = datetime.now(UTC)
     if wanted:
@@ -107,7 +103,7 @@ def crawl_fleet(
         "run": number,
         "engine": how.engine,
         "started": started.isoformat(timespec="seconds"),
-        "dataset": _totals(dataset),
+        **_totals(dataset, listed),
     }
     dataset.write_summary(summary)
     return summary
@@ -155,100 +151,11 @@ def _engine(job: Job, how: FleetRun) -> LocalEngine | RayEngine:
     return LocalEngine(job, how.workers)
 
 
-def _totals(dataset: Dataset) -> dict[str, int]:
-    """Return how many sites are in the dataset now, by outcome."""
-    outcomes = Counter(dataset.sites().values())
-    return {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES}
-
-
-class FleetProgress:
-    """Counts what a run has done: ``line`` for people, ``summary`` for programs."""
-
-    def __init__(self, total: int = 0, before: int = 0) -> None:
-        self.total = total
-        self.before = before  # sites that were in the dataset already
-        self.outcomes: Counter[str] = Counter()
-        self.pages = self.sitemaps = self.bytes = self.requests = self.workers_lost = 0
-        self.safe = 0  # sites that this run has committed
-        self._slowest: list[tuple[float, str]] = []
-        self._seen: set[str] = set()
-        self._started = time.monotonic()
-
-    @property
-    def done(self) -> int:
-        """How many sites are finished, including those that failed."""
-        return self.outcomes.total()
-
-    @property
-    def seconds(self) -> float:
-        """The seconds that the run has taken so far."""
-        return time.monotonic() - self._started
-
-    def take(self, message: News) -> None:
-        """Count what an engine reports; a site that is reported twice counts once."""
-        if isinstance(message, WorkerLost):
-            self.workers_lost += 1
-        elif isinstance(message, SiteDone):
-            self._take_site(message.row)
-        else:
-            for row in message.group.sites:
-                self._take_site(row)
-
-    def committed(self, rows: Iterable[Row]) -> None:
-        """Count sites that are in the dataset now."""
-        self.safe += sum(1 for _ in rows)
-
-    def _take_site(self, row: dict[str, Any]) -> None:
-        if row["site"] in self._seen:
-            return
-        self._seen.add(row["site"])
-        self.outcomes[row["outcome"]] += 1
-        self.pages += row.get("pages") or 0
-        self.sitemaps += row.get("sitemaps") or 0
-        self.bytes += row.get("bytes") or 0
-        self.requests += row.get("requests") or 0
-        if row.get("duration") is not None:
-            heapq.heappush(self._slowest, (row["duration"], row["site"]))
-            if len(self._slowest) > _SLOWEST:
-                heapq.heappop(self._slowest)
-
-    def slowest(self) -> list[tuple[str, float]]:
-        """Return the sites that took longest, and the seconds of each."""
-        return [(site, seconds) for seconds, site in sorted(self._slowest, reverse=True)]
-
-    def line(self) -> str:
-        """Return the progress of the run as one line."""
-        seconds = max(self.seconds, 0.001)
-        rate = self.done / seconds
-        left = self.total - self.done
-        parts = [
-            f"{self.done:,} of {counted(self.total, 'site')}",
-            f"{self.outcomes['failed']:,} failed",
-            counted(self.pages, "page"),
-            f"{rate:,.1f} sites/s",
-            f"{clock(left / rate)} left" if rate and left else "",
-            clock(seconds),
-        ]
-        if self._slowest:
-            site, longest = self.slowest()[0]
-            parts.append(f"slowest {site} {duration(longest)}")
-        return " · ".join(part for part in parts if part)
-
-    def summary(self) -> dict[str, Any]:
-        """Return the totals of the run."""
-        seconds = self.seconds
-        return {
-            "sites": self.done,
-            "before": self.before,
-            "outcomes": {name: self.outcomes[name] for name in sorted(self.outcomes)},
-            "sitemaps": self.sitemaps,
-            "pages": self.pages,
-            "bytes": self.bytes,
-            "requests": self.requests,
-            "seconds": round(seconds, 3),
-            "sites_per_second": round(self.done / max(seconds, 0.001), 3),
-            "workers_lost": self.workers_lost,
-            "slowest": [
-                {"site": site, "seconds": round(taken, 3)} for site, taken in self.slowest()
-            ],
-        }
+def _totals(dataset: Dataset, listed: Collection[str]) -> dict[str, Any]:
+    """Return how many sites are in the dataset now, by outcome, and how many of the list are not."""
+    there = dataset.sites()
+    outcomes = Counter(there.values())
+    return {
+        "missing": sum(site not in there for site in listed),
+        "dataset": {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES},
+    }

@@ -8,7 +8,7 @@ from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
 from usp.fleet.store import DatasetError
 from usp.fleet.tables import TABLES
-from usp.objects.problem import FailureCode
+from usp.objects.failure_codes import BY_VALUE, FailureCode
 
 if TYPE_CHECKING:
     import os
@@ -118,9 +118,12 @@ def _failures(ask: _Queries, most: int) -> list[dict[str, Any]]:
         FailureCode.OTHER_FAILURE.value,
         most,
     )
-    messages = {code.value: code.message for code in FailureCode}
     return [
-        {"code": row["code"], "reason": messages.get(row["code"]), "sites": row["sites"]}
+        {
+            "code": row["code"],
+            "reason": getattr(BY_VALUE.get(row["code"]), "message", None),
+            "sites": row["sites"],
+        }
         for row in rows
     ]
 

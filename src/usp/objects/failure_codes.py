@@ -484,3 +484,6 @@ _STATUSES = {
     410: FailureCode.NOT_FOUND,
     429: FailureCode.RATE_LIMITED,
 }
+
+BY_VALUE = {code.value: code for code in FailureCode}
+"""The codes by their texts."""

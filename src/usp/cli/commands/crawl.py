@@ -14,7 +14,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
-from usp.cli.errors import FAILED, json_option, tell
+from usp.cli.errors import FAILED, json_option, remedy, tell
 from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
 
 _EVERY = 30.0  # seconds between two lines of the log
+_MOST_REASONS = 5  # reasons of failures in the summary for people
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
@@ -120,6 +121,11 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
 @click.option("--retry-failed", is_flag=True, help="Crawl the failed sites again, and no others.")
 @click.option(
+    "--keep-versions",
+    is_flag=True,
+    help="Keep the files of older versions of the tables, for time travel.",
+)
+@click.option(
     "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
 )
 @click.option(
@@ -148,7 +154,8 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
     host or domain; - is standard input. Run the same command again to complete a dataset: sites that
     are already in it are skipped, however the last run ended. A site that fails gets a row with the
-    reason. The exit status is 0 if every site is in the dataset, and 1 if none could be read.
+    reason. The exit status is 0 if every site of the list is in the dataset, and 1 if not, because the
+    run could not go on.
 
     \b
     Examples:
@@ -164,21 +171,35 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     from usp.fleet.store import DatasetError, NotADatasetError
 
     run = _read_run(values)
-    with (
-        _shown(quiet=quiet or tell.as_json) as show,
-        logging_to(values["log_file"], values["verbose"]),
-    ):
-        try:
-            summary = crawl_fleet(read_sites(sites, tell.notice), output, run, show)
-        except (NotADatasetError, SiteListError) as error:
-            raise click.UsageError(printable(str(error))) from error
-        except (DatasetError, MissingExtraError) as error:
-            raise click.ClickException(printable(str(error))) from error
+    latest: list[FleetProgress] = []
+    try:
+        with (
+            _shown(quiet=quiet or tell.as_json) as show,
+            logging_to(values["log_file"], values["verbose"]),
+        ):
+
+            def heard(progress: FleetProgress) -> None:
+                latest[:] = [progress]
+                show(progress)
+
+            summary = crawl_fleet(read_sites(sites, tell.notice), output, run, heard)
+    except (NotADatasetError, SiteListError) as error:
+        raise click.UsageError(printable(str(error))) from error
+    except (DatasetError, MissingExtraError) as error:
+        safe = [progress.position(output) for progress in latest]
+        message = "\n".join([str(error), *safe])
+        raise click.ClickException(printable(message)) from error
+    except KeyboardInterrupt:
+        for progress in latest:
+            tell.notice(progress.position(output))
+        raise
+    for failure in summary["failures"]:
+        failure["remedy"] = remedy(failure["code"])
     if not quiet:
         tell.line(_summary(summary, output), summary=summary)
-    if summary["sites"] and summary["outcomes"].get("failed") == summary["sites"]:
-        if not quiet or tell.as_json:
-            tell.error("none of the sites could be read", FAILED)
+    if summary["missing"]:
+        how = "run it without --retry-failed" if run.retry_failed else "the same command goes on"
+        tell.error(f"sites that are not in {output}: {summary['missing']:,}; {how}", FAILED)
         raise Exit(FAILED)
 
 
@@ -210,7 +231,10 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
             )
         },
     )  # fmt: skip
-    same = ("engine", "workers", "address", "same_address", "retry_failed", "commit_seconds")
+    same = (
+        *("engine", "workers", "address", "same_address"),
+        *("retry_failed", "keep_versions", "commit_seconds"),
+    )
     return FleetRun(options=options, **{name: values[name] for name in same})
 
 
@@ -257,6 +281,14 @@ def _summary(summary: dict[str, Any], output: str) -> str:
             f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"
         ),
         *(f"  slowest: {row['site']} {duration(row['seconds'])}" for row in summary["slowest"][:3]),
+        *map(_failure_line, summary["failures"][:_MOST_REASONS]),
         f"Next: usp stats {output}",
     ]
     return "\n".join(printable(line) for line in lines)
+
+
+def _failure_line(failure: dict[str, Any]) -> str:
+    return (
+        f"  {counted(failure['sites'], 'site')} {failure['code']}: {failure['reason']},"
+        f" for example {failure['example']}; {failure['remedy']}"
+    )

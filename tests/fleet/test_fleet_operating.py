@@ -1,0 +1,107 @@
+"""What an operator is told: why sites failed and what helps, how much is safe, and the exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from fleet_support import OPTIONS, Served, serving, start
+
+from patience import soon
+from usp.cli.commands import crawl
+from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet
+from usp.fleet.dataset import Dataset
+from usp.fleet.messages import SiteDone
+
+ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
+
+
+def run(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(crawl.command, [str(a) for a in arguments], input=stdin)
+
+
+def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_helps(tmp_path):
+    sites = [f"http://10.0.0.{number}/" for number in range(1, 4)] + ["http://h.invalid/"]
+    stdin = "\n".join(sites)
+    root = tmp_path / "dataset"
+    result = run("-", "-o", root, "--workers", "1", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    line = next(line for line in result.output.splitlines() if "address-refused" in line)
+    assert line.startswith("  3 sites address-refused: connections to this address are not allowed")
+    assert "for example http://10.0.0." in line
+    assert line.endswith("--allow-network NET permits it")
+    first, second = json.loads((root / "_summary.json").read_text())["failures"]
+    assert (first["code"], first["sites"]) == ("address-refused", 3)
+    assert first["example"] in sites
+    assert "a private address" in first["example_reason"]
+    assert "--allow-network" in first["remedy"]
+    assert second["example"] == "http://h.invalid/"
+
+
+def test_a_site_without_a_reason_is_not_among_the_failures():
+    progress = FleetProgress(2)
+    progress.take(SiteDone({"site": "a", "outcome": "complete", "code": None, "reason": None}))
+    assert progress.failures() == []
+
+
+def test_a_run_whose_leftovers_all_fail_ends_well_since_every_site_is_in_the_dataset(
+    fleet: Served, tmp_path
+):
+    root, good = tmp_path / "dataset", fleet.urls[0]
+    assert run("-", "-o", root, *ALLOWED, stdin=good).exit_code == 0
+    result = run("-", "-o", root, *ALLOWED, stdin=f"{good}\nhttp://10.0.0.1/\n")
+    assert result.exit_code == 0, result.output
+    assert "1 failed" in result.output
+    assert Dataset(root).sites()["http://10.0.0.1/"] == "failed"
+
+
+def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, tmp_path):
+    root, one, other = tmp_path / "dataset", *fleet.urls[:2]
+    run("-", "-o", root, *ALLOWED, stdin=one)
+    result = run("-", "-o", root, *ALLOWED, "--retry-failed", stdin=f"{one}\n{other}\n")
+    assert result.exit_code == 1
+    assert f"sites that are not in {root}: 1; run it without --retry-failed" in result.output
+
+
+def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
+    fleet: Served, tmp_path, monkeypatch
+):
+    commit, commits = Dataset.commit, []
+
+    def one_only(self: Dataset, *given: object) -> None:
+        if commits:
+            raise DatasetError("the store does not respond")
+        commits.append(given)
+        commit(self, *given)
+
+    root, few = tmp_path / "dataset", fleet.urls[:1]
+    crawl_fleet(few, root, FleetRun(workers=1, options=OPTIONS))
+    commits.append(())
+    monkeypatch.setattr(Dataset, "commit", one_only)
+    result = run("-", "-o", root, *ALLOWED, stdin="\n".join(fleet.urls[:3]))
+    assert result.exit_code == 1
+    told = " ".join(result.output.replace("│", " ").split())
+    assert "the store does not respond" in told
+    assert "1 of 3 sites is in" in told
+    assert "the same command goes on" in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_ctrl_c_says_how_much_is_safe_and_how_to_go_on(tmp_path: Path):
+    sites, root = tmp_path / "sites.txt", tmp_path / "dataset"
+    with contextmanager(serving)(24, 0.25) as slow:
+        sites.write_text("\n".join(slow.urls))
+        options = ("--in-flight", "2", "--commit-seconds", "0.1")
+        with start(root, sites, "local", *options, whole=True) as process:
+            assert soon(lambda: list(root.glob("sites/*.parquet")))
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=120)
+    assert process.returncode == 130, told.decode()
+    there = len(Dataset(root).sites())
+    assert 0 < there < 24
+    assert f"{there} of 24 sites are in {root}; the same command goes on" in told.decode()
