@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from usp.checks.facts import Site, Sitemap
 
 _XML = frozenset({"urlset", "index", "rss", "atom"})
-_PIECE = 1024 * 1024  # characters; a token that spans many pieces is read again for each
+_PIECE = 8 * 1024 * 1024  # bytes; a token that spans many pieces is read again for each
 _SEPARATOR = "\x1f"  # of names in the parser: no namespace may contain it
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]  # there is a rule about elements
 
