@@ -102,6 +102,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         for n, style in enumerate(STYLES)
         for values in (False, True)
     },
+    "usp._formats.xml.cut._own_fields": lambda: {
+        f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
+    },
     "usp._formats.link_runs._pattern": lambda: {
         f"_pattern[{n}, {kind}]": pattern
         for n, link in enumerate(LINKS)
@@ -138,6 +141,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_entry": {"findall"},
     "_with_prefix": {"findall"},
     "_pattern": {"findall"},
+    "_own_fields": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},
     "_finding": {"search"},

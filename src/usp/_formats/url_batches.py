@@ -12,6 +12,7 @@ from usp._formats import values
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.xml import cut
 from usp._formats.xml.cut import FIELDS
+from usp._formats.xml.nesting import MAX_FIELDS
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     DeferredPage,
@@ -252,7 +253,12 @@ class BlockBatch(PageBatch):
         return self._own
 
     def _own_columns(self) -> Columns | None:
-        return self._cut_columns() or self._reader.own(self._block, len(self.urls))
+        count = len(self.urls)
+        columns = self._cut_columns()
+        if columns is None and self._block.count("<") < MAX_FIELDS:
+            found = cut.own_columns(self._block, self._style, count)
+            columns = None if found is None else Columns(found, count)
+        return columns or self._reader.own(self._block, count)
 
     def fields(self, at: int) -> PageFields:
         """Return the fields of a page."""

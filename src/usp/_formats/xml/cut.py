@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 FIELDS = ("lastmod", "changefreq", "priority")
 """The fields of the protocol other than the loc, in their usual order."""
@@ -31,6 +31,7 @@ _TAG_END = (  # of a start tag with at most one attribute, which declares nothin
     r"""(?:[ \t\r\n]{1,50}+(?!(?i:xmlns|xml:base))[A-Za-z_][A-Za-z0-9_.:-]{0,50}+="""
     r"""(?:"[^"<>&]{0,50}+"|'[^'<>&]{0,50}+'))?+[ \t\r\n]{0,50}+>"""
 )
+_ATTRIBUTES = r"""(?:[ \t\r\n]++[A-Za-z_][\w.:-]*+=(?:"[^"<>]*+"|'[^'<>]*+'))*+"""
 _ADDRESS = {False: "https?://[A-Za-z0-9]", True: "/[A-Za-z0-9_%~-]"}
 """How an address begins that is a path or not; :func:`plain`, or its base, tells about the rest."""
 
@@ -184,6 +185,41 @@ def _beginning(*others: str) -> str:
         rests.setdefault(other[0], []).append(re.escape(other[1:]))
     known = (f"{re.escape(first)}(?!{'|'.join(rest)})" for first, rest in rests.items())
     return f"(?:[^<{re.escape(''.join(rests))}]|{'|'.join(known)})"
+
+
+def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
+    """Return the :data:`FIELDS` of entries that have other elements too, by name, without locs."""
+    first = block[block.index(style.loc_end) : block.index(style.url_end)]
+    fields = set(_names(style.name, *FIELDS))
+    names = tuple(filter(fields.__contains__, _NAME.findall(first)))
+    if style.before or len(set(names)) != len(names):
+        return None
+    found = _own_fields(style, names).findall(block)
+    if len(found) != count:
+        return None
+    columns = list(zip(*found, strict=True)) if names else []
+    return {one.rpartition(":")[2]: columns[2 * at + 1] for at, one in enumerate(names)}
+
+
+@lru_cache(maxsize=64)
+def _own_fields(style: Style, names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of fields between other elements.
+
+    An element that has no other of its name inside ends at the first end tag of its name, whatever
+    else is inside. So what follows is directly in the entry.
+    """
+    own = rf"(?:[\w.-]++:)?+(?:{'|'.join(FIELDS)})\b"
+    others = (
+        rf"(?:<(?!{own})([A-Za-z_][\w:.-]*+){_ATTRIBUTES}[ \t\r\n]*+(?:/>"
+        rf"|>(?:[^<]*+<(?!/?\%d[ \t\r\n/>]|{own})){{0,90}}+[^<]*+</\%d>){_B}){{0,90}}+"
+    )
+    parts = [others % (1, 1)]
+    for at, one in enumerate(map(re.escape, names), 1):
+        group = 2 * at + 1
+        parts += [rf"(?:<{one}>({_VALUE})</{one}>{_B})?+", others % (group, group)]
+    return re.compile(
+        rf"{re.escape(style.loc_end)}{_B}{''.join(parts)}{re.escape(style.url_end)}", re.ASCII
+    )
 
 
 def _names(name: str, *others: str) -> Iterator[str]:
