@@ -60,10 +60,9 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"*{rule.severity}.* {_text(rule.summary)}\n"
     if rule.why:
         yield f"{_text(rule.why)}\n"
-    for title, example in (("Bad", rule.bad), ("Good", rule.good)):
-        if example:
-            yield f"{title}:\n"
-            yield f"```text\n{example}\n```\n"
+    for title, example in rule.examples:
+        yield f"{title}:\n"
+        yield f"```text\n{example}\n```\n"
     if rule.hint:
         yield f"*What to do:* {_text(rule.hint)}\n"
     if rule.sources:

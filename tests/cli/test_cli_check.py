@@ -155,6 +155,19 @@ def test_a_website_is_checked_with_its_missing_sitemaps(run, serve):
     assert run("check", site).status == 1
 
 
+def test_some_of_the_pages_are_fetched_if_asked(run, serve):
+    site = serve(
+        {
+            "/robots.txt": "User-agent: *\nAllow: /\nSitemap: {site}/sitemap.xml\n",
+            "/sitemap.xml": urlset("{site}/here", "{site}/gone"),
+            "/here": "<!doctype html><title>Here</title>",
+        }
+    )
+    assert "SM901" not in codes(run, site)
+    found_there = found(run, site, "--fetch-pages", "10", "--select", "SM901")
+    assert [finding["page"] for finding in found_there] == [f"{site}/gone"]
+
+
 def test_several_are_checked_together(run, folder):
     ended = run("check", "public/bad.xml", "public/good.xml")
     assert "2 sitemaps checked." in ended.out
@@ -298,7 +311,12 @@ def test_a_rule_is_explained_by_code_or_name(run):
     by_code = run("rule", "SM401")
     assert by_code.status == 0
     assert by_code.out == run("rule", "relative-url").out
-    for part in ("SM401 relative-url (error", "/tea</loc>", "Write the whole URL", "sitemaps.org"):
+    for part in (
+        "SM401 relative-url\nerror, about the URLs of pages",
+        "/tea</loc>",
+        "Write the whole URL",
+        "sitemaps.org",
+    ):
         assert part in by_code.out
 
 

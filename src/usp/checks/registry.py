@@ -109,6 +109,12 @@ class Rule:
         """What the rule is about."""
         return Group.of(self.code)
 
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """The examples with their titles; one that has no counterpart is just an example."""
+        both = (("Bad" if self.good else "Example", self.bad), ("Good", self.good))
+        return tuple((title, example) for title, example in both if example)
+
     def to_dict(self) -> dict[str, object]:
         """Return the rule and its documentation as a dictionary of plain values."""
         return {

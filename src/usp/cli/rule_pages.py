@@ -48,17 +48,17 @@ def lines_of(rules: Sequence[Rule], form: str) -> Iterator[str]:
 
 
 def _page(rule: Rule) -> Iterator[str]:
-    yield f"{_bold(f'{rule.code} {rule.name}')} ({_severity(rule)}; {rule.group.title})"
+    yield _bold(f"{rule.code} {rule.name}")
+    yield f"{_severity(rule)}, about {rule.group.title}"
     yield ""
     yield from _wrapped(rule.summary)
     if rule.why:
         yield ""
         for paragraph in rule.why.split("\n\n"):
             yield from _wrapped(paragraph)
-    for title, example in (("Bad", rule.bad), ("Good", rule.good)):
-        if example:
-            yield from ("", _bold(title), "")
-            yield from (f"{_MARGIN}{line}" for line in example.splitlines())
+    for title, example in rule.examples:
+        yield from ("", _bold(title), "")
+        yield from (f"{_MARGIN}{line}" for line in example.splitlines())
     if rule.hint:
         yield from ("", _bold("What to do"), "")
         yield from _wrapped(rule.hint, _MARGIN)

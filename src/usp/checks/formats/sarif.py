@@ -85,12 +85,9 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _help(rule: Rule, *, mark: bool = False) -> str:
     """Return the documentation of a rule as text or Markdown."""
-
-    def example(title: str, text: str) -> list[str]:
-        fenced = f"```xml\n{text}\n```" if mark else text
-        return [f"**{title}**" if mark else f"{title}:", fenced] if text else []
-
-    parts = [rule.summary, rule.why, *example("Bad", rule.bad), *example("Good", rule.good)]
+    parts = [rule.summary, rule.why]
+    for title, example in rule.examples:
+        parts += [f"**{title}**", f"```xml\n{example}\n```"] if mark else [f"{title}:", example]
     sources = [f"<{source}>" if mark else source for source in rule.sources]
     return "\n\n".join(filter(None, [*parts, rule.hint, "\n".join(sources)]))
 

@@ -39,6 +39,6 @@ def command(names: tuple[str, ...], everything: bool, form: str) -> None:
     from usp.cli.output import write_lines
     from usp.cli.rule_pages import lines_of, named
 
-    if bool(names) == everything:
+    if not names and not everything:
         raise click.UsageError("name a rule, such as SM401 or relative-url, or use --all")
     write_lines(lines_of(named(names), form), sys.stdout)
