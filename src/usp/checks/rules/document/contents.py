@@ -76,12 +76,13 @@ def _first_error(texts: Iterable[str], *, final: bool) -> ExpatError | None:
     """Return the first error of a document; what it says about its encoding is ignored."""
     parser = ParserCreate("utf-8", namespace_separator=_SEPARATOR)
     try:
+        held = bytearray()
         for text in texts:
-            for at in range(0, len(text), _PIECE):
-                data = text[at : at + _PIECE].encode("utf-8", "replace")
-                parser.Parse(data, False)
-        if final:
-            parser.Parse(b"", True)
+            held += text.encode("utf-8", "replace")
+            if len(held) >= _PIECE:
+                parser.Parse(bytes(held), False)
+                held.clear()
+        parser.Parse(bytes(held), final)
     except ExpatError as error:
         return error
     return None
