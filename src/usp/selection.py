@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from usp._base.dates import Moment, in_utc, known_date, period
 from usp._base.patterns import Patterns, checked, for_pages, for_sitemaps
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
+
+    Options = TypeVar("Options", bound=CrawlOptions)
 
     Pages: TypeAlias = AbstractSitemap | Iterable[SitemapPage]
     """A tree, or an iterable of pages."""
@@ -96,6 +98,10 @@ class Selection:
         """Whether every page is selected."""
         return self == Selection()
 
+    @overload
+    def crawl_options(self, options: None = None) -> CrawlOptions: ...
+    @overload
+    def crawl_options(self, options: Options) -> Options: ...
     def crawl_options(self, options: CrawlOptions | None = None) -> CrawlOptions:
         """Return crawl options that skip sitemaps from which no page can be selected.
 

@@ -6,17 +6,21 @@ import json
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from fleet_support import OPTIONS, Served, serving, start
+from pyarrow import dataset
 
 from patience import soon
 from usp.cli.commands import crawl
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
+from usp.selection import Selection
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
@@ -105,3 +109,58 @@ def test_ctrl_c_says_how_much_is_safe_and_how_to_go_on(tmp_path: Path):
     there = len(Dataset(root).sites())
     assert 0 < there < 24
     assert f"{there} of 24 sites are in {root}; the same command goes on" in told.decode()
+
+
+# Filters --------------------------------------------------------------------------------------------
+
+
+def rows_of(root: Path, table: str) -> list[dict[str, Any]]:
+    return dataset.dataset(root / table, format="parquet").to_table().to_pylist()
+
+
+def test_the_table_has_the_pages_that_the_filters_select_and_they_are_counted(fleet, tmp_path):
+    chosen = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:4]
+    root = tmp_path / "dataset"
+    filters = ("--since", "2024-03", "--until", "2024-08", "--exclude", "re:[02468]$")
+    stdin = "\n".join(site.url for site in chosen)
+    assert run("-", "-o", root, *ALLOWED, *filters, stdin=stdin).exit_code == 0
+    truth = sorted(
+        (site.url, url)
+        for site in chosen
+        for _, url in site.pages
+        if 2 <= (number := int(url.rpartition("-")[2])) % 12 <= 7 and number % 2
+    )
+    assert truth
+    assert sorted((row["site"], row["url"]) for row in rows_of(root, "pages")) == truth
+    for table in ("sites", "sitemaps"):
+        assert sum(row["pages"] or 0 for row in rows_of(root, table)) == len(truth)
+
+
+@pytest.mark.parametrize("more", [(), ("--no-skip",)])
+def test_sitemaps_that_the_patterns_leave_out_are_not_downloaded_unless_asked_for(
+    fleet, tmp_path, more
+):
+    site = next(s for s in fleet.sites if s.kind == "indexed" and len(s.sitemaps) > 3)
+    root, pattern = tmp_path / "dataset", "sitemap:*part1.xml"
+    assert run("-", "-o", root, *ALLOWED, "--include", pattern, *more, stdin=site.url)
+    assert {row["sitemap"] for row in rows_of(root, "pages")} == {site.at("/part1.xml")}
+    asked = {row["url"] for row in rows_of(root, "sitemaps")}
+    everything = {url for url, _, _ in site.sitemaps}
+    if more:
+        assert asked == everything
+    else:
+        assert asked == {site.at(path) for path in ("/robots.txt", "/index.xml", "/part1.xml")}
+
+
+def test_filters_reach_workers_from_a_library_call(fleet, tmp_path):
+    site = next(site for site in fleet.sites if site.kind == "small")
+    few = Selection(limit=1)
+    options = few.crawl_options(replace(OPTIONS, selection=few))
+    summary = crawl_fleet([site.url], tmp_path / "d", FleetRun(workers=1, options=options))
+    assert summary["pages"] == len(rows_of(tmp_path / "d", "pages")) == 1
+
+
+def test_a_filter_that_cannot_be_read_is_a_wrong_call(tmp_path):
+    result = run("-", "-o", tmp_path / "d", "--since", "30m", stdin="example.org")
+    assert result.exit_code == 2
+    assert "'30m' is not a date; use 2025-01-31, 12h, 7d or 4w" in result.output

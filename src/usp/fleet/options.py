@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from usp._base.urls import Login
     from usp._http.identity import Timeout
     from usp.events import Event, Listener
+    from usp.selection import Selection
     from usp.web_client.zones import Zones
 
 __all__ = ["FLEET_LIMITS", "FleetOptions"]
@@ -45,15 +46,16 @@ class FleetOptions(CrawlOptions):
     The options of a crawl are those of :class:`usp.CrawlOptions`; callbacks run in the workers, and
     the default limits are :data:`FLEET_LIMITS`.
 
-    ``in_flight`` is how many sites one worker crawls at a time, ``per_host`` how many requests it
-    sends to one host at a time, for all its sites together, and ``together`` how many sites that share
-    a host or address are crawled at a time. ``pages=False`` counts the pages without a table of them;
-    ``columns`` are some of :data:`usp.export.COLUMNS`. ``problems`` checks every field of every page
-    and counts the problems, which takes several times as long. ``verify`` is whether certificates are
-    verified, or a file or folder of trusted authorities; ``wait`` is the pause in seconds between two
-    requests of a worker to one host. ``headers`` are sent to every site, those that may be secret to
-    its own host only; ``proxy`` is for all requests. ``logins`` are those in the URLs of sites. None of
-    these three is ever written anywhere.
+    ``in_flight`` is how many sites one worker crawls at a time, ``per_host`` how many requests it sends
+    to one host at a time, for all its sites together, and ``together`` how many sites that share a host
+    or address are crawled at a time. ``pages=False`` counts the pages without a table of them;
+    ``columns`` are some of :data:`usp.export.COLUMNS`. ``selection`` chooses pages, for each site by
+    itself; ``selection.crawl_options(options)`` also skips sitemaps without any. ``problems`` checks
+    every field of every page and counts the problems, which takes several times as long. ``verify`` is
+    whether certificates are verified, or a file or folder of trusted authorities; ``wait`` is the pause
+    in seconds between two requests of a worker to one host. ``headers`` are sent to every site, those
+    that may be secret to its own host only; ``proxy`` is for all requests. ``logins`` are those in the
+    URLs of sites. None of these three is ever written anywhere.
     """
 
     zones: Zones = field(default_factory=_public_only)
@@ -65,6 +67,7 @@ class FleetOptions(CrawlOptions):
     together: int = 1
     pages: bool = True
     columns: tuple[str, ...] | None = None
+    selection: Selection | None = None
     problems: bool = False
     headers: Mapping[str, str] | None = field(default=None, repr=False)
     proxy: str | None = field(default=None, repr=False)

@@ -138,6 +138,8 @@ class SiteCrawl:
         return self._options.effective_limits.reached("seconds")
 
     def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
+        selection = self._options.selection
+        run = None if selection is None else selection.run(self.site)
         for sitemap, block in tree.page_steps():
             reason = self._overdue()
             if reason is not None:
@@ -145,8 +147,10 @@ class SiteCrawl:
                 return
             if block is None:
                 continue
-            self._counts[id(sitemap)] += len(block.urls)
-            yield sitemap.url, block
+            found = [(sitemap.url, block)]
+            for url, chosen in found if run is None else run.of_stream(found):
+                self._counts[id(sitemap)] += len(chosen.urls)
+                yield url, chosen
 
     def _sitemaps(self, tree: AbstractSitemap) -> Iterator[dict[str, Any]]:
         """Yield the row of every sitemap in the tree, depth first."""

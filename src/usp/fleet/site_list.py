@@ -233,15 +233,3 @@ def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     for site, key in keyed:
         groups.setdefault(key, []).append(site)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-def batches(groups: Iterable[tuple[str, list[str]]], size: int) -> Iterator[list[tuple[str, str]]]:
-    """Yield ``(site, key)`` in batches of so many sites or a few more; a group is never divided."""
-    batch: list[tuple[str, str]] = []
-    for key, sites in groups:
-        batch += [(site, key) for site in sites]
-        if len(batch) >= size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

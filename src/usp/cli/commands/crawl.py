@@ -15,6 +15,7 @@ from click.exceptions import Exit
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
 from usp.cli.errors import FAILED, json_option, remedy, tell
+from usp.cli.filters import filter_options, read_selection
 from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
@@ -118,6 +119,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     metavar="NAMES",
     help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
 )
+@filter_options
 @click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
 @click.option("--retry-failed", is_flag=True, help="Crawl the failed sites again, and no others.")
 @click.option(
@@ -161,6 +163,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     Examples:
       usp crawl sites.txt -o dataset
       usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
+      usp crawl sites.txt -o dataset --since 7d --include '*/blog/*'
       usp crawl sites.txt -o dataset --retry-failed
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
@@ -220,6 +223,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         zones=read_zones(values["allow_network"], trust_start=False),
         pages=not values["no_pages"],
         columns=names,
+        selection=read_selection(values),
         verify=read_verify(values["ca_bundle"], insecure=values["insecure"]),
         headers=dict(map(read_header, values["headers"])),
         proxy=read_proxy(values["proxy"]),
@@ -231,6 +235,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
             )
         },
     )  # fmt: skip
+    if options.selection is not None and not values["no_skip"]:
+        options = options.selection.crawl_options(options)
     same = (
         *("engine", "workers", "address", "same_address"),
         *("retry_failed", "keep_versions", "commit_seconds"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from usp.cli.filters import FILTER_OPTIONS, read_selection
 from usp.cli.option_values import Integer, Target
 from usp.cli.output import Command
 from usp.cli.shared_options import COLUMNS, crawl_options, is_from_file, url_argument
@@ -123,36 +122,7 @@ _OPTIONS = [
         metavar="NAMES",
         help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
     ),
-    click.option(
-        "--since",
-        metavar="DATE",
-        help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
-        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
-        "index is older are not downloaded.",
-    ),
-    click.option(
-        "--until", metavar="DATE", help="Only pages last modified on or before this date."
-    ),
-    click.option("--dated", is_flag=True, help="Leave out pages without a date."),
-    click.option(
-        "--include",
-        multiple=True,
-        metavar="PATTERN",
-        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
-        "'re:…' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap; others "
-        "that an index lists are not downloaded.",
-    ),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
-    click.option(
-        "--no-skip",
-        is_flag=True,
-        help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
-        "or URL in the index.",
-    ),
-    click.option(
-        "--unique", is_flag=True, help="List each URL once, even if several sitemaps have it."
-    ),
-    click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    *FILTER_OPTIONS,
     click.option(
         "--limit",
         type=Integer(min=1),
@@ -160,38 +130,14 @@ _OPTIONS = [
         help="Stop after this many pages; no more sitemaps are fetched then.",
     ),
 ]
-_SELECTED = ("since", "until", "include", "exclude", "unique", "same_host", "limit")
-
-
-_AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
-
-
-def _moment(name: str, text: str | None) -> str | datetime | None:
-    """Return the time seven days ago for ``7d``; any other text must be a date."""
-    from usp._base.dates import period
-
-    if text is None:
-        return None
-    match = _AGO.fullmatch(text.strip())
-    try:
-        if match is not None:
-            return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
-        period(name, text)
-    except (ValueError, OverflowError) as error:
-        raise click.UsageError(
-            f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
-        ) from error
-    return text
 
 
 def list_options(command: F) -> F:
     """Return a command with the options of a listing; it receives them as ``listing``."""
 
     def collected(**values: Any) -> Any:
-        given = {name: values.pop(name) for name in _SELECTED}
         undated = Undated()
-        selection = _selection(given, undated, dated=values.pop("dated"))
+        selection = read_selection(values, limit=values.pop("limit"), on_undated=undated.add)
         skips = not values.pop("no_skip") and selection is not None
         output, target, columns, strip_url, sitemaps = (
             values.pop(name) for name in ("output", "target", "columns", "strip_url", "sitemaps")
@@ -212,23 +158,6 @@ def list_options(command: F) -> F:
     for option in reversed(_OPTIONS):
         result = option(result)
     return result  # type: ignore[no-any-return]
-
-
-def _selection(given: dict[str, Any], undated: Undated, *, dated: bool) -> Selection | None:
-    from usp.selection import Selection
-
-    period = {name: _moment(name, given[name]) for name in ("since", "until")}
-    try:
-        Selection(since=period["since"], until=period["until"])
-    except ValueError as error:
-        raise click.UsageError(
-            f"--since {given['since']} is after --until {given['until']}; swap them"
-        ) from error
-    try:
-        selection = Selection(**{**given, **period}, keep_undated=not dated, on_undated=undated.add)
-    except ValueError as error:
-        raise click.UsageError(f"--{error}") from error  # they begin with the name of the option
-    return None if selection.takes_all else selection
 
 
 def _listing(
