@@ -29,8 +29,8 @@ FILTER_OPTIONS = [
         multiple=True,
         metavar="PATTERN",
         help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
-        "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap; others "
-        "that an index lists are not downloaded.",
+        "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap;"
+        " others that an index lists are not downloaded.",
     ),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
     click.option(
