@@ -93,7 +93,7 @@ def test_a_clock_counts_minutes_and_hours():
 
 def test_nobody_else_writes_units_of_size():
     """Sizes in another unit beside these would be the second way to write them."""
-    allowed = {"display.py"}
+    allowed = {"display.py", "languages.py"}  # which has the code of Great Britain
     for path in Path(usp.__file__).parent.rglob("*"):
         if (
             path.suffix in {".py", ".js"}

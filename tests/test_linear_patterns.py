@@ -24,6 +24,7 @@ from adversary import GROWTH, cook, growth, recipes
 from profiles import some
 from usp._formats import document, feed_cutting, link_runs
 from usp._formats.xml import cut, lanes
+from usp.checks import tag_lines
 from usp.cli import errors
 from usp.report import markup
 
@@ -132,6 +133,7 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp.checks.robots.suspects": lambda: {
         "suspects": usp.checks.robots.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
     },
+    "usp.checks.tag_lines._token": lambda: {"_token": tag_lines._token({"tea", "tea:cup"})},
     "usp.selection.of_host": lambda: {"of_host": usp.selection.of_host("https://www.example.org/")},
 }
 

@@ -20,6 +20,8 @@ import gzip
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import usp
 from usp.web_client.abstract_client import (
@@ -183,6 +185,19 @@ def filled(text: str, now: datetime) -> str:
     return _LINES.sub(lines, text)
 
 
+def is_folder(example: str) -> bool:
+    """Return whether the documents of an example are files: ``--- ./sitemap.xml``."""
+    return example.lstrip().startswith("--- ./")
+
+
+def write_folder(example: str, folder) -> None:
+    """Write the files of an example."""
+    for url, reply in replies_of(example).items():
+        path = folder / url.removeprefix(f"{HOME}./")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(reply.body)
+
+
 def tree_of(example: str):
     """Return the tree of an example."""
     client = Client(replies_of(example))
@@ -191,4 +206,8 @@ def tree_of(example: str):
 
 def found_in(example: str, **options):
     """Return what a check finds in an example."""
+    if is_folder(example):
+        with TemporaryDirectory() as folder:
+            write_folder(example, Path(folder))
+            return list(usp.check(folder, **options))
     return list(usp.check(tree_of(example), Client(replies_of(example)), **options))

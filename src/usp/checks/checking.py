@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from usp.checks.facts import Block, Site, Sitemap
+from usp.checks.blocks import Block
+from usp.checks.facts import Site, Sitemap
 from usp.checks.fetching import Sample, fetched_pages
 from usp.checks.registry import Scope
 from usp.checks.robots import robots_of
@@ -188,7 +189,7 @@ class _Run:
         """Yield what reading the document has found, and why it could not be read."""
         node = sitemap.node
         failure = node.why if isinstance(node, InvalidSitemap) else sitemap.failure
-        if failure is not None and not sitemap.is_soft_404:
+        if failure is not None and not (sitemap.is_soft_404 or sitemap.is_missing_file):
             lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
             is_doctype = failure.code is FailureCode.FORBIDDEN_DOCTYPE  # its words are for logs
             said = failure.code.message if is_doctype else failure.plain

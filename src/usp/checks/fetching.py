@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from usp._base.reason import Reason
     from usp._crawl.examination import Place
     from usp._crawl.orders import Failed
-    from usp.checks.facts import Block, Site
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Site
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient

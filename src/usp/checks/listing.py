@@ -13,7 +13,7 @@ from usp.checks.origins import origin_at, origins_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
     from usp.objects.page import PageFields
 
 _HASH = (1 << 64) - 1

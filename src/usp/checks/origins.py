@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from usp._base.urls import HttpUrl
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
 
 _ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
 _MOST_ORIGINS = 100  # of one sitemap
@@ -124,7 +124,7 @@ def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:
 
 def folder_of(url: HttpUrl) -> str:
     """Return the path of a URL up to its last slash."""
-    path = re.split(r"[?#]", url.rest, maxsplit=1)[0]
+    path = url.rest.partition("#")[0].partition("?")[0]
     return path[: path.rfind("/") + 1]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import marshal
 import tempfile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from usp._base.safe_text import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 _PARTS = 128
 
 T = TypeVar("T")

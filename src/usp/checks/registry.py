@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from usp.checks.facts import Block, Site, Sitemap
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Site, Sitemap
     from usp.checks.values import Hit, Severity
 
     SiteFunction: TypeAlias = Callable[[Site], Iterable[Hit]]

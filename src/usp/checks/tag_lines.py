@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 _LONGEST_TAG = 300  # characters of the names that are looked for, and more
 
 
+def _token(names: set[str]) -> re.Pattern[str]:
+    either = "|".join(map(re.escape, sorted(names)))
+    return re.compile(rf"<!--|-->|<({either})(?=[\s/>])")
+
+
 def lines_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, int]:
     """Return the lines of the first tags of some names, outside of comments."""
     lines: dict[str, int] = {}
     if not names:
         return lines
-    either = "|".join(map(re.escape, sorted(names)))
-    token = re.compile(rf"<!--|-->|<({either})(?=[\s/>])")
+    token = _token(names)
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     line, held, in_comment = 1, "", False
     for piece in chain(texts, ("\n" * _LONGEST_TAG,)):

@@ -16,7 +16,7 @@ from usp.checks.partitions import Partitions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
     from usp.checks.listing import Listing
 
 MOST_CHARACTERS = 48 * 1024 * 1024

@@ -8,6 +8,7 @@ from usp.checks import registry
 from usp.checks.rules import (
     discovery,
     document,
+    folders,
     hreflang,
     media,
     news,
@@ -30,6 +31,7 @@ GROUPS = (
     parsed,
     robots_txt,
     discovery,
+    folders,
     transport,
     document,
     urls,

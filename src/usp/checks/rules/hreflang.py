@@ -11,7 +11,8 @@ from usp.checks.values import Hit, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.checks.facts import Block, Site
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Site
     from usp.checks.versions import Version
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from usp.checks.facts import Block, Sitemap
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Sitemap
 
 MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from usp.checks.facts import Block, Site, Sitemap, Tally
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Site, Sitemap, Tally
 
 ENOUGH = 20
 """Pages that have a value in common by chance: fewer than this."""

@@ -11,7 +11,7 @@ from usp.checks.values import Hit, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
 
 MAX_VIDEOS = 1000
 _REQUIRED = ("thumbnail_loc", "title", "description")

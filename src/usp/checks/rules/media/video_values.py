@@ -12,7 +12,7 @@ from usp.checks.values import Hit, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
 
 MAX_SECONDS = 28_800
 MAX_RATING = 5

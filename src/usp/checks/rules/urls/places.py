@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from usp._base.urls import HttpUrl
-    from usp.checks.facts import Block, Sitemap
+    from usp.checks.blocks import Block
+    from usp.checks.facts import Sitemap
     from usp.checks.origins import OriginCount
 
 _FEW = 8  # origins of a block that are counted

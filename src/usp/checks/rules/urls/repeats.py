@@ -10,7 +10,7 @@ from usp.checks.values import Hit, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
 
 
 @block_rule("SM409", "duplicate-url", Severity.WARNING, "listing")

@@ -12,7 +12,7 @@ from usp.checks.values import Hit, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.checks.facts import Block
+    from usp.checks.blocks import Block
 
 MAX_URL = 2048
 """Characters that the protocol allows in a URL: fewer than this."""
