@@ -10,6 +10,7 @@ names.
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,12 @@ __all__ = ["Dataset"]
 
 _COMMITS, _RUNS = "usp", "usp-run"
 """The application transactions of the tables: the number of the last commit, and of the run."""
+
+_NAME = "usp-commit"
+"""What tells a commit from all others, in its metadata."""
+
+_ATTEMPTS = 3
+_RECENT = 10  # commits among which one of ours is looked for
 
 
 class Dataset:
@@ -48,7 +55,7 @@ class Dataset:
 
     def _is_table(self, table: str) -> bool:
         kind = deltalake().DeltaTable
-        return bool(kind.is_deltatable(self.store.path(table), self.store.options))
+        return bool(kind.is_deltatable(self.store.path(table), self.store.first_options))
 
     def check(self) -> None:
         """Raise :class:`NotADatasetError` unless there is a dataset."""
@@ -85,7 +92,11 @@ class Dataset:
         root = Path(self.store.root)
         if root.exists() and not root.is_dir():
             raise NotADatasetError(f"{root} is a file; choose a folder for the dataset")
-        if root.is_dir() and not (root / "sites").is_dir() and any(root.iterdir()):
+        if (
+            root.is_dir()
+            and any(root.iterdir())
+            and not any(map(_is_begun, map(root.joinpath, TABLES)))
+        ):
             raise NotADatasetError(
                 f"{root} is not empty and not a dataset of usp crawl; choose another folder"
             )
@@ -131,15 +142,19 @@ class Dataset:
     def begin_run(self) -> int:
         """Take over the dataset, recover it, and return the number of the new run.
 
-        Commits of a run that is still going on fail from now on.
+        Commits of a run that is still going on fail from now on: the tables name a newer one.
         """
-        self._run = self._last("sites", _RUNS) + 1
-        self._number = max(self._last(table, _COMMITS) for table in TABLES)
+        before = max(self._last(table, _RUNS) for table in TABLES)
+        self._run = before + 1
+        for table in TABLES:
+            self._write(table, [], newest=before)
         done = self._last("sites", _COMMITS)
         for table in TABLES[:-1]:
             if self._last(table, _COMMITS) > done:
                 self._take_back(table, done)
-        self._write("sites", [])
+        self._number = max(self._last(table, _COMMITS) for table in TABLES)
+        if self._number > done:
+            self._write("sites", [], self._number)
         self.vacuum()
         return self._run
 
@@ -151,7 +166,8 @@ class Dataset:
         """Restore a table to its last version without commits that are not in ``sites``."""
         delta = deltalake()
         with self.store.words():
-            version = self.table(table).version()
+            current = self._ours(table)
+            version = current.version()
             while version > 0:
                 version -= 1
                 older = delta.DeltaTable(
@@ -159,7 +175,14 @@ class Dataset:
                 )
                 if int(older.transaction_version(_COMMITS) or 0) <= done:
                     break
-            self.table(table).restore(version)
+            properties = delta.CommitProperties(max_commit_retries=0)
+            current.restore(version, commit_properties=properties)
+
+    def _ours(self, table: str, newest: int | None = None) -> Any:
+        """Return a table as it is now; raises :class:`DatasetError` if it has a newer run."""
+        if self._last(table, _RUNS) > (self._run if newest is None else newest):
+            raise DatasetError(f"a newer run has taken over {self.store}; this one ends")
+        return self._tables[table]
 
     def commit(self, groups: Iterable[Group], instead_of: Collection[str] = ()) -> None:
         """Commit groups; ``instead_of`` are names of files that they replace.
@@ -175,44 +198,55 @@ class Dataset:
                 gone = [f"{table}/{name}" for name in instead_of if f"{table}/{name}" in there]
                 actions += map(_removed, gone)
             if actions or table == "sites":
-                self._write(table, actions)
+                self._write(table, actions, self._number)
 
-    def _write(self, table: str, actions: list[Any]) -> None:
+    def _write(
+        self, table: str, actions: list[Any], number: int | None = None, newest: int | None = None
+    ) -> None:
+        """Commit actions to a table, exactly once, also if the store goes away in the middle.
+
+        ``newest`` is the number of the newest run that may have taken over the table before.
+        """
         delta = deltalake()
-        numbers = {_COMMITS: self._number}
-        if table == "sites":
-            numbers[_RUNS] = self._run
-        with self.store.words():
-            current = self.table(table)
-            if table == "sites" and int(current.transaction_version(_RUNS) or 0) > self._run:
-                raise DatasetError("a newer run has taken over this dataset; this one ends")
-            try:
-                current.create_write_transaction(
-                    actions,
-                    "append",
-                    current.schema(),
-                    commit_properties=delta.CommitProperties(
-                        max_commit_retries=0,
-                        app_transactions=[delta.Transaction(*one) for one in numbers.items()],
-                    ),
-                )
-            except delta.exceptions.CommitFailedError as error:
-                raise DatasetError(
-                    f"another run is writing to {self.store}; wait for it, or end it"
-                ) from error
-            current.update_incremental()
+        numbers = {_RUNS: self._run} | ({} if number is None else {_COMMITS: number})
+        name = secrets.token_hex(8)
+        properties = delta.CommitProperties(
+            custom_metadata={_NAME: name},
+            max_commit_retries=0,
+            app_transactions=[delta.Transaction(*one) for one in numbers.items()],
+        )
+        for attempt in range(1, _ATTEMPTS + 1):
+            current = self._ours(table, newest)
+            with self.store.words():
+                try:
+                    current.create_write_transaction(
+                        actions, "append", current.schema(), commit_properties=properties
+                    )
+                except (delta.exceptions.DeltaError, OSError):
+                    current.update_incremental()
+                    if any(commit.get(_NAME) == name for commit in current.history(_RECENT)):
+                        return  # the request was successful, and its response was lost
+                    if attempt == _ATTEMPTS:
+                        raise
+                else:
+                    return
 
     def vacuum(self) -> None:
         """Remove all files that are not in the tables as they are now."""
         with self.store.words():
             for table in TABLES:
-                self.table(table).vacuum(
+                self._ours(table).vacuum(
                     0, dry_run=False, enforce_retention_duration=False, full=True
                 )
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Write ``_summary.json``."""
         self.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+
+
+def _is_begun(folder: Path) -> bool:
+    """Return whether a folder is a table, or one that a run was cut short to create."""
+    return (folder / "_delta_log").is_dir() or (folder.is_dir() and not any(folder.iterdir()))
 
 
 def _added(part: Part) -> Any:

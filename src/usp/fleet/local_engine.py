@@ -104,7 +104,7 @@ class LocalEngine:
         try:
             while pipe.poll():
                 yield from self._take(pipe, worker, pipe.recv())
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # it has ended, perhaps in the middle of a message
             alive = False
         if not alive:
             worker.process.join()

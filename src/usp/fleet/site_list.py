@@ -8,7 +8,7 @@ import socket
 import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -17,6 +17,7 @@ from usp._base.safe_text import get_logger
 from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
+from usp.fleet.store import NoSuchFileError, Store, is_remote
 from usp.helpers import strip_url_to_homepage
 from usp.limits import DEFAULT
 
@@ -56,10 +57,11 @@ class SiteListError(ValueError):
 def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> Iterator[str]:
     """Yield the sites that a file lists, as they are written; ``-`` is the standard input.
 
+    The file may be in an object store, as ``s3://bucket/sites.txt``.
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
     others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is called
     for entries that are too long, which are left out. Raises :class:`SiteListError` if there is no
-    such file, if it is not a list, or if it is endless.
+    such file, if it is not a list, or if it is endless; ``DatasetError`` if its store cannot be used.
     """
     name = "standard input" if source == "-" else source
     unit = "row" if name.lower().endswith((*_PARQUET, *_CSV)) else "line"
@@ -93,15 +95,23 @@ def _entries(source: str, name: str) -> Iterator[str]:
             yield from map(str.strip, _lines(file, name))
 
 
-def _opened(source: str) -> IO[bytes]:
-    try:
-        return Path(source).open("rb")  # a pipe is as good as a file
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SiteListError(
-            f"cannot read {source!r}: {reason}; pass a file with one site per line, or - for"
-            " standard input"
-        ) from error
+@contextmanager
+def _opened(source: str) -> Iterator[IO[bytes]]:
+    """Yield a file of this machine, or of an object store."""
+    with ExitStack() as stack:
+        try:
+            if is_remote(source):
+                place, _, name = source.rpartition("/")
+                file = stack.enter_context(Store(place).reading(name))
+            else:  # a pipe is as good as a file
+                file = stack.enter_context(Path(source).open("rb"))
+        except (OSError, ValueError, NoSuchFileError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SiteListError(
+                f"cannot read {source!r}: {reason}; pass a file with one site per line, or - for"
+                " standard input"
+            ) from error
+        yield file
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Everything goes through ``deltalake``, which reads the credentials from the usua
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 from usp._base.files import replacing
 from usp._base.names import load_extra
 from usp._base.safe_text import excerpt
+from usp.export.schema import pyarrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEMES = ("s3", "s3a", "gs", "az", "abfs", "abfss", "azure", "adl")
+SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 """The schemes of object stores; what has none is a folder."""
 
-_OPTIONS = {"s3": {"aws_conditional_put": "etag"}, "s3a": {"aws_conditional_put": "etag"}}
+_OPTIONS = {"aws_conditional_put": "etag"}  # a commit must not replace another one
+_PATIENCE = {"max_retries": "1000", "retry_timeout": "60s", "backoff_config.max_backoff": "2s"}
+"""How long a request waits for a store that has gone away."""
 
 
 class DatasetError(Exception):
@@ -31,25 +35,45 @@ class NotADatasetError(DatasetError):
     """Something else is at the path of the dataset, or nothing."""
 
 
+class NoSuchFileError(DatasetError):
+    """A file is not in its store."""
+
+
 def deltalake(part: str = "") -> Any:
     """Return ``deltalake``, or a module of it; raises ``MissingExtraError`` if it is not installed."""
     return load_extra(f"deltalake{part}", "A dataset needs deltalake", "fleet")
 
 
-def is_remote(place: str | os.PathLike[str]) -> bool:
+def is_remote(place: str) -> bool:
     """Return whether a place is in an object store."""
-    scheme, separator, _ = os.fspath(place).partition("://")
+    scheme, separator, _ = place.partition("://")
     return bool(separator) and scheme.lower() in SCHEMES
 
 
 class Store:
-    """A folder, or a place in a bucket; names of files in it are relative, with slashes."""
+    """A folder, or a place in a bucket; names of files in it are relative, with slashes.
+
+    ``first_options`` are for the first request: it fails soon if the store does not respond.
+    """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.is_remote = is_remote(root)
         given = os.fspath(root)
-        self.root = given.rstrip("/") if self.is_remote else str(Path(given).absolute())
-        self.options = dict(_OPTIONS.get(given.partition("://")[0], {}))
+        scheme, separator, rest = given.partition("://")
+        scheme = scheme.lower()
+        self.is_remote = is_remote(given)
+        if self.is_remote and not rest.strip("/"):
+            raise NotADatasetError(f"{given} names no bucket; write {scheme}://BUCKET/NAME")
+        if separator and not self.is_remote and scheme != "file":
+            known = ", ".join(f"{name}://" for name in SCHEMES)
+            raise NotADatasetError(
+                f"{given}: datasets cannot be at {scheme}://; choose a folder, or one of {known}"
+            )
+        folder = rest if scheme == "file" and separator else given
+        self.root = (
+            f"{scheme}://{rest.strip('/')}" if self.is_remote else str(Path(folder).absolute())
+        )
+        self.first_options: dict[str, str] = dict(_OPTIONS) if self.is_remote else {}
+        self.options = self.first_options | (_PATIENCE if self.is_remote else {})
 
     def __str__(self) -> str:
         return self.root
@@ -59,8 +83,8 @@ class Store:
         return f"{self.root}/{name}" if self.is_remote else str(Path(self.root, name))
 
     def _files(self) -> Any:
-        handler = deltalake(".fs").DeltaStorageHandler(self.root, self.options)
-        return load_extra("pyarrow.fs", "A dataset needs pyarrow", "arrow").PyFileSystem(handler)
+        # The public handler wraps its files in those of pyarrow, which pass it what it refuses.
+        return deltalake("._internal").DeltaFileSystemHandler(self.root, self.options)
 
     def create(self, name: str) -> NewFile:
         """Begin a new file."""
@@ -73,13 +97,13 @@ class Store:
 
     def replace(self, name: str, content: bytes) -> None:
         """Write a small file, or replace it."""
-        with self.words():
-            if self.is_remote:
-                with self._files().open_output_stream(name) as stream:
-                    stream.write(content)
-                return
-            with replacing(Path(self.root, name)) as file:
-                file.write(content)
+        if self.is_remote:
+            file = self.create(name)
+            file.write(content)
+            file.close()
+            return
+        with replacing(Path(self.root, name)) as local:
+            local.write(content)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -91,10 +115,12 @@ class Store:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[Any]:
-        """Yield a file that pyarrow can read."""
+        """Yield a file that is read as bytes."""
         with self.words():
-            opened = self._files().open_input_file(name) if self.is_remote else None
-            with opened or Path(self.root, name).open("rb") as file:
+            if self.is_remote:
+                yield pyarrow().PythonFile(self._files().open_input_file(name))
+                return
+            with Path(self.root, name).open("rb") as file:
                 yield file
 
     @contextmanager
@@ -105,7 +131,9 @@ class Store:
         except (OSError, deltalake(".exceptions").DeltaError) as error:
             if not self.is_remote and isinstance(error, OSError) and error.errno is not None:
                 raise  # of this machine: what it means is known elsewhere
-            raise DatasetError(f"{self.root} cannot be used: {_reason(error)}") from error
+            if isinstance(error, FileNotFoundError):
+                raise NoSuchFileError("there is no such file") from error
+            raise DatasetError(f"cannot use {self.root}: {_reason(error)}") from error
 
 
 class NewFile:
@@ -120,7 +148,7 @@ class NewFile:
     def write(self, data: Any) -> int:
         """Write bytes; return their number."""
         with self._store.words():
-            self._stream.write(data)
+            self._stream.write(bytes(data) if self._store.is_remote else data)
         self._size += len(data)
         return len(data)
 
@@ -140,33 +168,32 @@ class NewFile:
             self._store.remove(self._name)
 
 
-_ADVICE = (
-    ("nosuchbucket", "there is no such bucket; create it first"),
-    ("does not exist", "there is no such bucket or folder; create it first"),
-    (
-        "accessdenied",
-        "access is denied; check the credentials in the environment, and their rights",
-    ),
-    ("forbidden", "access is denied; check the credentials in the environment, and their rights"),
-    ("403", "access is denied; check the credentials in the environment, and their rights"),
-    (
-        "credential",
-        "there are no credentials; set them in the environment, such as AWS_ACCESS_KEY_ID",
-    ),
-    (
-        "169.254.169.254",
-        "there are no credentials; set them in the environment, such as AWS_ACCESS_KEY_ID",
-    ),
-    ("connection refused", "the store does not respond; the same command goes on when it does"),
-    ("error sending request", "the store does not respond; the same command goes on when it does"),
-    ("timed out", "the store does not respond; the same command goes on when it does"),
+_NO_CREDENTIALS = (
+    "there are no credentials; set them in the environment (AWS_ACCESS_KEY_ID and"
+    " AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS, or AZURE_STORAGE_ACCOUNT_NAME and"
+    " AZURE_STORAGE_ACCOUNT_KEY)"
 )
+_ADVICE = {
+    r"169\.254\.|metadata\.google|credential|account must be|no account": _NO_CREDENTIALS,
+    r"nosuchbucket|containernotfound|bucket does not exist|container does not exist": (
+        "there is no such bucket; create it first"
+    ),
+    r"accessdenied|forbidden|unauthorized|invalidaccesskey|signature|expired|\b40[13]\b": (
+        "access is denied; check the credentials in the environment, and their rights"
+    ),
+    r"scheme is not allowed": "this endpoint is not encrypted; set AWS_ALLOW_HTTP=true to allow that",
+    r"region": "the region may be wrong; set AWS_REGION",
+    r"error sending request|timed out|connection|error decoding response body": (
+        "the store does not respond; run the same command again when it does: it goes on from there"
+    ),
+}
 
 
 def _reason(error: BaseException) -> str:
     """Return what went wrong with a store, in a few words, and what to do."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    for sign, advice in _ADVICE:
-        if sign in text.lower():
-            return f"{advice} ({excerpt(text, 200)})"
-    return excerpt(text)
+    text = re.sub(r"\x1b\[\d*m", "", str(error)) or type(error).__name__
+    causes = [" ".join(cause.split()) for cause in text.split("↳")]
+    for sign, advice in _ADVICE.items():
+        if re.search(sign, text, re.IGNORECASE):
+            return f"{advice} ({excerpt(causes[-1], 200)})"
+    return excerpt(": ".join(causes), 400)
