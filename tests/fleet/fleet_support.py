@@ -50,7 +50,7 @@ WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main
 
 
 def start(
-    root: Path,
+    root: Path | str,
     sites: Path,
     engine: str,
     *more: str,
@@ -111,9 +111,18 @@ def committed_files(root: Path) -> set[str]:
     return set().union(*map(found.files, CHANGING))
 
 
-def check_truth(root: Path, sites: list[FleetSite]) -> None:
-    """Compare a dataset with what its websites serve."""
-    read = {name: dataset.dataset(root / name, format="parquet") for name in CHANGING}
+def check_truth(root: Path | str, sites: list[FleetSite]) -> None:
+    """Compare a dataset with what its websites serve: its tables, and the files in its folders."""
+    tables = Dataset(root)
+    check_rows({name: tables.table(name).to_pyarrow_dataset() for name in CHANGING}, sites)
+    if not tables.store.is_remote:
+        folder = Path(root)
+        check_rows(
+            {name: dataset.dataset(folder / name, format="parquet") for name in CHANGING}, sites
+        )
+
+
+def check_rows(read: dict[str, Any], sites: list[FleetSite]) -> None:
     rows: dict[str, dict[str, Any]] = {}
     for row in read["sites"].to_table().to_pylist():
         assert row["site"] not in rows, f"{row['site']} stands twice"

@@ -102,11 +102,14 @@ def _opened(source: str) -> Iterator[IO[bytes]]:
         try:
             if is_remote(source):
                 place, _, name = source.rpartition("/")
-                file = stack.enter_context(Store(place).reading(name))
+                store = Store(place)
+                file = stack.enter_context(store.reading(name, store.first_options))
             else:  # a pipe is as good as a file
                 file = stack.enter_context(Path(source).open("rb"))
         except (OSError, ValueError, NoSuchFileError) as error:
             reason = getattr(error, "strerror", None) or error
+            if isinstance(error, NoSuchFileError):
+                reason = "there is no such file or bucket"
             raise SiteListError(
                 f"cannot read {source!r}: {reason}; pass a file with one site per line, or - for"
                 " standard input"

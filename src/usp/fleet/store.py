@@ -50,6 +50,32 @@ def is_remote(place: str) -> bool:
     return bool(separator) and scheme.lower() in SCHEMES
 
 
+_CREDENTIALS = {
+    "s": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "g": "GOOGLE_APPLICATION_CREDENTIALS",
+    "a": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""The usual environment variables, by the first letter of a scheme."""
+
+_ADVICE = {
+    r"169\.254\.|metadata\.google|credential|account must be": (
+        "there are no credentials; set them in the environment, such as {variables}"
+    ),
+    r"nosuchbucket|containernotfound|(bucket|container) does not exist": (
+        "there is no such bucket; create it first"
+    ),
+    r"denied|forbidden|unauthorized|invalidaccesskey|signature|expired": (
+        "access is denied; check the credentials in the environment, and their rights"
+    ),
+    r"scheme is not allowed": "this endpoint is not encrypted; AWS_ALLOW_HTTP=true allows that",
+    r"region": "the region may be wrong; set AWS_REGION",
+    r"sending request|timed out|connection|response body|unavailable|server error": (
+        "the store does not respond; run the same command again when it does: it goes on from there"
+    ),
+}
+"""What to do, by what the error of a store says."""
+
+
 class Store:
     """A folder, or a place in a bucket; names of files in it are relative, with slashes.
 
@@ -82,9 +108,11 @@ class Store:
         """Return the whole path, or URL, of a file or a table."""
         return f"{self.root}/{name}" if self.is_remote else str(Path(self.root, name))
 
-    def _files(self) -> Any:
+    def _files(self, options: dict[str, str] | None = None) -> Any:
         # The public handler wraps its files in those of pyarrow, which pass it what it refuses.
-        return deltalake("._internal").DeltaFileSystemHandler(self.root, self.options)
+        return deltalake("._internal").DeltaFileSystemHandler(
+            self.root, self.options if options is None else options
+        )
 
     def create(self, name: str) -> NewFile:
         """Begin a new file."""
@@ -114,11 +142,11 @@ class Store:
                 Path(self.root, name).unlink(missing_ok=True)
 
     @contextmanager
-    def reading(self, name: str) -> Iterator[Any]:
+    def reading(self, name: str, options: dict[str, str] | None = None) -> Iterator[Any]:
         """Yield a file that is read as bytes."""
         with self.words():
             if self.is_remote:
-                yield pyarrow().PythonFile(self._files().open_input_file(name))
+                yield pyarrow().PythonFile(self._files(options).open_input_file(name))
                 return
             with Path(self.root, name).open("rb") as file:
                 yield file
@@ -132,8 +160,26 @@ class Store:
             if not self.is_remote and isinstance(error, OSError) and error.errno is not None:
                 raise  # of this machine: what it means is known elsewhere
             if isinstance(error, FileNotFoundError):
-                raise NoSuchFileError("there is no such file") from error
-            raise DatasetError(f"cannot use {self.root}: {_reason(error)}") from error
+                raise NoSuchFileError(f"{self.root} lacks a file: {_causes(error)[0]}") from error
+            raise DatasetError(f"cannot use {self.root}: {self._reason(error)}") from error
+
+    def _reason(self, error: BaseException) -> str:
+        """Return what went wrong, in a few words, and what to do."""
+        causes = _causes(error)
+        told = re.search(r"<Message>([^<]*)", causes[-1])
+        cause = excerpt(told[1] if told else causes[-1], 200)
+        # Names of buckets and files are not what is said about them.
+        text = re.sub(r"https?://(?!169\.254\.|metadata)\S*", "", " ".join(causes))
+        for sign, advice in _ADVICE.items() if self.is_remote else ():
+            if re.search(sign, text, re.IGNORECASE):
+                return f"{advice.format(variables=_CREDENTIALS.get(self.root[0]))} ({cause})"
+        return excerpt(": ".join(causes), 400)
+
+
+def _causes(error: BaseException) -> list[str]:
+    """Return the message of an error, then that of its cause, and so on, without colours."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error)) or type(error).__name__
+    return [" ".join(cause.split()) for cause in text.split("↳")]
 
 
 class NewFile:
@@ -166,34 +212,3 @@ class NewFile:
         with suppress(DatasetError, OSError):
             self._stream.close()
             self._store.remove(self._name)
-
-
-_NO_CREDENTIALS = (
-    "there are no credentials; set them in the environment (AWS_ACCESS_KEY_ID and"
-    " AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS, or AZURE_STORAGE_ACCOUNT_NAME and"
-    " AZURE_STORAGE_ACCOUNT_KEY)"
-)
-_ADVICE = {
-    r"169\.254\.|metadata\.google|credential|account must be|no account": _NO_CREDENTIALS,
-    r"nosuchbucket|containernotfound|bucket does not exist|container does not exist": (
-        "there is no such bucket; create it first"
-    ),
-    r"accessdenied|forbidden|unauthorized|invalidaccesskey|signature|expired|\b40[13]\b": (
-        "access is denied; check the credentials in the environment, and their rights"
-    ),
-    r"scheme is not allowed": "this endpoint is not encrypted; set AWS_ALLOW_HTTP=true to allow that",
-    r"region": "the region may be wrong; set AWS_REGION",
-    r"error sending request|timed out|connection|error decoding response body": (
-        "the store does not respond; run the same command again when it does: it goes on from there"
-    ),
-}
-
-
-def _reason(error: BaseException) -> str:
-    """Return what went wrong with a store, in a few words, and what to do."""
-    text = re.sub(r"\x1b\[\d*m", "", str(error)) or type(error).__name__
-    causes = [" ".join(cause.split()) for cause in text.split("↳")]
-    for sign, advice in _ADVICE.items():
-        if re.search(sign, text, re.IGNORECASE):
-            return f"{advice} ({excerpt(causes[-1], 200)})"
-    return excerpt(": ".join(causes), 400)

@@ -1,0 +1,77 @@
+"""An S3 server on loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SERVER = "import sys; from moto.server import main; main(['-H', '127.0.0.1', '-p', sys.argv[1]])"
+BUCKET = "bucket"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def environment(port: int) -> dict[str, str]:
+    """Give what a user of the server has in his environment."""
+    return {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ALLOW_HTTP": "true",
+    }
+
+
+class S3:
+    """A server with a bucket. ``put`` and ``names`` are what another program does with it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process = process
+        self.port = port
+        self.environment = environment(port)
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        url = f"http://127.0.0.1:{self.port}/{path}"
+        kind = {"Content-Type": "application/octet-stream"}  # a form would be taken apart
+        request = urllib.request.Request(url, body, kind, method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return bytes(response.read())
+
+    def put(self, name: str, content: bytes = b"") -> None:
+        self._ask("PUT", f"{BUCKET}/{name}" if name else BUCKET, content)
+
+    def names(self, below: str) -> set[str]:
+        listed = self._ask("GET", f"{BUCKET}?list-type=2&prefix={below}").decode()
+        return {part.partition("</Key>")[0] for part in listed.split("<Key>")[1:]}
+
+
+@contextmanager
+def serving_s3() -> Iterator[S3]:
+    port = free_port()
+    command = [sys.executable, "-c", SERVER, str(port)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet, env=dict(os.environ)) as process:
+        server = S3(process, port)
+        try:
+            end = time.monotonic() + 120
+            while True:
+                try:
+                    server.put("")
+                    break
+                except urllib.error.URLError:
+                    assert time.monotonic() < end, "the server does not start"
+                    assert process.poll() is None, "the server has ended"
+                    time.sleep(0.1)
+            yield server
+        finally:
+            process.kill()

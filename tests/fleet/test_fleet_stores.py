@@ -1,0 +1,218 @@
+"""A dataset in an object store is what it is in a folder, and what is wrong with a store is told."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import re
+import signal
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+from fleet_stores import BUCKET, S3, free_port, serving_s3
+from fleet_support import OPTIONS, check_truth, serving
+from pyarrow import parquet
+
+from usp.cli import main
+from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats
+from usp.fleet.dataset import Dataset
+from usp.fleet.site_list import SiteListError, read_sites
+from usp.fleet.store import NotADatasetError, Store, is_remote
+
+RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.2)
+NAMES = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving_s3() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def websites():
+    yield from serving(24)
+
+
+@pytest.fixture
+def s3(server, monkeypatch) -> S3:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return server
+
+
+@pytest.fixture
+def root(s3) -> str:
+    return f"s3://{BUCKET}/run-{next(NAMES)}"
+
+
+def test_a_dataset_in_a_bucket_is_what_the_websites_serve_and_nothing_else_is_there(
+    s3, root, websites
+):
+    half = websites.urls[:12]
+    crawl_fleet(half, root, RUN)
+    summary = crawl_fleet(websites.urls, f"{root}/", RUN)
+    assert (summary["before"], summary["sites"]) == (12, 12)
+    check_truth(root, websites.sites)
+    below = root.removeprefix(f"s3://{BUCKET}/")
+    files = {f"{below}/{name}" for table in ("pages", "sitemaps", "sites")
+             for name in Dataset(root).files(table)}  # fmt: skip
+    others = {name for name in s3.names(below) if "/_delta_log/" not in name}
+    assert others == files | {f"{below}/_summary.json"}
+    stats = dataset_stats(root)
+    assert stats["totals"]["pages"] == sum(len(site.pages) for site in websites.sites)
+
+
+def parquet_of(sites) -> bytes:
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"host": sites}), file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("sites.txt", b"\xef\xbb\xbf# a list\na.example\r\nb.example\n"),
+        ("sites.csv", b"rank,domain\n1,a.example\n2,b.example\n"),
+        ("sites.tsv", b"site\trank\na.example\t1\nb.example\t2\n"),
+        ("sites.parquet", parquet_of(["a.example", "b.example"])),
+        ("list", b"a.example\nb.example"),
+    ],
+)
+def test_the_list_of_sites_may_be_there_too(s3, name, content):
+    s3.put(f"lists/{name}", content)
+    assert list(read_sites(f"s3://{BUCKET}/lists/{name}")) == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize("place", [f"s3://{BUCKET}/none.txt", "s3://nowhere/none.csv"])
+def test_a_list_that_is_not_there_is_told(s3, place):
+    with pytest.raises(SiteListError, match="no such file or bucket; pass a file"):
+        list(read_sites(place))
+
+
+def told_by(capsys, *arguments: str) -> tuple[object, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert "\x1b" not in told
+    assert "%1B" not in told
+    return ended.value.code, told
+
+
+COMMANDS = {
+    "crawl": lambda root, tmp: ["crawl", str(tmp), "-o", root],
+    "stats": lambda root, tmp: ["stats", root],
+    "list": lambda root, tmp: ["crawl", f"{root}.txt", "-o", root],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize(
+    ("changes", "root", "told"),
+    [
+        ({}, "s3://nowhere/run", "there is no such (bucket; create it|file or bucket)"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:{free}"}, "s3://b/r", "store does not respond"),
+        ({"AWS_ALLOW_HTTP": "false"}, "s3://b/r", "AWS_ALLOW_HTTP=true allows that"),
+        (
+            {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""},
+            "s3://b/r",
+            "no credentials; set them in the environment, such as AWS_ACCESS_KEY_ID and",
+        ),
+        ({"AZURE_STORAGE_ACCOUNT_NAME": ""}, "az://b/r", "no credentials.*AZURE_STORAGE_ACCOUNT"),
+    ],
+    ids=["bucket", "silent", "http", "credentials", "azure"],
+)
+def test_what_is_wrong_with_a_store_is_told_in_words(
+    s3, monkeypatch, capsys, tmp_path, command, changes, root, told
+):
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name, value in changes.items():
+        if value:
+            monkeypatch.setenv(name, value.format(free=free_port()))
+        else:
+            monkeypatch.delenv(name, raising=False)
+    sites = tmp_path / "sites.txt"
+    sites.write_text("a.example\n")
+    status, message = told_by(capsys, *command(root, sites))
+    assert status in {1, 2}
+    assert re.search(told, message), message
+    assert len(message) < 500
+
+
+ERRORS = {
+    "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>": (
+        "access is denied; check the credentials in the environment, and their rights (Access Denied)"
+    ),
+    "non-2xx status code ↳ 403 Forbidden": "access is denied",
+    "The AWS Access Key Id needs a ↳ <Code>InvalidAccessKeyId</Code>": "access is denied",
+    "Received redirect without LOCATION, this normally indicates an incorrectly configured region": (
+        "set AWS_REGION"
+    ),
+    "status code ↳ 503 Service Unavailable": "the store does not respond",
+    "GET http://denied.example/region in 403.1ms ↳ something new": "ms: something new",
+}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_errors_of_a_store_are_explained(error):
+    with pytest.raises(DatasetError) as raised, Store("s3://bucket/run").words():
+        raise OSError(f"Generic S3 error\n \x1b[31m↳\x1b[0m {error}")
+    assert ERRORS[error] in str(raised.value)
+    assert str(raised.value).startswith("cannot use s3://bucket/run: ")
+
+
+def test_a_place_is_a_folder_or_in_a_store_that_is_known(tmp_path):
+    for place in ("s3://b/x", "S3://b/x", "gs://b", "az://c/x", "abfss://c@a.dfs.core.windows.net"):
+        assert is_remote(place)
+        assert Store(place).root.startswith(place.partition("/")[0].lower())
+    for place in (str(tmp_path), f"file://{tmp_path}", f"FILE://{tmp_path}"):
+        assert Store(place).root == str(tmp_path)
+    for place, told in (
+        ("s3://", "names no bucket; write s3://BUCKET/NAME"),
+        ("gs:///", "names no bucket"),
+        ("ftp://x/y", "choose a folder, or one of s3://"),
+        ("http://bucket/run", "choose a folder"),
+    ):
+        with pytest.raises(NotADatasetError, match=told):
+            Store(place)
+
+
+# A store that goes away ----------------------------------------------------------------------------
+
+
+def stopped_for(server, seconds: float) -> threading.Timer:
+    """Stop the server now, and let it go on after some time."""
+    os.kill(server.process.pid, signal.SIGSTOP)
+    timer = threading.Timer(seconds, os.kill, (server.process.pid, signal.SIGCONT))
+    timer.start()
+    return timer
+
+
+def crawl_with_a_stop(server, root, websites, seconds: float) -> None:
+    stops: list[threading.Timer] = []
+
+    def show(progress) -> None:
+        if progress.safe and not stops:
+            stops.append(stopped_for(server, seconds))
+
+    began = time.monotonic()
+    crawl_fleet(websites.urls, root, RUN, show)
+    assert stops
+    stops[0].join()
+    assert time.monotonic() - began >= seconds
+    check_truth(root, websites.sites)
+
+
+def test_a_run_waits_for_a_store_that_is_silent_for_a_moment(s3, root, websites):
+    crawl_with_a_stop(s3, root, websites, 1.0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [10.0, 40.0])
+def test_a_run_waits_for_a_store_that_is_silent(s3, root, websites, seconds):
+    """Also for longer than one request waits."""
+    crawl_with_a_stop(s3, root, websites, seconds)
