@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Iterator
 
 import pytest
+from fleet_stores import S3, serving_s3
 from fleet_support import COUNT, SLOW, Served, serving
 
 from usp.fleet import local_engine
@@ -21,6 +22,21 @@ def fleet() -> Iterator[Served]:
 def slow_fleet() -> Iterator[Served]:
     """Some of them with a pause before every answer: there is time to kill somebody."""
     yield from serving(SLOW, 0.25)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3]:
+    """A server with an empty bucket."""
+    with serving_s3() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """The same, and the environment of somebody who uses it."""
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,12 +12,12 @@ import time
 
 import pyarrow as pa
 import pytest
-from fleet_stores import BUCKET, S3, free_port, serving_s3
+from fleet_stores import BUCKET, free_port
 from fleet_support import OPTIONS, check_truth, serving
 from pyarrow import parquet
 
 from usp.cli import main
-from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats
+from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, store
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import SiteListError, read_sites
 from usp.fleet.store import NotADatasetError, Store, is_remote
@@ -27,21 +27,8 @@ NAMES = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def server():
-    with serving_s3() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def websites():
     yield from serving(24)
-
-
-@pytest.fixture
-def s3(server, monkeypatch) -> S3:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    return server
 
 
 @pytest.fixture
@@ -130,6 +117,7 @@ def test_what_is_wrong_with_a_store_is_told_in_words(
     s3, monkeypatch, capsys, tmp_path, command, changes, root, told
 ):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setattr(store, "_OPTIONS", store._OPTIONS | {"max_retries": "1"})
     for name, value in changes.items():
         if value:
             monkeypatch.setenv(name, value.format(free=free_port()))
