@@ -1,0 +1,213 @@
+"""Kills workers and drivers of real runs at random moments, again and again, while others read.
+
+``python tests/fleet/kills.py --engine local --store s3 --times 30`` prints what it has done. A run is
+started, and after a random time one of its workers, its driver, or (Ray) one of its nodes is killed
+with signal 9; then the same command goes on. When no site is left, the tables must be what the
+websites serve, and the next dataset is begun. All the time, readers look at the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import duckdb
+import polars as pl
+from fleet_processes import below, is_worker
+from fleet_stores import BUCKET, serving_s3
+from fleet_support import Served, check_truth, serving, start
+
+from usp.fleet.store import Store
+
+OPTIONS = ("--in-flight", "4", "--commit-seconds", "0.2")
+
+
+# Readers -------------------------------------------------------------------------------------------
+
+
+def by_deltalake(table: deltalake.DeltaTable) -> list[str]:
+    return list(table.to_pyarrow_table(columns=["site"]).column("site").to_pylist())
+
+
+def by_polars(table: deltalake.DeltaTable) -> list[str]:
+    return list(pl.read_delta(table).get_column("site").to_list())
+
+
+def by_duckdb(table: deltalake.DeltaTable) -> list[str]:
+    seen = table.to_pyarrow_dataset()  # noqa: F841 - DuckDB finds it by its name
+    with duckdb.connect() as database:
+        return [site for (site,) in database.execute("select site from seen").fetchall()]
+
+
+READERS: tuple[Callable[[Any], list[str]], ...] = (by_deltalake, by_polars, by_duckdb)
+
+
+class Readers:
+    """Look at a dataset over and over: what is wrong with what they see is in ``wrong``.
+
+    A site of ``sites`` is there once, and with all of its rows in the other tables. No site ever has
+    more rows than it has in truth.
+    """
+
+    def __init__(self, root: str, served: Served) -> None:
+        self._store = Store(root)
+        self._truth = {
+            "sites": {site.url: 1 for site in served.sites},
+            "pages": {site.url: len(site.pages) for site in served.sites},
+            "sitemaps": {site.url: len(site.sitemaps) for site in served.sites},
+        }
+        self._ended = threading.Event()
+        self.looks = 0
+        self.wrong: list[str] = []
+
+    @contextmanager
+    def looking(self) -> Iterator[Readers]:
+        thread = threading.Thread(target=self._look_on, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _look_on(self) -> None:
+        for read in itertools.cycle(READERS):
+            if self._ended.wait(0.1):
+                return
+            try:
+                found = {table: Counter(read(self._open(table))) for table in self._truth}
+            except (OSError, deltalake.exceptions.DeltaError, pl.exceptions.PolarsError):
+                continue  # there is no table yet, or a file of an older version was removed
+            self.looks += 1
+            self.wrong += [f"{read.__name__}: {text}" for text in self._mistakes(found)]
+
+    def _open(self, table: str) -> deltalake.DeltaTable:
+        return deltalake.DeltaTable(self._store.path(table), storage_options=self._store.options)
+
+    def _mistakes(self, found: dict[str, Counter[str]]) -> Iterator[str]:
+        done = found["sites"]  # it was read first: what the others have of its sites is complete
+        for table, truth in self._truth.items():
+            for site, count in found[table].items():
+                if count > truth.get(site, 0):
+                    yield f"{site} has {count} rows in {table}, not {truth.get(site, 0)}"
+            for site in done:
+                if found[table][site] != truth.get(site):
+                    yield f"{site} is done, and has {found[table][site]} rows in {table}"
+
+
+# Killing -------------------------------------------------------------------------------------------
+
+
+class Killer:
+    """Starts runs, and kills somebody of each after a random time."""
+
+    def __init__(self, engine: str, chance: random.Random) -> None:
+        self._engine = engine
+        self._chance = chance
+        self.killed: Counter[str] = Counter()
+        self._usual = 12.0 if engine == "ray" else 5.0
+
+    def run(self, root: str, sites: Path) -> bool:
+        """Start a run, and kill somebody; return whether it came to its end."""
+        driver = start(root, sites, self._engine, *OPTIONS)
+        try:
+            end = time.monotonic() + self._chance.uniform(0.3, self._usual)
+            while time.monotonic() < end and driver.poll() is None:
+                time.sleep(0.02)
+            if driver.poll() is None:
+                self._kill_one(driver.pid)
+                if driver.poll() is None and self._chance.random() < 0.5:
+                    time.sleep(self._chance.uniform(0.0, 2.0))
+                    driver.kill()  # also in the middle of putting right what was killed before
+                    self.killed["driver"] += 1
+            _, told = driver.communicate(timeout=600)
+        finally:
+            driver.kill()
+            driver.wait()
+        assert driver.returncode in {0, -signal.SIGKILL}, told.decode()
+        return driver.returncode == 0
+
+    def _kill_one(self, driver: int) -> None:
+        workers = [pid for pid, line in below(driver).items() if is_worker(self._engine, line)]
+        victim = self._chance.choice([driver, *workers])
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.killed["driver" if victim == driver else "worker"] += 1
+
+
+def kill_many_times(
+    served: Served, new_root: Callable[[], str], engine: str, times: int, chance: random.Random
+) -> str:
+    """Kill until it was done so many times and the last dataset is complete; return what was seen."""
+    killer = Killer(engine, chance)
+    looks = runs = datasets = 0
+    with tempfile.TemporaryDirectory() as folder:
+        sites = Path(folder, "sites.txt")
+        sites.write_text("\n".join(served.urls))
+        while killer.killed.total() < times:
+            root = new_root()
+            datasets += 1
+            with Readers(root, served).looking() as readers:
+                complete = False
+                while not complete:
+                    runs += 1
+                    complete = killer.run(root, sites)
+            assert not readers.wrong, readers.wrong[:5]
+            looks += readers.looks
+            check_truth(root, served.sites)
+    killed = ", ".join(f"{name} {count}" for name, count in sorted(killer.killed.items()))
+    return f"killed: {killed}; {runs} runs, {datasets} datasets, {looks} looks; nothing wrong"
+
+
+@contextmanager
+def roots(store: str) -> Iterator[Callable[[], str]]:
+    """Yield a function that returns a new place for a dataset, in a store of some kind."""
+    numbers = itertools.count()
+    with ExitStack() as stack:
+        if store == "s3":
+            server = stack.enter_context(serving_s3())
+            os.environ.update(server.environment)
+            yield lambda: f"s3://{BUCKET}/killed-{next(numbers)}"
+        else:
+            folder = Path(tempfile.mkdtemp())
+            stack.callback(shutil.rmtree, folder)
+            yield lambda: str(folder / f"killed-{next(numbers)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=("local", "ray"), default="local")
+    parser.add_argument("--store", choices=("folder", "s3"), default="folder")
+    parser.add_argument("--times", type=int, default=30)
+    parser.add_argument("--sites", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    given = parser.parse_args()
+    print(f"seed {given.seed}", flush=True)
+    chance = random.Random(given.seed)
+    websites = serving(given.sites, 0.25)
+    with roots(given.store) as new_root:
+        try:
+            print(kill_many_times(next(websites), new_root, given.engine, given.times, chance))
+        finally:
+            websites.close()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    main()
