@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 
@@ -39,3 +40,11 @@ def is_worker(engine: str, line: str) -> bool:
     if engine == "ray":
         return line.startswith("ray::") and "IDLE" not in line and "_crawl" in line
     return "spawn_main" in line
+
+
+def wait_for(condition, seconds=180.0):
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+    return value

@@ -7,24 +7,15 @@ import importlib.util
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
-from fleet_processes import below, is_alive, is_worker, parents
+from fleet_processes import below, is_alive, is_worker, parents, wait_for
 from fleet_support import SLOW, check_truth, committed_files, files_of, start
 
 from usp.fleet.dataset import Dataset
 
 QUICK = ("--in-flight", "4", "--commit-seconds", "0.2")
-
-
-def wait_for(condition, seconds=180.0):
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-    return value
 
 
 def committed(root: Path) -> int:

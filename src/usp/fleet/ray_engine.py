@@ -7,6 +7,7 @@ them to the driver, which commits them. A batch whose task is lost is crawled ag
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ _SHARE = 0.5
 """Of a CPU, for one task: while the last sites of one are waited for, another one uses it."""
 
 _AHEAD = 2  # tasks that wait for each one that runs
+
+_STORES = ("AWS_", "GOOGLE_", "AZURE_")
+"""How the names of environment variables begin that the driver passes on to the other machines."""
 
 
 def ray_module(part: str = "") -> Any:
@@ -78,6 +82,9 @@ class _Tasks:
         self._size = max(1, min(_BATCH, sites // (4 * cpus)))
         self._most = max(1, int(cpus / _SHARE)) * _AHEAD
         self._given: dict[Any, dict[str, str]] = {}  # what each task has not reported yet
+        self._environment = {
+            name: value for name, value in os.environ.items() if name.startswith(_STORES)
+        }
         self._task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
 
     def run(self) -> Iterator[News]:
@@ -94,7 +101,7 @@ class _Tasks:
             self._begin(self._left.suspect())
 
     def _begin(self, batch: Batch) -> None:
-        self._given[self._task.remote(self._job, batch)] = dict(batch)
+        self._given[self._task.remote(self._job, batch, self._environment)] = dict(batch)
 
     def _take(self, stream: Any) -> Iterator[News]:
         """Take what a task has to report: a group, its end, or that it is lost."""
@@ -123,8 +130,9 @@ class _Tasks:
             yield GroupDone(killer_group(self._job, killer))
 
 
-def _crawl(job: Job, batch: Batch) -> Iterator[Group]:
-    """Crawl a batch; runs on any machine of the cluster."""
+def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Group]:
+    """Crawl a batch; runs on any machine of the cluster, with the credentials of the driver."""
+    os.environ.update(environment)  # not as an environment of Ray: its dashboard would show it
     yield from crawl_groups(job, iter([batch]))
 
 
