@@ -1,4 +1,4 @@
-"""An S3 server on loopback."""
+"""An S3 server on loopback, and a gate before it that can be closed."""
 
 from __future__ import annotations
 
@@ -75,3 +75,50 @@ def serving_s3() -> Iterator[S3]:
             yield server
         finally:
             process.kill()
+
+
+GATE = """
+import asyncio, sys
+
+async def pass_on(reader, writer):
+    try:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+
+async def serve(reader, writer):
+    inside = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
+    await asyncio.gather(pass_on(reader, inside[1]), pass_on(inside[0], writer))
+
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))
+    print("open", flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+class Gate:
+    """Another port for a server. While it is closed, nobody listens there; requests are cut off."""
+
+    def __init__(self, inside: int) -> None:
+        self.port = free_port()
+        self._inside = inside
+        self._process: subprocess.Popen[bytes] | None = None
+        self.open()
+
+    def open(self) -> None:
+        command = [sys.executable, "-c", GATE, str(self.port), str(self._inside)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert self._process.stdout
+        assert self._process.stdout.readline() == b"open\n"
+
+    def close(self) -> None:
+        assert self._process
+        self._process.kill()
+        self._process.communicate()

@@ -14,13 +14,14 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,21 +123,21 @@ class Killer:
         self._engine = engine
         self._chance = chance
         self.killed: Counter[str] = Counter()
-        self._usual = 12.0 if engine == "ray" else 5.0
 
     def run(self, root: str, sites: Path) -> bool:
         """Start a run, and kill somebody; return whether it came to its end."""
         driver = start(root, sites, self._engine, *OPTIONS)
         try:
-            end = time.monotonic() + self._chance.uniform(0.3, self._usual)
-            while time.monotonic() < end and driver.poll() is None:
-                time.sleep(0.02)
-            if driver.poll() is None:
-                self._kill_one(driver.pid)
-                if driver.poll() is None and self._chance.random() < 0.5:
-                    time.sleep(self._chance.uniform(0.0, 2.0))
-                    driver.kill()  # also in the middle of putting right what was killed before
-                    self.killed["driver"] += 1
+            if self._chance.random() < 0.75:  # else it may die before it has done anything
+                while driver.poll() is None and not self._workers(driver.pid):
+                    time.sleep(0.05)
+            self._wait(driver, 4.0)
+            workers = self._workers(driver.pid)
+            if workers and self._chance.random() < 0.6:
+                self._kill("worker", driver, self._chance.choice(workers))
+                self._wait(driver, 3.0)
+            if self._chance.random() < 0.6:  # also while it replaces a worker
+                self._kill("driver", driver, driver.pid)
             _, told = driver.communicate(timeout=600)
         finally:
             driver.kill()
@@ -144,14 +145,18 @@ class Killer:
         assert driver.returncode in {0, -signal.SIGKILL}, told.decode()
         return driver.returncode == 0
 
-    def _kill_one(self, driver: int) -> None:
-        workers = [pid for pid, line in below(driver).items() if is_worker(self._engine, line)]
-        victim = self._chance.choice([driver, *workers])
-        try:
-            os.kill(victim, signal.SIGKILL)
-        except ProcessLookupError:
-            return
-        self.killed["driver" if victim == driver else "worker"] += 1
+    def _workers(self, driver: int) -> list[int]:
+        return [pid for pid, line in below(driver).items() if is_worker(self._engine, line)]
+
+    def _wait(self, driver: subprocess.Popen[bytes], most: float) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            driver.wait(self._chance.uniform(0.0, most))
+
+    def _kill(self, name: str, driver: subprocess.Popen[bytes], pid: int) -> None:
+        if driver.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                self.killed[name] += 1
 
 
 def kill_many_times(

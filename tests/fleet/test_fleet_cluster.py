@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -28,15 +31,15 @@ def websites():
 @pytest.fixture
 def cluster():
     """A node that only the driver uses, and two that work, each with its own temporary folder."""
-    small = {"object_store_memory": 80 << 20, "include_dashboard": False}
-    started = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
-    try:
-        for _ in range(2):
-            started.add_node(num_cpus=1, object_store_memory=80 << 20)
+    started = cluster_utils.Cluster()
+    with ExitStack() as stack:
+        stack.callback(started.shutdown)
+        for cpus in (0, 1, 1):
+            folder = tempfile.mkdtemp(prefix="n")  # short: it is part of the names of sockets
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            started.add_node(num_cpus=cpus, object_store_memory=80 << 20, temp_dir=folder)
         started.wait_for_nodes()
         yield started
-    finally:
-        started.shutdown()
 
 
 def test_a_node_dies_in_the_middle(cluster, s3_server, websites, tmp_path, monkeypatch):

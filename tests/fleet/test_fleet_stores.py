@@ -8,12 +8,14 @@ import os
 import re
 import signal
 import threading
-import time
+from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 import pytest
-from fleet_stores import BUCKET, free_port
-from fleet_support import OPTIONS, check_truth, serving
+from fleet_processes import wait_for
+from fleet_stores import BUCKET, Gate, free_port
+from fleet_support import OPTIONS, check_truth, serving, start
 from pyarrow import parquet
 
 from usp.cli import main
@@ -172,35 +174,62 @@ def test_a_place_is_a_folder_or_in_a_store_that_is_known(tmp_path):
 # A store that goes away ----------------------------------------------------------------------------
 
 
-def stopped_for(server, seconds: float) -> threading.Timer:
-    """Stop the server now, and let it go on after some time."""
-    os.kill(server.process.pid, signal.SIGSTOP)
-    timer = threading.Timer(seconds, os.kill, (server.process.pid, signal.SIGCONT))
-    timer.start()
-    return timer
-
-
-def crawl_with_a_stop(server, root, websites, seconds: float) -> None:
-    stops: list[threading.Timer] = []
+def crawl_with_a_break(root, websites, seconds: float, end: Callable, begin: Callable) -> None:
+    """Crawl, and let the store go away for some seconds once a site is committed."""
+    breaks: list[threading.Timer] = []
 
     def show(progress) -> None:
-        if progress.safe and not stops:
-            stops.append(stopped_for(server, seconds))
+        if progress.safe and not breaks:
+            end()
+            breaks.append(threading.Timer(seconds, begin))
+            breaks[0].start()
 
-    began = time.monotonic()
-    crawl_fleet(websites.urls, root, RUN, show)
-    assert stops
-    stops[0].join()
-    assert time.monotonic() - began >= seconds
+    summary = crawl_fleet(websites.urls, root, RUN, show)
+    assert summary["sites"] == len(websites.urls)
+    breaks[0].join()
     check_truth(root, websites.sites)
 
 
-def test_a_run_waits_for_a_store_that_is_silent_for_a_moment(s3, root, websites):
-    crawl_with_a_stop(s3, root, websites, 1.0)
+@pytest.fixture
+def gate(s3, monkeypatch):
+    made = Gate(s3.port)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{made.port}")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.long)])
+def test_a_run_waits_for_a_store_that_cuts_off_and_refuses(gate, root, websites, seconds):
+    crawl_with_a_break(root, websites, seconds, gate.close, gate.open)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", [10.0, 40.0])
 def test_a_run_waits_for_a_store_that_is_silent(s3, root, websites, seconds):
     """Also for longer than one request waits."""
-    crawl_with_a_stop(s3, root, websites, seconds)
+    stop = partial(os.kill, s3.process.pid, signal.SIGSTOP)
+    crawl_with_a_break(
+        root, websites, seconds, stop, partial(os.kill, s3.process.pid, signal.SIGCONT)
+    )
+
+
+@pytest.mark.long
+def test_a_store_that_does_not_come_back_ends_the_run_and_the_next_one_goes_on(
+    gate, root, websites, tmp_path
+):
+    sites = tmp_path / "sites.txt"
+    sites.write_text("\n".join(websites.urls))
+    with start(root, sites, "local", "--in-flight", "1", "--commit-seconds", "0.1") as driver:
+        dataset = Dataset(root)
+        wait_for(lambda: dataset.exists() and dataset.sites())
+        gate.close()
+        _, told = driver.communicate(timeout=300)
+    assert driver.returncode == 1
+    assert b"the store does not respond; run the same command again" in told
+    assert b"Traceback" not in told
+    gate.open()
+    with start(root, sites, "local") as again:
+        _, told = again.communicate(timeout=300)
+    assert again.returncode == 0, told.decode()
+    assert b"were already there" in told
+    check_truth(root, websites.sites)
