@@ -236,3 +236,21 @@ def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
     engine = engine_on(fake, monkeypatch, tmp_path)
     with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
         list(engine.run([("a", [fleet.urls[0]])]))
+
+
+def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
+    """A node that is lost twice has thousands of sites, nearly all of them innocent."""
+    names = [f"s{number}" for number in range(4000)]
+    left = Assignments((name, [name]) for name in names)
+    done, workers = [], 0
+    killers = []
+    while not left.is_empty:
+        workers += 1
+        batch = dict(left.batch(4000) if left else left.suspect())
+        if "s1234" not in batch and workers > 2:
+            done += batch
+        elif (killer := left.take_back(batch)) is not None:
+            killers.append(killer)
+    assert killers == ["s1234"]
+    assert sorted([*done, *killers]) == sorted(names)
+    assert workers < 50

@@ -11,18 +11,21 @@ if TYPE_CHECKING:
     from usp.fleet.messages import Batch
 
 _MOST_DEATHS = 2
-"""After this many workers have died while crawling a site, it gets a worker for itself."""
+"""After this many workers have died while crawling a site, it is a suspect."""
+
+_PIECES = 8
+"""Suspects of one worker are divided by this, until the one that kills is alone."""
 
 
 class Assignments:
     """Groups of sites that share a key, to be handed out in batches.
 
-    Suspects are handed out alone, when there is nothing else.
+    Suspects are handed out without others, when there is nothing else.
     """
 
     def __init__(self, groups: Iterable[tuple[str, list[str]]]) -> None:
         self._groups = deque(groups)
-        self._suspects: deque[tuple[str, str]] = deque()
+        self._suspects: deque[Batch] = deque()
         self._deaths: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -31,7 +34,7 @@ class Assignments:
 
     @property
     def has_suspects(self) -> bool:
-        """Whether there are sites to be crawled alone."""
+        """Whether there are sites that need a worker of their own."""
         return bool(self._suspects)
 
     @property
@@ -55,8 +58,8 @@ class Assignments:
         return batch
 
     def suspect(self) -> Batch:
-        """Return a site to be crawled alone."""
-        return [self._suspects.popleft()]
+        """Return sites that need a worker of their own."""
+        return self._suspects.popleft()
 
     def take_back(self, lost: Mapping[str, str]) -> str | None:
         """Take back the sites of a worker that has died; return the one that it died of, if known."""
@@ -64,11 +67,14 @@ class Assignments:
         if not others and self._deaths[first] >= _MOST_DEATHS:
             return first
         again: dict[str, list[str]] = {}
+        suspects: Batch = []
         for site, key in lost.items():
             self._deaths[site] += 1
             if self._deaths[site] >= _MOST_DEATHS:
-                self._suspects.append((site, key))
+                suspects.append((site, key))
             else:
                 again.setdefault(key, []).append(site)
         self._groups.extend(again.items())
+        size = len(suspects) // _PIECES + 1
+        self._suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
         return None

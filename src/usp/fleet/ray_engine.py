@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
 from usp.fleet.assignments import Assignments
 from usp.fleet.crawler import crawl_groups, killer_group
 from usp.fleet.messages import GroupDone, WorkerLost
-from usp.fleet.ray_cleanup import cleanup_after_kill
 from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
@@ -54,16 +52,15 @@ class RayEngine:
         """Crawl; ends when every site was reported in a group."""
         ray = ray_module()
         ours = not ray.is_initialized()
-        with cleanup_after_kill() if ours and self._address is None else nullcontext():
+        if ours:
+            _connect(ray, self._address, self._workers)
+        try:
+            yield from _Tasks(ray, self._job, list(groups)).run()
+        except ray.exceptions.RaySystemError as error:
+            raise DatasetError(f"Ray failed: {_last_line(error)}") from error
+        finally:
             if ours:
-                _connect(ray, self._address, self._workers)
-            try:
-                yield from _Tasks(ray, self._job, list(groups)).run()
-            except ray.exceptions.RaySystemError as error:
-                raise DatasetError(f"Ray failed: {_last_line(error)}") from error
-            finally:
-                if ours:
-                    ray.shutdown()
+                ray.shutdown()
 
     def stop(self) -> Iterator[News]:
         """Return nothing: tasks end with the connection, and what they have not reported is lost."""
