@@ -208,3 +208,15 @@ def test_a_message_cannot_write_commands_of_its_own():
     assert "\r" not in lines[0]
     ((_, told, _),) = annotations([finding(message="x", sitemap="file:///work%20space/a,b:c.xml")])
     assert told["file"] == "a,b:c.xml"
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+@pytest.mark.parametrize("everything", [False, True])
+def test_no_format_has_control_characters_or_bidirectional_marks(form, everything):
+    hostile = "\x1b[31m\x9b2J\x07\x7f\u202e\u2066\x85\r"
+    found = [
+        finding(message=hostile, page=f"https://example.org/{hostile}", sitemap=f"{URL}?{hostile}"),
+        finding("SM407", hostile, severity=Severity.INFO),
+    ]
+    text = written(form, found, everything=everything)
+    assert all(line.isprintable() for line in text.split("\n")), ascii(text)

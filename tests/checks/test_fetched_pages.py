@@ -11,6 +11,7 @@ import usp
 from usp._crawl.examination import Place
 from usp.checks import fetching
 from usp.checks.fetching import Sample
+from website import SITEMAP_NS, Answer, Site
 
 ENTRIES = "<url><loc>https://example.org/page-{n}</loc></url> (x 40)"
 HTML = {"Content-Type": "text/html"}
@@ -130,6 +131,45 @@ def test_a_client_that_allows_it_is_asked_for_several_pages_at_once():
     assert {finding.code for finding in found} == {"SM901"}
 
 
+# From where -----------------------------------------------------------------------------------------
+
+
+def listing(*urls):
+    return "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+
+
+def test_a_listed_page_does_not_open_the_network_that_it_is_on():
+    with Site({"/robots.txt": Answer("User-agent: *"), "/": Answer("<p>")}) as machine:
+        replies = replies_of(listing(f"{machine.base}/"))
+        tree = usp.sitemap_tree_for_sitemap(f"{HOME}/sitemap.xml", Client(replies))
+        found = list(usp.check(tree, select=["SM9"], fetch_pages=5))
+        assert machine.requests == []
+    assert [finding.code for finding in found] == ["SM902"]
+    assert "(a loopback address)" in found[0].message
+    assert "--allow-network" not in found[0].message, "it is not the reader who should allow it"
+
+
+def test_the_pages_of_a_file_may_be_on_this_machine_if_most_of_them_are(tmp_path):
+    path = tmp_path / "sitemap.xml"
+    with Site({"/robots.txt": Answer("User-agent: *"), "/a": Answer("<p>")}) as machine:
+        urls = ["http://10.255.255.1/", f"{machine.base}/a", f"{machine.base}/b"]
+        path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{listing(*urls)}</urlset>')
+        found = list(usp.check(path, select=["SM9"], fetch_pages=5))
+    assert [(finding.code, finding.page) for finding in found] == [
+        ("SM902", urls[0]),
+        ("SM901", urls[2]),
+    ]
+
+
+def test_a_page_on_a_host_that_does_not_exist_is_found(tmp_path):
+    path = tmp_path / "sitemap.xml"
+    path.write_text(f'<urlset xmlns="{SITEMAP_NS}">{listing("http://a.invalid/")}</urlset>')
+    found = list(usp.check(path, select=["SM9"], fetch_pages=5))
+    assert [finding.message for finding in found] == [
+        "the page could not be fetched: no such host: a.invalid"
+    ]
+
+
 # What they say ------------------------------------------------------------------------------------
 
 
@@ -152,9 +192,38 @@ def test_noindex_is_found_however_it_is_written(html):
     assert one(html) == [("page-noindex", "the page says noindex")]
 
 
-@pytest.mark.parametrize("value", ["noindex", "googlebot: noindex", "nofollow, NOINDEX"])
+@pytest.mark.parametrize(
+    "value",
+    ["noindex", "googlebot: noindex", "nofollow, NOINDEX", "otherbot: nofollow, bingbot: noindex"],
+)
 def test_noindex_is_found_in_a_header(value):
     assert one("<p>", **{"X-Robots-Tag": value}) == [("page-noindex", "the page says noindex")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "otherbot: noindex",
+        "otherbot: nofollow, noindex",
+        "unavailable_after: 25 Jun 2031 15:00:00 PST",
+        "max-snippet:0",
+    ],
+)
+def test_what_only_other_robots_are_told_is_fine(value):
+    assert one("<p>", **{"X-Robots-Tag": value}) == []
+
+
+@pytest.mark.parametrize(
+    "value", ['</b>; rel="canonical"', f"</x>; rel=next, <{HOME}/b>; title=b; rel=Canonical"]
+)
+def test_a_canonical_url_is_found_in_a_header(value):
+    found = one("<p>", Link=value)
+    assert found == [("canonical-elsewhere", f"the canonical URL of the page is {HOME}/b")]
+
+
+@pytest.mark.parametrize("value", ["", "<", "</a>; rel=canonical", "</b>; rel=amphtml", ";;=,<>"])
+def test_any_other_link_in_a_header_is_fine(value):
+    assert one("<p>", Link=value) == []
 
 
 @pytest.mark.parametrize(

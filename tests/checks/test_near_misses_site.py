@@ -244,6 +244,13 @@ def test_a_name_in_the_query_or_in_a_header_announces_gzip():
     assert sent(URLSET, "about.gz.html") == []
 
 
+@pytest.mark.parametrize(("name", "codes"), [("63", []), ("a.xml.gz", []), ("a.xml", ["SM207"])])
+def test_a_pipe_has_no_name_that_could_announce_gzip(tmp_path, name, codes):
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(URLSET))
+    assert [finding.code for finding in usp.check(file)] == codes
+
+
 @pytest.mark.parametrize("label", ["UTF-8", "utf-8", "utf8", "US-ASCII"])
 def test_utf_8_and_its_first_half_are_utf_8(label):
     body = f'<?xml version="1.0" encoding="{label}"?>\n'.encode() + URLSET

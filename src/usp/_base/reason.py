@@ -63,6 +63,11 @@ class Reason:
     def __str__(self) -> str:
         return self.text if self.full is None else self.full
 
+    @property
+    def plain(self) -> str:
+        """The text without its advice."""
+        return self.text if self.advice is None else self.advice.reworded(self.text, "")
+
     def after(self, words: str) -> Reason:
         """Return the same reason after some words: ``words: text``."""
         return replace(self, text=f"{words}: {self.text}", full=None)

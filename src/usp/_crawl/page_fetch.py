@@ -29,12 +29,14 @@ _MAX_SECONDS = 60.0  # for one page
 
 def fetch_pages(
     urls: Sequence[str],
+    start_url: str,
     web_client: AbstractWebClient | None,
     options: CrawlOptions,
     pause: float = 0.0,
 ) -> Iterator[tuple[str, Received | Failed]]:
     """Yield the result of each page, in their order; only the beginning of a page is received.
 
+    ``start_url`` is that of the website, which decides about network zones: what it lists must not.
     With a ``pause``, in seconds, they are requested one after another.
     """
     if not urls:
@@ -48,7 +50,7 @@ def fetch_pages(
     )
     options = replace(options, limits=limits)
     store = Store()
-    with client_for(web_client, urls[0], options) as client:
+    with client_for(web_client, start_url, options) as client:
 
         def fetch(url: str) -> Received | Failed:
             return fetch_document(Fetch(url, Role.HOMEPAGE), client, store, limits=limits)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from usp.checks.listing import Listing
 from usp.checks.origins import Origins, Reach, read_all
@@ -259,7 +260,14 @@ class Sitemap:
             return ""
         found = self.declaration
         line = "" if found is None or found.line is None else f", line {found.line}"
-        return f" (declared in {self.parent.url}{line})"
+        return f" (declared in {self._name_of(self.parent)}{line})"
+
+    def _name_of(self, other: Sitemap) -> str:
+        """Return the name of another sitemap: a file has the same one wherever the folder is."""
+        folder = self.site.root.url.rpartition("/")[0]
+        if not other.is_local or not other.url.startswith(f"{folder}/"):
+            return other.url
+        return unquote(other.url.removeprefix(f"{folder}/"))
 
     @property
     def is_missing_file(self) -> bool:

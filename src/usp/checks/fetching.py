@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from requests.utils import parse_header_links
+
 from usp._base.urls import BadUrl, origin_of, read_url, without_fragment
-from usp._crawl.orders import Received
+from usp._crawl.orders import Failed, Received
 from usp._crawl.page_fetch import fetch_pages, text_of
 from usp._formats.html import PageHeadParser
 from usp.checks.robots import Robots
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Reason
     from usp._crawl.examination import Place
-    from usp._crawl.orders import Failed
     from usp.checks.blocks import Block
     from usp.checks.facts import Site
     from usp.objects.exchange import Exchange
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 _HTML = ("text/html", "application/xhtml+xml")
 _SEED = 20  # any: the same pages each time, so that a check can be repeated
 _MAX_PAUSE = 60.0
+_ROBOTS = frozenset({"", "*", "robots", "googlebot", "bingbot"})
+_VALUED = frozenset(
+    {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
+)  # directives with a colon; before any other colon is the name of a robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +133,32 @@ class FetchedPage:
     @property
     def directives(self) -> Iterator[str]:
         """What the page tells robots, in its head and in its headers, in lower case."""
-        headers = () if self.exchange is None else self.exchange.headers
-        said = [value for name, value in headers if name.lower() == "x-robots-tag"]
-        for text in (*self.head.robots, *said):
+        for text in (*self.head.robots, *self._headers("x-robots-tag")):
+            agent = ""
             for part in text.lower().split(","):
-                agent, _, rest = part.rpartition(":")
-                # "googlebot: noindex"; but "unavailable_after: 25 Jun 2026 15:00:00 PST" is another.
-                yield part.strip() if agent.strip() == "unavailable_after" else rest.strip()
+                name, colon, rest = map(str.strip, part.partition(":"))
+                if colon and name not in _VALUED:
+                    agent, name = name, rest  # "otherbot: noindex, nofollow": both are for that one
+                if agent in _ROBOTS:
+                    yield name
+
+    def _headers(self, wanted: str) -> list[str]:
+        """Return the values of a header, which may be sent more than once."""
+        headers = () if self.exchange is None else self.exchange.headers
+        return [value for name, value in headers if name.lower() == wanted]
+
+    @property
+    def _linked(self) -> str | None:
+        """The canonical URL in the header ``Link``, as written; PDF documents have no other."""
+        links = (link for value in self._headers("link") for link in parse_header_links(value))
+        named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
+        return next(named, None)
 
     @property
     def canonical(self) -> str | None:
         """The URL of the page that this one is a copy of, if it names one."""
         exchange = self.exchange
-        written = self.head.canonical
+        written = self.head.canonical or self._linked
         if exchange is None or not written:
             return None
         try:
@@ -165,27 +184,50 @@ def _parts(text: str) -> tuple[str, str, int, str]:
 def fetched_pages(
     site: Site, sample: Sample, web_client: AbstractWebClient | None, options: CrawlOptions
 ) -> Iterator[FetchedPage]:
-    """Fetch the pages of a sample that robots may fetch."""
+    """Fetch the pages of a sample that robots may fetch.
+
+    A host that does not respond to the request for its robots.txt is not asked for its pages as well.
+    """
+    start = _start(site, sample)
     origins = {listed.url: origin_of(listed.url) for listed in sample.pages}
     known = site.robots_txt
     robots = {} if known is None else {origin_of(known.url): site.robots}
     others = [f"{origin}/robots.txt" for origin in set(origins.values()) - robots.keys()]
-    for url, result in fetch_pages(sorted(others), web_client, options):
+    silent: dict[str, Failed] = {}
+    for url, result in fetch_pages(sorted(others), start, web_client, options):
         robots[origin_of(url)] = _robots_of(result)
-    by_url = {
-        listed.url: listed
-        for listed in sample.pages
-        if robots[origins[listed.url]].allows(listed.url)
-    }
+        if isinstance(result, Failed) and _status(result) is None:
+            silent[origin_of(url)] = result
+    by_url = {}
+    for listed in sample.pages:
+        origin = origins[listed.url]
+        if origin in silent:
+            yield FetchedPage(listed, silent[origin])
+        elif robots[origin].allows(listed.url):
+            by_url[listed.url] = listed
     pause = max((robots[origins[url]].delay for url in by_url), default=0.0)
-    for url, result in fetch_pages(list(by_url), web_client, options, min(pause, _MAX_PAUSE)):
+    for url, result in fetch_pages(
+        list(by_url), start, web_client, options, min(pause, _MAX_PAUSE)
+    ):
         yield FetchedPage(by_url[url], result)
+
+
+def _start(site: Site, sample: Sample) -> str:
+    """Return where the check began; for files, the website that most of the pages are on."""
+    if site.root.url.startswith(("http:", "https:")):
+        return site.root.url
+    most = Counter(origin_of(listed.url) for listed in sample.pages).most_common(1)
+    return most[0][0] if most else ""
 
 
 def _robots_of(result: Received | Failed) -> Robots:
     """Return what a robots.txt allows: all if there is none, nothing if the server fails (RFC 9309)."""
     if isinstance(result, Received):
         return Robots(text_of(result))
-    status = None if result.exchange is None else result.exchange.status
+    status = _status(result)
     is_absent = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
     return Robots() if is_absent else Robots("User-agent: *\nDisallow: /")
+
+
+def _status(result: Failed) -> int | None:
+    return None if result.exchange is None else result.exchange.status

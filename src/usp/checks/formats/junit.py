@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 import usp
 from usp._base.display import counted
+from usp._base.safe_text import printable
 from usp.checks.folding import Folded
 from usp.checks.places import said, spot
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 20
 _MOST_SITEMAPS = 500
-_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(subject: Subject) -> Iterator[str]:
@@ -109,8 +108,8 @@ def _lines(fold: Fold) -> list[str]:
 
 
 def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return escape("\n".join(map(printable, text.split("\n"))))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("\ufffd", " ".join(text.split())))
+    return quoteattr(printable(" ".join(text.split())))

@@ -41,4 +41,9 @@ def missing_file(sitemap: Sitemap) -> Iterator[Hit]:
     Fix: Generate the file, or remove the entry.
     """
     if sitemap.is_missing_file:
-        yield Hit(f"there is no file for {sitemap.url}{sitemap.declared_in}")
+        entry, parent = sitemap.declaration, sitemap.parent
+        yield Hit(
+            f"there is no file for {sitemap.url}",
+            sitemap=None if parent is None else parent.url,
+            line=None if entry is None else entry.line,
+        )

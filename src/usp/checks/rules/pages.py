@@ -85,7 +85,7 @@ def page_error(page: FetchedPage) -> Iterator[Hit]:
     Fix: Find out why the server fails, or remove the page from the sitemap.
     """
     if page.failure is not None and page.status not in _GONE:
-        yield Hit(f"the page could not be fetched: {page.failure.text}")
+        yield Hit(f"the page could not be fetched: {page.failure.plain}")
 
 
 @fetched_rule("SM903", "page-redirects", Severity.WARNING)

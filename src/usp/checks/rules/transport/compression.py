@@ -163,6 +163,8 @@ def gzip_not_announced(sitemap: Sitemap) -> Iterator[Hit]:
     exchange, decoder = sitemap.exchange, sitemap.decoder
     if decoder is None or not decoder.layers or exchange is None or sitemap.content_encodings:
         return
+    if sitemap.is_local and "." not in sitemap.url.rpartition("/")[2]:
+        return  # standard input, a pipe: it has no name
     said = f"{exchange.content_type} {exchange.header('Content-Disposition')}".lower()
     if "gz" in said or "octet-stream" in said or ".gz" in f"{sitemap.url} {sitemap.requested}":
         return
