@@ -135,6 +135,8 @@ def style_of(
     ``name`` is that of entries; ``around`` are the names of the elements that are open there. With
     ``strict``, nothing is passed over in which there may be problems, if it is well-formed.
     """
+    if strict and "xmlns" in text:
+        return None  # what a prefix means depends on the place
     sort, local, _ = parser.meaning(name, type(None))
     if sort is not Sort.ENTRY or any(kept(n) != n for n in around):
         return None

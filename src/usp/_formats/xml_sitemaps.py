@@ -185,6 +185,8 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _vouched_without_links(self, block: str) -> list[Entry] | None:
         """Return the entries of a block whose links are in order, if the rest of it is, too."""
+        if not self._scope.declares("xhtml"):
+            return None  # perhaps a link declares it itself
         if self.meaning("xhtml:link", _UrlEntry).space is not Space.XHTML:
             return None
         rest, links = without_links(block)

@@ -63,6 +63,11 @@ class Checking:
         return _Run(self, Site(root), on_pages).findings()
 
 
+_OTHER_DOCUMENTS = frozenset(
+    {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
+)  # what else is wrong with them does not matter
+
+
 class Collecting(Protocol):
     """What is gathered from all blocks for rules that need it."""
 
@@ -100,8 +105,10 @@ class _Run:
             yield from self._check(sitemap)
             self._site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
+        told = {url for one in self._site.sitemaps for url in (one.url, one.requested)}
         for failure in self._site.not_found:
-            if not self._site.is_robots_url(failure.url):  # there is a rule about that
+            # There is a rule about robots.txt; what is declared and looked for is told once.
+            if not self._site.is_robots_url(failure.url) and failure.url not in told:
                 yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
         for rule in self._rules[Scope.SITE]:
             yield from self._found(rule, self._asked(rule, self._site), self._site.root.url)
@@ -195,6 +202,9 @@ class _Run:
             said = failure.code.message if is_doctype else failure.plain
             hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
             yield from self._found(rule_of(failure.code), [hit], sitemap.url)
+        is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
+        if is_other or (sitemap.is_robots and self._site.robots.is_something_else):
+            return
         for problem in sitemap.problems:
             rule = rule_of(problem.code)
             if failure is not None and problem.code in (failure.code, FailureCode.TRUNCATED):

@@ -27,17 +27,21 @@ def wrong_with(code: str) -> str | None:
     code = code.strip()
     found = _CODE.fullmatch(code)
     if found is None:
-        return None if code.lower() == DEFAULT else f"{code!r} is not a code{_instead(code)}"
+        return None if code.lower() == DEFAULT else f"{code!r} is not a valid code{_instead(code)}"
     language, script, region = found.groups()
     if language.lower() not in LANGUAGES:
         meant = _MEANT_LANGUAGES.get(language.lower())
-        return f"{language!r} in {code!r} is not a language{_did_you_mean(meant)}"
+        return f"{_part(language, code)} is not a language code{_did_you_mean(meant)}"
     if script and script.title() not in SCRIPTS:
-        return f"{script!r} in {code!r} is not a script"
+        return f"{script!r} in {code!r} is not a script code"
     if region and region.upper() not in REGIONS | _USED:
         meant = _MEANT_REGIONS.get(region.upper())
-        return f"{region!r} in {code!r} is not a country{_did_you_mean(meant)}"
+        return f"{region!r} in {code!r} is not a country code{_did_you_mean(meant)}"
     return None
+
+
+def _part(part: str, code: str) -> str:
+    return f"{part!r}" if part == code else f"{part!r} in {code!r}"
 
 
 def _instead(code: str) -> str:

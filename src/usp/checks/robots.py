@@ -29,9 +29,14 @@ MAX_WORK = 4_000_000_000
 _LINE = re.compile(r"([A-Za-z][A-Za-z-]*+(?: agent)?+)[ \t]*+[: \t][ \t]*+([^#]*+)")
 _AGENT = re.compile(r"user[ -]?agent", re.IGNORECASE)
 _DISALLOW = "di"  # how it begins; the rest is misspelt in many ways
+_NAMES = frozenset(
+    {"allow", "clean-param", "content-signal", "crawl-delay", "host", "noindex", "request-rate",
+     "site-map", "sitemap", "sitemaps", "visit-time"}
+)  # fmt: skip
 _BETWEEN = frozenset({"sitemap", "sitemaps", "site-map", "host"})  # lines that end no group
 _KEPT = re.compile(r"[A-Za-z0-9/_.?=&-]+")  # what is written in one way only, if not escaped
 _ESCAPED = r"[^\n%]*+(?:%(?!2[6DEFdef]|3[0-9DFdf]|[4-7])[^\n%]*+)*+%"  # one of those, escaped
+_TRIPLET = re.compile("%[0-9A-Fa-f]{2}")
 _MAX_HEAD = 24  # characters of a rule that are looked at, which also bounds how deep a tree gets
 _SHORT = 2  # characters; the beginning of a path says something from here on
 
@@ -46,6 +51,12 @@ class Robots:
         self.text = "\n".join(text.splitlines())
         self._origins = frozenset(map(str.lower, origins))
         self._work = MAX_WORK
+
+    @cached_property
+    def is_something_else(self) -> bool:
+        """Whether no line of the text is one of a robots.txt, although there are lines."""
+        lines = [line for line in map(str.strip, self.text.split("\n")) if line]
+        return any(line[0] != "#" for line in lines) and not any(map(_is_known, lines))
 
     @cached_property
     def _rules(self) -> Protego:
@@ -104,6 +115,12 @@ def robots_of(root: AbstractSitemap) -> Robots:
     return Robots()
 
 
+def _is_known(line: str) -> bool:
+    found = _LINE.match(line.removeprefix("\ufeff"))
+    name = found[1].lower() if found else ""
+    return name in _NAMES or name.startswith(_DISALLOW) or bool(_AGENT.fullmatch(name))
+
+
 def disallowed_paths(text: str) -> Iterator[str]:
     """Yield the paths that a robots.txt disallows for ``*``."""
     applies = listing = False
@@ -128,7 +145,7 @@ def suspects(paths: Iterable[str], *, escaped: bool = False) -> re.Pattern[str] 
     character is escaped that need not be. None: nothing is disallowed.
     """
     heads, parts = set(), set()
-    for path in paths:
+    for path in map(_as_wildcards, paths):
         first = _KEPT.match(path)
         head = first[0] if first and path.startswith("/") else ""
         if len(head) >= _SHORT:
@@ -145,6 +162,11 @@ def suspects(paths: Iterable[str], *, escaped: bool = False) -> re.Pattern[str] 
     if escaped:
         after.append(_ESCAPED)
     return re.compile(rf"^(?i:https?)://[^/?#\n]*+(?:{'|'.join(after)}).*+$", re.MULTILINE)
+
+
+def _as_wildcards(path: str) -> str:
+    """Return a path of which nothing is certain where characters are escaped: %7E may be ~."""
+    return _TRIPLET.sub("*", path)
 
 
 def _either(texts: Iterable[str]) -> str:

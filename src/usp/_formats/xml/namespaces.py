@@ -117,6 +117,10 @@ class Scope:
         """Return the declared prefixes; the default namespace is ``""``."""
         return list(self._uris)
 
+    def declares(self, prefix: str) -> bool:
+        """Return whether a prefix, in lower case, is declared."""
+        return prefix in self._uris
+
     def name(self, written: str) -> Name:
         """Return the meaning of a tag's name."""
         name = self._names.get(written)

@@ -81,7 +81,7 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
 
     Fix: Add a line "Sitemap: " with the whole URL of this sitemap to robots.txt.
     """
-    if site.robots_txt is None:
+    if site.robots_txt is None or site.robots.is_something_else:
         return
     found = [sitemap for sitemap in site.sitemaps if sitemap.is_undeclared]
     declared = site.declared if found else ()

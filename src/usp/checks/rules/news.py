@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from usp._base.dates import in_utc, precision_of
+from usp.checks.languages import wrong_with
 from usp.checks.registry import block_rule, sitemap_rule
 from usp.checks.values import Hit, Severity
 
@@ -19,13 +20,17 @@ if TYPE_CHECKING:
 
 MAX_AGE = timedelta(days=2)
 MAX_STORIES = 1000
+_WEST = timedelta(hours=12)  # how far time zones are behind UTC
 _TOLERANCE = timedelta(days=1)  # of dates in the future: clocks and time zones differ
+_SHORT = 2  # letters of a code of ISO 639-1; of longer ones there are thousands
 _LANGUAGE = re.compile(r"[a-z]{2,3}|zh-(?:cn|tw)", re.IGNORECASE)
 
 
-def _length(date: datetime) -> timedelta:
-    """Return how long a date lasts: a day, if it has no time."""
-    return timedelta(days=1) if precision_of(date) == "day" else timedelta()
+def _tolerance(date: datetime) -> timedelta:
+    """Return how much later a date may be: it lasts a day if it has no time, in any time zone."""
+    if precision_of(date) == "day":
+        return timedelta(days=1) + _WEST
+    return _WEST if date.tzinfo is None else timedelta()
 
 
 @block_rule("SM701", "old-news", Severity.WARNING)
@@ -71,7 +76,7 @@ def old_news(block: Block) -> Iterator[Hit]:
     oldest = block.sitemap.now - MAX_AGE
     for at, story in block.stories:
         date = story.publish_date
-        if date is not None and in_utc(date) < oldest - _length(date):
+        if date is not None and in_utc(date) < oldest - _tolerance(date):
             yield Hit(f"the story was published on {date:%Y-%m-%d}", at)
 
 
@@ -231,6 +236,8 @@ def news_language(block: Block) -> Iterator[Hit]:
             yield Hit("the story has no <news:language>", at)
         elif not _LANGUAGE.fullmatch(language.strip()):
             yield Hit(f"{language!r} is not a language code of two or three letters", at)
+        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language.strip())):
+            yield Hit(wrong, at)
 
 
 @block_rule("SM706", "deprecated-news-field", Severity.INFO)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MAX_ROBOTS = 500 * 1024
 """Bytes of a robots.txt that every robot reads; Google reads no more."""
 
-_ABSENT = frozenset({400, 404, 405, 406, 410, 451})  # statuses that say: there is none
+_GONE = frozenset({404, 410})
+_UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
 _OK = range(200, 300)
 
 
@@ -25,7 +26,8 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     """The website has no robots.txt.
 
     Robots may then fetch everything, and nothing tells them where the sitemaps are: they find only
-    what was submitted to each search engine by hand.
+    what was submitted to each search engine by hand. A server that refuses to send robots.txt, with
+    status 403 for example, has none as far as robots are concerned: its rules do not count.
 
     Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3
         https://www.sitemaps.org/protocol.html#submit_robots
@@ -47,16 +49,18 @@ def robots_missing(site: Site) -> Iterator[Hit]:
     Fix: Add a robots.txt with a line "Sitemap: " and the whole URL for each sitemap or index.
     """
     asked = _unread(site)
-    if asked is not None and asked.status in _ABSENT:
-        yield Hit(f"there is no robots.txt (status {asked.status})", sitemap=asked.url)
+    if asked is None or asked.status not in _UNAVAILABLE:
+        return
+    said = "there is no robots.txt" if asked.status in _GONE else "the server refuses robots.txt"
+    yield Hit(f"{said} (status {asked.status})", sitemap=asked.url)
 
 
 @site_rule("SM102", "robots-unreachable", Severity.ERROR)
 def robots_unreachable(site: Site) -> Iterator[Hit]:
     """The robots.txt could not be fetched.
 
-    As long as a server fails to send its robots.txt, robots must assume that nothing may be fetched.
-    Google stops crawling the website for a while.
+    If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
+    fetched. Google stops crawling the website for a while.
 
     Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.4
         https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#http-status-codes
@@ -78,6 +82,9 @@ def robots_unreachable(site: Site) -> Iterator[Hit]:
 
     Fix: Make the server send robots.txt to everyone, or 404 if there is none.
     """
+    asked = _unread(site)
+    if asked is not None and asked.status in _UNAVAILABLE:
+        return
     for failure in site.not_found:
         if site.is_robots_url(failure.url):
             yield Hit(f"robots.txt could not be fetched: {failure.plain}", sitemap=failure.url)
@@ -111,9 +118,11 @@ def robots_not_text(site: Site) -> Iterator[Hit]:
 
     Fix: Serve a text file at /robots.txt, or return 404 if there is none.
     """
-    asked = _unread(site)
+    asked, read = _unread(site), site.robots_txt
     if asked is not None and asked.status in _OK and not site.failed(asked.url):
         yield Hit("robots.txt is not a text file with rules", sitemap=asked.url)
+    elif read is not None and site.robots.is_something_else:
+        yield Hit("robots.txt has text, but no line that robots know", sitemap=read.url)
 
 
 @sitemap_rule("SM104", "blocked-sitemap", Severity.ERROR)

@@ -8,6 +8,7 @@ from usp._formats.xml.entries import Sort
 from usp.checks.registry import sitemap_rule
 from usp.checks.rules.document.namespaces import MOST, PROTOCOL
 from usp.checks.values import Hit, Severity
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +79,12 @@ def unknown_element(sitemap: Sitemap) -> Iterator[Hit]:
     markup = sitemap.markup
     if markup is None:
         return
+    after_end = {one.excerpt for one in sitemap.problems if one.code is ProblemCode.MORE_AFTER_END}
     odd: dict[tuple[str, str], str] = {}  # by name and place: as written
     for seen in _own(markup):
         local = seen.name.local
+        if f"<{seen.written}>" in after_end:
+            continue
         if local not in _ROOTS and not _is_miswritten(local) and len(odd) < MOST:
             odd.setdefault((local, _where(markup, seen.inside)), seen.written)
     lines = sitemap.lines_of(odd.values())

@@ -59,6 +59,8 @@ def wrong_content_type(sitemap: Sitemap) -> Iterator[Hit]:
     exchange, decoder = sitemap.exchange, sitemap.decoder
     if sitemap.is_local or exchange is None or decoder is None or not exchange.content_type:
         return
+    if sitemap.is_robots and sitemap.site.robots.is_something_else:
+        return
     given = exchange.content_type.partition(";")[0].strip().lower()
     is_text = sitemap.is_robots or sitemap.kind == "text"
     right = _TEXT if is_text else _XML
