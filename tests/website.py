@@ -8,13 +8,14 @@ of the two hosts.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import socket
 import struct
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -115,6 +116,32 @@ class Site:
         finally:
             with self._lock:
                 self._active[host] -= 1
+
+
+class TaggedSite(Site):
+    """A website whose answers have an ETag; ``bodies`` are the paths of those that were sent."""
+
+    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(answers)
+        self.bodies: list[str] = []
+        self.tags = True
+
+    def answer(self, request: Request) -> Answer:
+        """Give what the path answers, or 304."""
+        answer = super().answer(request)
+        if answer.status != 200 or answer.redirect or not self.tags:
+            return answer
+        tag = f'"{hashlib.md5(self.fill(answer.body), usedforsecurity=False).hexdigest()}"'
+        headers = {**answer.headers, "ETag": tag}
+        if request.headers.get("If-None-Match") == tag:
+            return Answer(b"", 304, headers=headers)
+        self.bodies.append(request.path)
+        return replace(answer, headers=headers)
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self.bodies.clear()
+        self.requests.clear()
 
 
 class _Server(ThreadingHTTPServer):

@@ -82,7 +82,7 @@ def crawl(root: Path, urls: list[str], engine: str, *more: str) -> str:
 
 
 CHANGING = {
-    "sites": {"duration", "started", "requests"},
+    "sites": {"duration", "started", "requests", "run"},
     "sitemaps": {"duration"},
     "pages": set[str](),
 }

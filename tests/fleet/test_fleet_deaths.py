@@ -16,7 +16,7 @@ from usp.fleet.assignments import Assignments
 from usp.fleet.crawler import Job, crawl_groups
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import work
-from usp.fleet.messages import GroupDone, Over, SiteDone, Wanted, WorkerLost
+from usp.fleet.messages import GroupDone, Over, Place, SiteDone, Wanted, WorkerLost
 from usp.fleet.ray_engine import RayEngine
 from usp.fleet.store import DatasetError
 
@@ -99,7 +99,7 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     stopped = threading.Event()
     (group,) = crawl_groups(
         Job(str(tmp_path), 1, OPTIONS),
-        iter([[(url, url) for url in urls]]),
+        iter([[(url, Place(url)) for url in urls]]),
         on_site=lambda _: stopped.set(),
         stopped=stopped.is_set,
     )
@@ -113,9 +113,9 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
 def test_sites_of_a_worker_that_died_are_handed_out_again():
     left = Assignments([("a", ["a1", "a2"]), ("b", ["b1"])])
     batch = left.batch(9)
-    assert batch == [("a1", "a"), ("a2", "a"), ("b1", "b")]
+    assert batch == [("a1", Place("a")), ("a2", Place("a")), ("b1", Place("b"))]
     assert left.take_back(dict(batch[1:])) is None
-    assert left.batch(9) == [("a2", "a"), ("b1", "b")]
+    assert left.batch(9) == [("a2", Place("a")), ("b1", Place("b"))]
     assert left.is_empty
 
 
@@ -125,7 +125,7 @@ def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_w
         left.take_back(dict(left.batch(9)))
     assert left.batch(9) == []
     first, second = left.suspect(), left.suspect()
-    assert (first, second) == ([("a", "a")], [("b", "b")])
+    assert (first, second) == ([("a", Place("a"))], [("b", Place("b"))])
     assert left.take_back(dict(first)) == "a"
     assert left.is_empty
 

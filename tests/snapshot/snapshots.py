@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from usp.objects.sitemap import AbstractSitemap
-from website import Answer, Request, Site, index, robots, urlset
+from website import Answer, index, robots, urlset
 
 DAMAGED = urlset(
     "/d/1", "<url><loc>{base}/d/2</loc><priority>high</priority></url>", "<url>x</url>"
@@ -39,32 +36,6 @@ def mixed() -> dict[str, Any]:
         "/page.html": Answer("<html>no sitemap</html>", headers={"Content-Type": "text/html"}),
         "/sitemap.txt": "{base}/text/1\n{base}/text/2\n",
     }
-
-
-class TaggedSite(Site):
-    """A website whose answers have an ETag; ``bodies`` are the paths of those that were sent."""
-
-    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
-        super().__init__(answers)
-        self.bodies: list[str] = []
-        self.tags = True
-
-    def answer(self, request: Request) -> Answer:
-        """Give what the path answers, or 304."""
-        answer = super().answer(request)
-        if answer.status != 200 or answer.redirect or not self.tags:
-            return answer
-        tag = f'"{hashlib.md5(self.fill(answer.body), usedforsecurity=False).hexdigest()}"'
-        headers = {**answer.headers, "ETag": tag}
-        if request.headers.get("If-None-Match") == tag:
-            return Answer(b"", 304, headers=headers)
-        self.bodies.append(request.path)
-        return replace(answer, headers=headers)
-
-    def forget(self) -> None:
-        """Begin to count anew."""
-        self.bodies.clear()
-        self.requests.clear()
 
 
 def assert_same(one: AbstractSitemap, other: AbstractSitemap) -> None:

@@ -6,11 +6,10 @@ import pickle
 import zlib
 
 import pytest
-from snapshots import TaggedSite
 
 import usp
 from usp._snapshot.snapshot import open_snapshot
-from website import index, robots, urlset
+from website import TaggedSite, index, robots, urlset
 
 NAMES = ("a", "b", "c")
 

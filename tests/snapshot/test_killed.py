@@ -9,10 +9,9 @@ import sys
 import time
 
 import pytest
-from snapshots import TaggedSite
 
 import usp
-from website import index, robots, urlset
+from website import TaggedSite, index, robots, urlset
 
 SITEMAPS = 12
 

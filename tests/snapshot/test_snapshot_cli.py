@@ -6,10 +6,10 @@ import gzip
 import json
 
 import pytest
-from snapshots import TaggedSite, mixed
+from snapshots import mixed
 from test_foreign_warcs import HOST, PAGES, SITE, compressed, record, response
 
-from website import Answer, robots, urlset
+from website import Answer, TaggedSite, robots, urlset
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import base64
 import gzip
 
 import pytest
-from snapshots import TaggedSite, assert_same
+from snapshots import assert_same
 
 import usp
 from usp import aio
-from website import Answer, Request, index, robots, urlset
+from website import Answer, Request, TaggedSite, index, robots, urlset
 
 
 class GuardedSite(TaggedSite):

@@ -7,11 +7,11 @@ import gzip
 from io import BytesIO
 
 import pytest
-from snapshots import TaggedSite, mixed
+from snapshots import mixed
 
 import usp
 from usp import aio
-from website import Answer, index, robots, urlset
+from website import Answer, TaggedSite, index, robots, urlset
 
 COUNT = 40
 CHANGED = (3, 20, 39)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from snapshots import TaggedSite
 
 import usp
-from website import Answer, index, robots, urlset
+from website import Answer, TaggedSite, index, robots, urlset
 
 HTML = Answer("<html><body>back soon</body></html>", headers={"Content-Type": "text/html"})
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
 """Headers of conditional requests (If-None-Match, If-Modified-Since), by URL and final URL."""
 
+_VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+
 HEAD_BYTES = 32 * 1024
 """Maximum bytes of the status line and the headers of a response."""
 
@@ -352,6 +354,22 @@ def retry_after(header: str | None) -> float | None:
         return max(0.0, date.timestamp() - time.time())
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
+
+
+def condition(
+    url: str, final_url: str, validators: Mapping[str, str | None]
+) -> tuple[tuple[str, str], dict[str, str]] | None:
+    """Return what asks for a document only if it has changed, by the headers of its last response."""
+    headers = {
+        sent: value
+        for name, sent in _VALIDATORS.items()
+        if (value := validators.get(name)) and value.isascii() and value.isprintable()
+    }
+    try:
+        where = read_url(url).text(), read_url(final_url).text()
+    except BadUrl:
+        return None
+    return (where, headers) if headers else None
 
 
 class Body:

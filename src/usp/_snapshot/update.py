@@ -7,10 +7,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from usp._base.urls import BadUrl, read_url, without_login
+from usp._base.urls import without_login
 from usp._crawl.driving import concurrency_of, for_crawl, is_async
 from usp._crawl.orders import Failed, Recalls, Received
 from usp._formats.document import Role
+from usp._http.flow import condition
 from usp._snapshot.entries import LIMIT, entry_of, key_of
 from usp._snapshot.recording import Recorder, document_of, exchange_of
 from usp._snapshot.replay import Answers
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 _NOT_MODIFIED = 304
 _CLIENT_ERRORS = range(400, 500)
 _GONE = frozenset({404, 410})
-_VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
 class Known:
@@ -68,17 +68,10 @@ class Known:
             if entry is None or entry.exchange is None:
                 continue
             exchange = entry.exchange
-            headers = {
-                sent: value
-                for name, sent in _VALIDATORS.items()
-                if (value := exchange.header(name)) and value.isascii() and value.isprintable()
-            }
-            try:
-                where = read_url(exchange.url).text(), read_url(exchange.final_url).text()
-            except BadUrl:
-                continue
-            if headers:
-                found[where] = headers
+            validators = {name: exchange.header(name) for name in ("ETag", "Last-Modified")}
+            known = condition(exchange.url, exchange.final_url, validators)
+            if known is not None:
+                found[known[0]] = known[1]
         return found
 
     def asked(self) -> None:

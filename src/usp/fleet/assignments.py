@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
+from usp.fleet.messages import Place
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -23,8 +25,11 @@ class Assignments:
     Suspects are handed out without others, when there is nothing else.
     """
 
-    def __init__(self, groups: Iterable[tuple[str, list[str]]]) -> None:
+    def __init__(
+        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
+    ) -> None:
         self._groups = deque(groups)
+        self._older = older or {}
         self._suspects: deque[Batch] = deque()
         self._deaths: Counter[str] = Counter()
 
@@ -47,7 +52,7 @@ class Assignments:
         batch: Batch = []
         for _ in range(min(most, len(self._groups))):
             key, sites = self._groups.popleft()
-            batch += [(site, key) for site in sites]
+            batch += [(site, Place(key, self._older.get(site))) for site in sites]
         return batch
 
     def sites(self, most: int) -> Batch:
@@ -61,19 +66,19 @@ class Assignments:
         """Return sites that need a worker of their own."""
         return self._suspects.popleft()
 
-    def take_back(self, lost: Mapping[str, str]) -> str | None:
+    def take_back(self, lost: Mapping[str, Place]) -> str | None:
         """Take back the sites of a worker that has died; return the one that it died of, if known."""
         (first, *others) = lost
         if not others and self._deaths[first] >= _MOST_DEATHS:
             return first
         again: dict[str, list[str]] = {}
         suspects: Batch = []
-        for site, key in lost.items():
+        for site, place in lost.items():
             self._deaths[site] += 1
             if self._deaths[site] >= _MOST_DEATHS:
-                suspects.append((site, key))
+                suspects.append((site, place))
             else:
-                again.setdefault(key, []).append(site)
+                again.setdefault(place.key, []).append(site)
         self._groups.extend(again.items())
         size = len(suspects) // _PIECES + 1
         self._suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))

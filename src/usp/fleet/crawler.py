@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.names import load_extra
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
+from usp.fleet.earlier import EarlierFiles
+from usp.fleet.messages import Place
 from usp.fleet.options import FleetOptions
 from usp.fleet.parts import GROUP_SECONDS, GroupWriter
 from usp.fleet.site_list import homepages, host_key
@@ -83,16 +85,19 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
                 f"the sites must be in a column named 'site'; the columns are: {there}"
             )
         texts = (str(text) for text in batch.column("site").to_pylist() if text)
-        yield [(site, host_key(site)) for site in homepages(texts, logins)]
+        yield [(site, Place(host_key(site))) for site in homepages(texts, logins)]
 
 
-def crawl_tables(batches: Iterator[Batch], options: FleetOptions) -> Generator[Item | None]:
-    """Crawl ``(site, key)`` pairs; yield the rows as batches, each with the name of its table.
+def crawl_tables(
+    batches: Iterator[Batch], options: FleetOptions, files: EarlierFiles | None = None
+) -> Generator[Item | None]:
+    """Crawl sites; yield their rows as batches, each with the name of its table.
 
-    Sites of one key take turns. The batches of one site are consecutive, its row of ``sites`` last.
+    Sites of one key take turns; ``files`` have what was found of them before. The batches of one site
+    are consecutive, its row of ``sites`` last.
     None is yielded after every second without a batch.
     """
-    crawler = _Crawler(batches, options)
+    crawler = _Crawler(batches, options, files)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
     thread.start()
     try:
@@ -126,15 +131,18 @@ class _Crawler:
     The last item of ``out`` is None, or the exception that ended everything.
     """
 
-    def __init__(self, batches: Iterator[Batch], options: FleetOptions) -> None:
+    def __init__(
+        self, batches: Iterator[Batch], options: FleetOptions, files: EarlierFiles | None
+    ) -> None:
         self.out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
         self.stopped = threading.Event()
         self._batches = batches
         self._options = options
+        self._files = files
         self._site = site_module()
         self._turns = self._site.HostTurns(options.per_host, options.wait)
-        self._ready: deque[tuple[str, str]] = deque()
-        self._waiting: dict[str, deque[str]] = {}
+        self._ready: deque[tuple[str, Place]] = deque()
+        self._waiting: dict[str, deque[tuple[str, Place]]] = {}
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
@@ -195,12 +203,12 @@ class _Crawler:
     def _begin(self) -> None:
         """Start as many sites as there is room for; those whose key is busy wait for it."""
         while self._ready and self._has_room():
-            site, key = self._ready.popleft()
-            if self._busy[key] >= self._options.together:
-                self._waiting.setdefault(key, deque()).append(site)
+            site, place = self._ready.popleft()
+            if self._busy[place.key] >= self._options.together:
+                self._waiting.setdefault(place.key, deque()).append((site, place))
                 continue
-            self._busy[key] += 1
-            task = asyncio.create_task(self._crawl_key(site, key))
+            self._busy[place.key] += 1
+            task = asyncio.create_task(self._crawl_key(site, place))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -210,10 +218,11 @@ class _Crawler:
             self._failure = task.exception()  # not about a site: that would be a row
         self._change.set()
 
-    async def _crawl_key(self, site: str, key: str) -> None:
+    async def _crawl_key(self, site: str, place: Place) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
+        key = place.key
         while True:
-            await self._crawl_site(site)
+            await self._crawl_site(site, place.older)
             waiting = self._waiting.get(key)
             if not waiting:
                 self._waiting.pop(key, None)
@@ -221,9 +230,9 @@ class _Crawler:
                 if not self._busy[key]:
                     del self._busy[key]
                 return
-            site = waiting.popleft()
+            site, place = waiting.popleft()
 
-    async def _crawl_site(self, site: str) -> None:
+    async def _crawl_site(self, site: str, older: str | None) -> None:
         held = 0
 
         def hold(received: int) -> None:
@@ -231,8 +240,11 @@ class _Crawler:
             held += received
             self._unread += received
 
-        client = self._site.FleetClient(self._options, self._turns)
-        crawl = self._site.SiteCrawl(site, self._options, client, hold)
+        earlier = None
+        if older is not None and self._files is not None:
+            earlier = await asyncio.to_thread(self._files.of, site, older)
+        client = self._site.FleetClient(self._options, self._turns, earlier)
+        crawl = self._site.SiteCrawl(site, self._options, client, hold, earlier)
         try:
             await crawl.fetch()
             async with self._reading:  # one at a time: the rows of a site are consecutive
@@ -290,7 +302,8 @@ def crawl_groups(
         writer = job.writer()
         between = True  # two sites, and not in the middle of one
         try:
-            with closing(crawl_tables(batches, job.options)) as items:
+            files = EarlierFiles(Store(job.root), job.options)
+            with closing(crawl_tables(batches, job.options, files)) as items:
                 for item in items:
                     group = None
                     if item is not None:

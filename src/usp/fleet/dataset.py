@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataset"]
 
-_COMMITS, _RUNS = "usp", "usp-run"
-"""The application transactions of the tables: the number of the last commit, and of the run."""
+_COMMITS, _RUNS, _AGAIN = "usp", "usp-run", "usp-again"
+"""The application transactions of the tables: the number of the last commit, of the run, and of the run
+in which it was begun to crawl all sites again, 0 once that is done.
+"""
 
 _NAME = "usp-commit"
 """What tells a commit from all others, in its metadata."""
@@ -80,11 +82,11 @@ class Dataset:
                         mode="ignore",
                         storage_options=self.store.options,
                     )
-            known = set(pyarrow().schema(self.table("pages").schema().to_arrow()).names)
-            new = [field for field in delta_schema("pages", columns) if field.name not in known]
-            if new:
-                fields = delta.Schema.from_arrow(pyarrow().schema(new)).fields
-                self.table("pages").alter.add_columns(fields)
+                known = set(pyarrow().schema(self.table(table).schema().to_arrow()).names)
+                new = [field for field in delta_schema(table, columns) if field.name not in known]
+                if new:
+                    fields = delta.Schema.from_arrow(pyarrow().schema(new)).fields
+                    self.table(table).alter.add_columns(fields)
 
     def _refuse_other_things(self) -> None:
         if self.store.is_remote:
@@ -139,10 +141,11 @@ class Dataset:
 
     # Runs -----------------------------------------------------------------------------------------
 
-    def begin_run(self) -> int:
+    def begin_run(self, *, keep_versions: bool = False) -> int:
         """Take over the dataset, recover it, and return the number of the new run.
 
-        Commits of a run that is still going on fail from now on: the tables name a newer one.
+        Commits of a run that is still going on fail from now on: the tables name a newer one. Files
+        that no commit names are removed, unless older versions are kept.
         """
         before = max(self._last(table, _RUNS) for table in TABLES)
         self._run = before + 1
@@ -155,8 +158,22 @@ class Dataset:
         self._number = max(self._last(table, _COMMITS) for table in TABLES)
         if self._number > done:
             self._write("sites", [], self._number)
-        self.vacuum()
+        if not keep_versions:
+            self.vacuum()
         return self._run
+
+    def begin_again(self) -> set[str]:
+        """Begin to crawl all sites again, or go on with it; return those that are done."""
+        first = self._last("sites", _AGAIN)
+        if not first:
+            self._write("sites", [], again=self._run)
+            return set()
+        rows = self._rows_of_sites("site", "run")
+        return {row["site"] for row in rows if (row["run"] or 0) >= first}
+
+    def end_again(self) -> None:
+        """Take note that all sites were crawled again."""
+        self._write("sites", [], again=0)
 
     def _last(self, table: str, application: str) -> int:
         with self.store.words():
@@ -201,14 +218,21 @@ class Dataset:
                 self._write(table, actions, self._number)
 
     def _write(
-        self, table: str, actions: list[Any], number: int | None = None, newest: int | None = None
+        self,
+        table: str,
+        actions: list[Any],
+        number: int | None = None,
+        newest: int | None = None,
+        again: int | None = None,
     ) -> None:
         """Commit actions to a table, exactly once, also if the store goes away in the middle.
 
-        ``newest`` is the number of the newest run that may have taken over the table before.
+        ``newest`` is the number of the newest run that may have taken over the table before; ``number``
+        and ``again`` are those of :data:`_COMMITS` and :data:`_AGAIN`, if they change.
         """
         delta = deltalake()
-        numbers = {_RUNS: self._run} | ({} if number is None else {_COMMITS: number})
+        changed = {_RUNS: self._run, _COMMITS: number, _AGAIN: again}
+        numbers = {name: value for name, value in changed.items() if value is not None}
         name = secrets.token_hex(8)
         properties = delta.CommitProperties(
             custom_metadata={_NAME: name},

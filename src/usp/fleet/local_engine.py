@@ -22,11 +22,11 @@ from usp.fleet.messages import Broken, GroupDone, Over, SiteDone, Wanted, Worker
 from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from multiprocessing.connection import Connection
 
     from usp.fleet.crawler import Job
-    from usp.fleet.messages import Batch, News
+    from usp.fleet.messages import Batch, News, Place
 
 _BATCH = 32  # groups of sites that a worker gets at a time, at most
 _MOST_STARTS = 3  # workers in a row that end before they have done anything
@@ -53,9 +53,11 @@ class LocalEngine:
         self._started = 0
         self._idle_ends = 0
 
-    def run(self, groups: Iterable[tuple[str, list[str]]]) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a group."""
-        self._left = Assignments(groups)
+    def run(
+        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
+    ) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group. ``older`` are the files with sites."""
+        self._left = Assignments(groups, older)
         while True:
             self._start_workers()
             self._hand_out()
@@ -170,7 +172,7 @@ class _Worker:
     def __init__(self, process: Any, name: str) -> None:
         self.process = process
         self.name = name
-        self.given: dict[str, str] = {}
+        self.given: dict[str, Place] = {}
         self.ended = False  # whether it was told that there is no more
         self.began = False  # whether it has ever sent anything
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from usp.fleet.parts import Group
@@ -11,8 +11,20 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 """A row of ``sites``."""
 
-Batch: TypeAlias = list[tuple[str, str]]
-"""Sites, each with the key that it shares with those that are not crawled at the same time."""
+
+class Place(NamedTuple):
+    """What a site shares with others, and where it is in the dataset.
+
+    Those with the same ``key`` are not crawled at the same time; ``older`` is the name of the files
+    with the rows that are replaced.
+    """
+
+    key: str
+    older: str | None = None
+
+
+Batch: TypeAlias = list[tuple[str, Place]]
+"""Sites that are given to a worker."""
 
 
 @dataclass(frozen=True, slots=True)

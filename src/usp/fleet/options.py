@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,20 @@ class FleetOptions(CrawlOptions):
     def effective_limits(self) -> Limits:
         """The limits of each site: those given, or the default ones of a fleet."""
         return self.limits or FLEET_LIMITS
+
+    @property
+    def digest(self) -> str:
+        """A digest of what decides which rows a site has: rows of another one are not comparable."""
+        chosen = (self.columns, self.pages, self.problems, self.selection)
+        return hashlib.blake2b(repr(chosen).encode(), digest_size=6).hexdigest()
+
+    @property
+    def keeps_unchanged(self) -> bool:
+        """Whether the pages of a sitemap can be kept: if they depend on no other, and name it."""
+        selection = self.selection
+        alone = selection is None or not (selection.unique or selection.limit is not None)
+        names = self.columns is None or "sitemap" in self.columns or not self.pages
+        return alone and names and self.effective_limits.pages is None
 
     def for_site(self, on_event: Listener) -> CrawlOptions:
         """Return the crawl options for one site; ``on_event`` gets its events first.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp.export.row_groups import RowGroups, RowGroupWriter
 from usp.export.schema import COLUMNS, REPEATING, pyarrow
-from usp.fleet.tables import TABLES, page_columns, schema_of
+from usp.fleet.tables import TABLES, page_columns, rows_of, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -71,10 +71,12 @@ class GroupWriter:
 
     def add(self, table: str, batch: Any) -> Group | None:
         """Add a batch of a table; those of one site are consecutive, its row of ``sites`` last."""
-        self._files[table].add(batch)
         if table != "sites":
+            self._files[table].add(batch)
             return None
-        self._rows += batch.to_pylist()
+        rows = [row | {"run": self._run} for row in batch.to_pylist()]
+        self._files[table].add(rows_of(table, rows))
+        self._rows += rows
         if self._since is None:
             self._since = time.monotonic()
         full = len(self._rows) >= GROUP_SITES or self._files["pages"].rows >= GROUP_ROWS
@@ -178,7 +180,7 @@ def rewritten(store: Store, run: int, names: Iterable[str], gone: Collection[str
             sites = batch.column("site").cast(pa.string())
             kept = batch.filter(compute.invert(compute.is_in(sites, value_set=unwanted)))
             if len(kept):
-                files[table].add(_with_all_columns(kept, files[table].schema))
+                files[table].add(with_all_columns(kept, files[table].schema))
                 rows += kept.to_pylist() if table == "sites" else []
     return Group(tuple(rows), _finished(files)) if rows else None
 
@@ -188,7 +190,7 @@ def _batches(store: Store, name: str) -> Iterator[Any]:
         yield from pyarrow(".parquet").ParquetFile(source).iter_batches()
 
 
-def _with_all_columns(batch: Any, schema: Any) -> Any:
+def with_all_columns(batch: Any, schema: Any) -> Any:
     """Return a batch with columns of nulls for those that an older version did not write."""
     pa = pyarrow()
     arrays = [

@@ -17,10 +17,10 @@ from usp.fleet.messages import GroupDone, WorkerLost
 from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from usp.fleet.crawler import Job
-    from usp.fleet.messages import Batch, News
+    from usp.fleet.messages import Batch, News, Place
     from usp.fleet.parts import Group
 
 _BATCH = 4000
@@ -48,14 +48,16 @@ class RayEngine:
         self._workers = workers
         self._address = address
 
-    def run(self, groups: Iterable[tuple[str, list[str]]]) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a group."""
+    def run(
+        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
+    ) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group. ``older`` are the files with sites."""
         ray = ray_module()
         ours = not ray.is_initialized()
         if ours:
             _connect(ray, self._address, self._workers)
         try:
-            yield from _Tasks(ray, self._job, list(groups)).run()
+            yield from _Tasks(ray, self._job, list(groups), older).run()
         except ray.exceptions.RaySystemError as error:
             raise DatasetError(f"Ray failed: {_last_line(error)}") from error
         finally:
@@ -70,15 +72,21 @@ class RayEngine:
 class _Tasks:
     """The tasks of a run: some are running or waiting, the rest of the sites is not handed out yet."""
 
-    def __init__(self, ray: Any, job: Job, groups: list[tuple[str, list[str]]]) -> None:
+    def __init__(
+        self,
+        ray: Any,
+        job: Job,
+        groups: list[tuple[str, list[str]]],
+        older: Mapping[str, str] | None = None,
+    ) -> None:
         self._ray = ray
         self._job = job
-        self._left = Assignments(groups)
+        self._left = Assignments(groups, older)
         cpus = int(ray.cluster_resources().get("CPU", 1))
         sites = sum(len(group) for _, group in groups)
         self._size = max(1, min(_BATCH, sites // (4 * cpus)))
         self._most = max(1, int(cpus / _SHARE)) * _AHEAD
-        self._given: dict[Any, dict[str, str]] = {}  # what each task has not reported yet
+        self._given: dict[Any, dict[str, Place]] = {}  # what each task has not reported yet
         self._environment = {
             name: value for name, value in os.environ.items() if name.startswith(_STORES)
         }
@@ -120,7 +128,7 @@ class _Tasks:
                 given.pop(row["site"], None)
             yield GroupDone(group)
 
-    def _lost(self, given: dict[str, str]) -> Iterator[News]:
+    def _lost(self, given: dict[str, Place]) -> Iterator[News]:
         yield WorkerLost(next(iter(given)))
         killer = self._left.take_back(given)
         if killer is not None:

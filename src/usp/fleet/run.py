@@ -23,7 +23,7 @@ from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from usp._base.urls import Login
     from usp.fleet.messages import News
@@ -37,7 +37,9 @@ class FleetRun:
 
     ``workers`` is the number of processes on this machine, or the maximum number of CPUs of a cluster;
     ``address`` is that of a Ray cluster. With ``same_address``, hosts are looked up first, and sites
-    at one address are kept together. With ``keep_versions``, files with older rows of sites that were
+    at one address are kept together. With ``retry_failed``, sites that failed are crawled again, with
+    ``again`` all of the list: their rows are replaced, and page sitemaps are downloaded if they have
+    changed. With ``keep_versions``, files with older rows of sites that were
     crawled again stay there, so that older versions of the tables can be read.
     """
 
@@ -46,6 +48,7 @@ class FleetRun:
     address: str | None = None
     same_address: bool = False
     retry_failed: bool = False
+    again: bool = False
     keep_versions: bool = False
     commit_seconds: float = GROUP_SECONDS
     options: FleetOptions = field(default_factory=FleetOptions)
@@ -53,6 +56,8 @@ class FleetRun:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
+        if self.again and self.retry_failed:
+            raise ValueError("again is for all sites, retry_failed for some: choose one of them")
 
 
 def crawl_fleet(
@@ -80,23 +85,24 @@ def crawl_fleet(
     options = replace(how.options, logins=how.options.logins | logins)
     dataset = Dataset(root)
     dataset.make(options.columns)
-    number = dataset.begin_run()
+    number = dataset.begin_run(keep_versions=how.keep_versions)
     known = dataset.sites()
-    outcome = "failed" if how.retry_failed else None
-    wanted = [site for site in listed if known.get(site) == outcome]
-    progress = FleetProgress(len(wanted), len(known), len(listed), replaces=how.retry_failed)
+    wanted, older = _wanted(dataset, listed, known, how)
+    progress = FleetProgress(len(wanted), len(known), len(listed), replaces=bool(older))
     on_progress(progress)
     started = datetime.now(UTC)
     if wanted:
-        older = dataset.groups(set(wanted)) if how.retry_failed else {}
         job = Job(dataset.store.root, number, options, how.commit_seconds)
         _crawl(
             _engine(job, how),
             _groups(wanted, how),
+            older,
             Committer(dataset, number, older),
             progress,
             on_progress,
         )
+    if how.again:
+        dataset.end_again()
     if not how.keep_versions:
         dataset.vacuum()
     summary = progress.summary() | {
@@ -112,6 +118,7 @@ def crawl_fleet(
 def _crawl(
     engine: LocalEngine | RayEngine,
     groups: list[tuple[str, list[str]]],
+    older: Mapping[str, str],
     committer: Committer,
     progress: FleetProgress,
     on_progress: Callable[[FleetProgress], None],
@@ -125,7 +132,7 @@ def _crawl(
         on_progress(progress)
 
     try:
-        for message in engine.run(groups):
+        for message in engine.run(groups, older):
             take(message)
     except DatasetError:
         for _ in engine.stop():
@@ -137,6 +144,21 @@ def _crawl(
         progress.committed(committer.close())
         raise
     progress.committed(committer.close())
+
+
+def _wanted(
+    dataset: Dataset, listed: Iterable[str], known: Mapping[str, str], how: FleetRun
+) -> tuple[list[str], dict[str, str]]:
+    """Return the sites to crawl, and the files that have some of them now."""
+    if not how.again:
+        outcome = "failed" if how.retry_failed else None
+        wanted = [site for site in listed if known.get(site) == outcome]
+        return wanted, dataset.groups(set(wanted)) if how.retry_failed else {}
+    done = dataset.begin_again()
+    wanted = [site for site in listed if site not in done]
+    older = dataset.groups(set(wanted))
+    # Files are replaced once all of their sites are there, so these are crawled together.
+    return sorted(wanted, key=lambda site: older.get(site, "~")), older
 
 
 def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:

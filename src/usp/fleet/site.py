@@ -13,11 +13,13 @@ from usp._base.shortage import shortage_of
 from usp._base.urls import host_of, with_login
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END
+from usp._crawl.orders import Recalls
 from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
 from usp.export.sitemaps import bytes_received, problem_columns, why_missing
+from usp.fleet.store import DatasetError
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, kind_of
@@ -27,10 +29,17 @@ from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSucc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from usp._crawl.orders import Failed, Fetch, Received
     from usp.events import Event
+    from usp.fleet.earlier import Earlier
     from usp.fleet.options import FleetOptions
+    from usp.limits import Limits
+    from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
-    from usp.web_client.abstract_client import AbstractWebClientResponse
+    from usp.web_client.abstract_client import (
+        AbstractAsyncWebClient,
+        AbstractWebClientResponse,
+    )
 
 GRACE = 30.0
 """Seconds after the time limit of a site in which its crawl must have ended by itself."""
@@ -59,9 +68,15 @@ class SiteCrawl:
     """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
 
     def __init__(
-        self, site: str, options: FleetOptions, client: Any, on_bytes: Callable[[int], None]
+        self,
+        site: str,
+        options: FleetOptions,
+        client: Any,
+        on_bytes: Callable[[int], None],
+        earlier: Earlier | None = None,
     ) -> None:
         self.site = site
+        self._earlier = earlier
         self._options = options
         self._client = client
         self._notes = Notes(on_bytes)
@@ -105,6 +120,8 @@ class SiteCrawl:
                     yield "pages", batch
                 total = sum(self._counts.values())
                 rows = await self._stepper.call(list, self._sitemaps(self._tree))
+            except DatasetError:
+                raise  # not the site's fault either
             except Exception as error:
                 code = shortage_of(error)
                 if code is not None:
@@ -122,14 +139,33 @@ class SiteCrawl:
         seconds = self._options.effective_limits.seconds
         self._read_until = None if seconds is None else time.monotonic() + seconds
         blocks = self._counted(tree)
+        kept = self._kept(tree)
         if not self._options.pages:
             while await self._stepper.next(blocks) is not END:
                 pass
             return
+        while kept:  # more than once for what is in the tree more than once
+            assert self._earlier is not None
+            copies = self._earlier.pages(kept)
+            while (batch := await self._stepper.next(copies)) is not END:
+                yield batch
+                await asyncio.sleep(0)
+            kept -= Counter(dict.fromkeys(kept, 1))
         batches = batches_of(blocks, page_columns(self._options.columns), _SLICE)
         while (batch := await self._stepper.next(batches)) is not END:
             yield pages_of(self.site, batch, self._options.columns)
             await asyncio.sleep(0)
+
+    def _kept(self, tree: AbstractSitemap) -> Counter[str]:
+        """Count the pages of sitemaps that have not changed; return how often each is in the tree."""
+        kept: Counter[str] = Counter()
+        if self._earlier is not None:
+            for node in tree.all_sitemaps():
+                row = self._earlier.row(node.exchange)
+                if row is not None:
+                    self._counts[id(node)] += row["pages"]
+                    kept[row["url"]] += 1
+        return kept
 
     def _overdue(self) -> Reason | None:
         """Return why reading should end, if it takes longer than the time limit of the crawl."""
@@ -163,6 +199,12 @@ class SiteCrawl:
             waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
 
     def _row(self, node: AbstractSitemap, parent: str | None, depth: int) -> dict[str, Any]:
+        told = node.exchange
+        kept = None if self._earlier is None else self._earlier.row(told)
+        duration = None if told is None else told.seconds
+        if kept is not None:
+            new = {"parent": parent, "depth": depth, "status": node.status, "duration": duration}
+            return kept | new
         why = why_missing(node)
         has_pages = isinstance(node, AbstractPagesSitemap)
         return {
@@ -175,9 +217,11 @@ class SiteCrawl:
             "bytes": bytes_received(node),
             "pages": self._counts[id(node)] if has_pages else None,
             **self._problems(node),
-            "duration": None if node.exchange is None else node.exchange.seconds,
+            "duration": duration,
             "failure": None if why is None else why.plain,
             "code": None if why is None else why.code.value,
+            "etag": None if told is None else told.header("ETag"),
+            "last_modified": None if told is None else told.header("Last-Modified"),
         }
 
     def _problems(self, node: AbstractSitemap) -> dict[str, Any]:
@@ -212,6 +256,7 @@ class SiteCrawl:
             "requests": self._notes.requests,
             "duration": self._duration,
             "started": self._started,
+            "options": self._options.digest,
         }
 
 
@@ -269,10 +314,12 @@ class HostTurns:
             del self._visitors[host], self._rooms[host]
 
 
-class FleetClient(AiohttpWebClient):
+class FleetClient(AiohttpWebClient, Recalls):
     """The client of one site in a worker."""
 
-    def __init__(self, options: FleetOptions, turns: HostTurns) -> None:
+    def __init__(
+        self, options: FleetOptions, turns: HostTurns, earlier: Earlier | None = None
+    ) -> None:
         super().__init__(
             verify=options.verify,
             user_agent=options.user_agent,
@@ -283,6 +330,22 @@ class FleetClient(AiohttpWebClient):
             zones=options.zones,
         )
         self._turns = turns
+        self._earlier = earlier
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
+        """Return the client of a crawl, which knows the validators of the last one."""
+        client = super().for_crawl(start_url, limits)
+        if self._earlier is not None and isinstance(client, FleetClient):
+            client.set_conditions(self._earlier.conditions())
+        return client
+
+    def recall(self, order: Fetch) -> Received | Failed | None:  # noqa: ARG002
+        """Return None: everything is requested."""
+        return None
+
+    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
+        """Return a document whose pages are those of the last crawl, if it is still the same."""
+        return None if self._earlier is None else self._earlier.document(order, told)
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL once it is its turn at the host."""

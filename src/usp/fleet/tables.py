@@ -40,6 +40,8 @@ _SITEMAPS = {
     "duration": "float64",
     "failure": "string",
     "code": "string",
+    "etag": "string",
+    "last_modified": "string",
 }
 _SITES = {
     "outcome": "string",
@@ -51,6 +53,8 @@ _SITES = {
     "requests": "int64",
     "duration": "float64",
     "started": "moment",
+    "run": "int64",
+    "options": "string",
 }
 
 

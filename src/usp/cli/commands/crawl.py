@@ -123,6 +123,12 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
 @click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
 @click.option("--retry-failed", is_flag=True, help="Crawl the failed sites again, and no others.")
 @click.option(
+    "--again",
+    is_flag=True,
+    help="Crawl all sites again and replace their rows; page sitemaps are downloaded if they have "
+    "changed.",
+)
+@click.option(
     "--keep-versions",
     is_flag=True,
     help="Keep the files of older versions of the tables, for time travel.",
@@ -165,6 +171,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
       usp crawl sites.txt -o dataset --since 7d --include '*/blog/*'
       usp crawl sites.txt -o dataset --retry-failed
+      usp crawl sites.txt -o dataset --again
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import MissingExtraError
@@ -239,8 +246,12 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         options = options.selection.crawl_options(options)
     same = (
         *("engine", "workers", "address", "same_address"),
-        *("retry_failed", "keep_versions", "commit_seconds"),
+        *("retry_failed", "again", "keep_versions", "commit_seconds"),
     )
+    if values["again"] and values["retry_failed"]:
+        raise click.UsageError(
+            "--again is for all sites, --retry-failed for some; choose one of them"
+        )
     return FleetRun(options=options, **{name: values[name] for name in same})
 
 

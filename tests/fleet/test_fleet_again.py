@@ -1,0 +1,169 @@
+"""A crawl of all sites again: rows are replaced, and what has not changed is not downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fleet_support import OPTIONS, tables_of
+from pyarrow import dataset
+
+from usp.cli.commands import crawl
+from usp.fleet import DatasetError, FleetOptions, FleetRun, crawl_fleet
+from usp.fleet.dataset import Dataset
+from usp.selection import Selection
+from website import TaggedSite, index, robots, urlset
+
+ALWAYS = {"sites": {"bytes", "run"}, "sitemaps": {"status", "bytes"}, "pages": set[str]()}
+
+
+@pytest.fixture
+def web() -> Iterator[list[TaggedSite]]:
+    """Three websites: an index of three, one sitemap, and a text file."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(TaggedSite(answers))
+            for answers in (
+                {
+                    "/robots.txt": robots("/index.xml"),
+                    "/index.xml": index("/a.xml", "/b.xml", "/c.xml"),
+                    "/a.xml": urlset("/a", "/bb", "/ccc"),
+                    "/b.xml": urlset("/d"),
+                    "/c.xml": urlset("/e", "/ff"),
+                },
+                {"/robots.txt": robots("/m.xml"), "/m.xml": urlset("/m", "/nn")},
+                {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"},
+            )
+        ]
+
+
+def crawled(web: list[TaggedSite], root: Path, options: FleetOptions = OPTIONS, **how: Any) -> Any:
+    run = FleetRun(workers=1, options=replace(options, use_known_paths=False), **how)
+    return crawl_fleet([site.base for site in web], root, run)
+
+
+def rows_of(root: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Read the tables without what differs from one crawl to the next."""
+    varying = {"duration", "started", "requests"}
+    found = {}
+    for table, always in ALWAYS.items():
+        read = dataset.dataset(root / table, format="parquet").to_table()
+        names = sorted(set(read.schema.names) - varying - always)
+        found[table] = sorted(
+            (tuple((name, row[name]) for name in names) for row in read.to_pylist()), key=repr
+        )
+    return found
+
+
+def statuses(root: Path) -> dict[str, int]:
+    read = dataset.dataset(root / "sitemaps", format="parquet").to_table().to_pylist()
+    return {row["url"].rpartition("/")[2]: row["status"] for row in read}
+
+
+def test_only_what_has_changed_is_downloaded_and_the_tables_are_as_after_a_new_crawl(web, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+    for site in web:
+        site.forget()
+    web[0].answers["/b.xml"] = urlset("/d", "/new")
+    del web[0].answers["/c.xml"]
+    web[0].answers["/index.xml"] = index("/a.xml", "/b.xml", "/z.xml")
+    web[0].answers["/z.xml"] = urlset("/z")
+    summary = crawled(web, root, again=True)
+    assert summary["sites"] == 3
+    assert sorted(web[0].bodies) == ["/b.xml", "/index.xml", "/robots.txt", "/z.xml"]
+    assert [site.bodies for site in web[1:]] == [["/robots.txt"], ["/robots.txt"]]
+    told = statuses(root)
+    assert {name for name, status in told.items() if status == 304} == {"a.xml", "m.xml", "t.txt"}
+    assert told["b.xml"] == told["z.xml"] == 200
+    crawled(web, tmp_path / "new")
+    assert rows_of(root) == rows_of(tmp_path / "new")
+    web[0].forget()
+    crawled(web, root, again=True)  # the validators are still there
+    assert rows_of(root) == rows_of(tmp_path / "new")
+    assert sorted(web[0].bodies) == ["/index.xml", "/robots.txt"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        replace(OPTIONS, columns=("url", "lastmod")),
+        replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"])),
+        replace(OPTIONS, selection=Selection(unique=True)),
+    ],
+    ids=["columns", "filter", "unique"],
+)
+def test_rows_that_other_options_have_chosen_are_not_kept(web, tmp_path, options):
+    crawled(web, tmp_path / "dataset")
+    crawled(web, tmp_path / "dataset", options, again=True)
+    assert set(statuses(tmp_path / "dataset").values()) == {200}
+    crawled(web, tmp_path / "new", options)
+    ours, new = (rows_of(tmp_path / name) for name in ("dataset", "new"))
+    assert len(ours["pages"]) == len(new["pages"])
+    assert ours["sites"] == new["sites"]
+
+
+def test_filters_that_are_the_same_keep_the_pages_that_they_have_chosen(web, tmp_path):
+    options = replace(OPTIONS, selection=Selection(include=["*/ff", "*/a", "*/nn"]))
+    crawled(web, tmp_path / "dataset", options)
+    before = rows_of(tmp_path / "dataset")
+    crawled(web, tmp_path / "dataset", options, again=True)
+    assert 304 in statuses(tmp_path / "dataset").values()
+    assert rows_of(tmp_path / "dataset") == before
+
+
+def test_counts_without_pages_are_kept_too(web, tmp_path):
+    options = replace(OPTIONS, pages=False)
+    crawled(web, tmp_path / "dataset", options)
+    before = crawled(web, tmp_path / "dataset", options, again=True)
+    assert before["pages"] == 10
+    assert 304 in statuses(tmp_path / "dataset").values()
+
+
+def test_what_was_begun_is_continued_and_then_begun_anew(web, tmp_path, monkeypatch):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+
+    def lost(*_: object) -> None:
+        raise DatasetError("the store does not respond")
+
+    for step, some in (("commit", web), ("end_again", web[:2])):  # none is done, then two are
+        with monkeypatch.context() as patch:
+            patch.setattr(Dataset, step, lost)
+            with pytest.raises(DatasetError):
+                crawled(some, root, again=True)
+    assert crawled(web, root)["sites"] == 0  # nothing is missing meanwhile
+    assert crawled(web, root, again=True)["sites"] == 1
+    assert crawled(web, root, again=True)["sites"] == 3
+    assert len(Dataset(root).sites()) == 3
+
+
+def test_older_versions_can_be_read_if_they_are_kept(web, tmp_path):
+    root = tmp_path / "dataset"
+    crawled(web, root)
+    table = Dataset(root).table("pages")
+    version, pages = table.version(), table.to_pyarrow_table().num_rows
+    web[1].answers["/m.xml"] = urlset("/m")
+    for _ in range(2):
+        crawled(web, root, again=True, keep_versions=True)
+    table = Dataset(root).table("pages")
+    assert table.to_pyarrow_table().num_rows == pages - 1
+    table.load_as_version(version)
+    assert table.to_pyarrow_table().num_rows == pages
+    before = tables_of(root)
+    crawled(web, root)  # without them, plain globs are exact again
+    assert len(tables_of(root)["pages"]) == pages - 1 < len(before["pages"])
+
+
+def test_again_and_retry_failed_are_not_for_one_run(tmp_path):
+    with pytest.raises(ValueError, match="choose one of them"):
+        FleetRun(again=True, retry_failed=True)
+    argv = ["-", "-o", str(tmp_path / "d"), "--again", "--retry-failed"]
+    result = CliRunner().invoke(crawl.command, argv, input="example.org")
+    assert result.exit_code == 2
+    assert "choose one of them" in " ".join(result.output.replace("│", " ").split())
