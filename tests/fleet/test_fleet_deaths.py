@@ -65,7 +65,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     monkeypatch.setattr(os, "_exit", end)
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    answers = [[(url, url)] for url in urls] + [None]
+    answers = [[(url, Place(url))] for url in urls] + [None]
     ours, theirs = multiprocessing.Pipe()
     told: list[object] = []
 
