@@ -2,8 +2,9 @@
 
 ``python tests/fleet/kills.py --engine local --store s3 --times 30`` prints what it has done. A run is
 started, and after a random time one of its workers, its driver, or (Ray) one of its nodes is killed
-with signal 9; then the same command goes on. When no site is left, the tables must be what the
-websites serve, and the next dataset is begun. All the time, readers look at the tables.
+with signal 9; then the same command goes on. When no site is left, those that failed are crawled again
+in the same way. Then the tables must be what the websites serve, and the next dataset is begun. All the
+time, readers look at the tables.
 """
 
 from __future__ import annotations
@@ -124,9 +125,9 @@ class Killer:
         self._chance = chance
         self.killed: Counter[str] = Counter()
 
-    def run(self, root: str, sites: Path) -> bool:
+    def run(self, root: str, sites: Path, *more: str) -> bool:
         """Start a run, and kill somebody; return whether it came to its end."""
-        driver = start(root, sites, self._engine, *OPTIONS)
+        driver = start(root, sites, self._engine, *OPTIONS, *more)
         try:
             if self._chance.random() < 0.75:  # else it may die before it has done anything
                 while driver.poll() is None and not self._workers(driver.pid):
@@ -172,10 +173,11 @@ def kill_many_times(
             root = new_root()
             datasets += 1
             with Readers(root, served).looking() as readers:
-                complete = False
-                while not complete:
-                    runs += 1
-                    complete = killer.run(root, sites)
+                for more in ((), ("--retry-failed",)):  # what is replaced is there once, too
+                    complete = False
+                    while not complete:
+                        runs += 1
+                        complete = killer.run(root, sites, *more)
             assert not readers.wrong, readers.wrong[:5]
             looks += readers.looks
             check_truth(root, served.sites)
