@@ -181,6 +181,7 @@ def kill_many_times(
             assert not readers.wrong, readers.wrong[:5]
             looks += readers.looks
             check_truth(root, served.sites)
+            print(f"{datasets}: {killer.killed.total()} killed, {looks} looks", flush=True)
     killed = ", ".join(f"{name} {count}" for name, count in sorted(killer.killed.items()))
     return f"killed: {killed}; {runs} runs, {datasets} datasets, {looks} looks; nothing wrong"
 
