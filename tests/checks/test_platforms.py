@@ -141,3 +141,24 @@ def test_a_day_without_a_time_is_one_of_any_time_zone(back, found):
 )
 def test_the_language_of_news_exists(language, found):
     assert codes(STORY.format(language, datetime.now(UTC).date())) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("daily", []),
+        (" weekly\n", []),
+        ("Daily", ["SM511"]),
+        ("NEVER", ["SM511"]),
+        ("x", ["SM551"]),
+    ],
+)
+def test_frequencies_are_in_lower_case(value, found):
+    page = f"<url><loc>https://example.org/a</loc><changefreq>{value}</changefreq></url>"
+    assert codes(page) == found
+
+
+def test_hints_are_for_the_owner_of_a_website():
+    (found,) = found_in(f"{ROBOTS}--- /sitemap.xml 401\n")
+    assert "auth=" not in found.hint
+    assert "login" in found.hint

@@ -29,7 +29,7 @@ def tree_of(
     """Return the tree of what a caller names."""
     if isinstance(given, AbstractSitemap):
         return given
-    if _is_url(given):
+    if is_url(given):
         if looks_like_sitemap(given):
             return sitemap_tree_for_sitemap(given, web_client, options=options)
         return sitemap_tree_for_homepage(given, web_client, options=options)
@@ -44,14 +44,15 @@ async def tree_of_async(
     """Return the same on asyncio."""
     if isinstance(given, AbstractSitemap):
         return given
-    if _is_url(given):
+    if is_url(given):
         if looks_like_sitemap(given):
             return await aio.sitemap_tree_for_sitemap(given, web_client, options=options)
         return await aio.sitemap_tree_for_homepage(given, web_client, options=options)
     return await asyncio.to_thread(_read, given, options)
 
 
-def _is_url(given: str | PathLike[str]) -> TypeGuard[str]:
+def is_url(given: object) -> TypeGuard[str]:
+    """Return whether a source is a URL."""
     return isinstance(given, str) and "://" in given
 
 

@@ -12,7 +12,7 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING, TypedDict
 
-from usp.changes.sources import tree_of, tree_of_async
+from usp.changes.sources import is_url, tree_of, tree_of_async
 from usp.checks.baseline import Baseline
 from usp.checks.checking import Checking
 from usp.checks.meant import meant_as_sitemaps
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from usp.changes.sources import Source
+    from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -75,10 +76,10 @@ def check(
         fetch_pages=fetch_pages,
         web_client=web_client,
         options=options,
+        is_live=web_client is not None or is_url(source),
     )
     known = _baseline(baseline)
-    findings = checking.findings(meant_as_sitemaps(tree_of(source, web_client, options)))
-    return findings if known is None else known.new(findings)
+    return _findings(checking, tree_of(source, web_client, options), known)
 
 
 async def check_async(
@@ -89,15 +90,30 @@ async def check_async(
     **keywords: Unpack[CheckKeywords],
 ) -> AsyncGenerator[Finding, None]:
     """Yield the same as :func:`check` on asyncio: fetched in the event loop, checked in a thread."""
-    Checking.of(
-        keywords.get("select", ()), keywords.get("ignore", ()), keywords.get("severities")
-    )  # what is wrong with them is told before anything is fetched
-    tree = await tree_of_async(source, web_client, options)
+    is_async = isinstance(web_client, AbstractAsyncWebClient)
     client = None if isinstance(web_client, AbstractAsyncWebClient) else web_client
-    findings = check(tree, client, options=options, **keywords)
+    checking = Checking.of(
+        keywords.get("select", ()),
+        keywords.get("ignore", ()),
+        keywords.get("severities"),
+        fetch_pages=keywords.get("fetch_pages", 0),
+        web_client=client,
+        options=options,
+        is_live=not is_async and (client is not None or is_url(source)),
+    )
+    known = _baseline(keywords.get("baseline"))
+    tree = await tree_of_async(source, web_client, options)
+    findings = _findings(checking, tree, known)
     while batch := await asyncio.to_thread(lambda: list(islice(findings, _BATCH))):
         for finding in batch:
             yield finding
+
+
+def _findings(
+    checking: Checking, tree: AbstractSitemap, known: Baseline | None
+) -> Iterator[Finding]:
+    findings = checking.findings(meant_as_sitemaps(tree))
+    return findings if known is None else known.new(findings)
 
 
 def _baseline(given: Baseline | str | PathLike[str] | None) -> Baseline | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from usp.checks.blocks import Block
 from usp.checks.facts import Site, Sitemap
 from usp.checks.fetching import Sample, fetched_pages
+from usp.checks.proofs import proofs_with
 from usp.checks.registry import Scope
 from usp.checks.robots import robots_of
 from usp.checks.rules import RULES
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """Which rules are asked, how severe they are, and how many pages are fetched themselves."""
+    """Which rules are asked, how severe they are, and how many pages are fetched themselves.
+
+    If it ``is_live``, what the tree lacks may be fetched: the robots.txt of other hosts.
+    """
 
     chosen: Chosen
     fetch_pages: int = 0
     web_client: AbstractWebClient | None = None
     options: CrawlOptions = field(default_factory=CrawlOptions)
+    is_live: bool = False
 
     @classmethod
     def of(
@@ -48,10 +53,11 @@ class Checking:
         fetch_pages: int = 0,
         web_client: AbstractWebClient | None = None,
         options: CrawlOptions | None = None,
+        is_live: bool = False,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
         chosen = Chosen.of(RULES, select, ignore, severities or {})
-        return cls(chosen, fetch_pages, web_client, options or CrawlOptions())
+        return cls(chosen, fetch_pages, web_client, options or CrawlOptions(), is_live)
 
     def findings(
         self, root: AbstractSitemap, on_pages: Callable[[int], object] | None = None
@@ -60,7 +66,10 @@ class Checking:
 
         ``on_pages`` is called with the number of pages of each block that was read.
         """
-        return _Run(self, Site(root), on_pages).findings()
+        site = Site(root)
+        if self.is_live and site.start_url is not None:
+            site.proofs = proofs_with(site.start_url, self.web_client, self.options)
+        return _Run(self, site, on_pages).findings()
 
 
 _OTHER_DOCUMENTS = frozenset(

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from usp.checks.listing import Listing
 from usp.checks.origins import Origins, Reach, read_all
+from usp.checks.proofs import Proofs
 from usp.checks.robots import Robots
 from usp.checks.tag_lines import lines_of_tags
 from usp.checks.versions import Versions
@@ -54,11 +55,17 @@ class Site:
     sitemaps: list[Sitemap] = field(default_factory=list)
     listing: Listing = field(default_factory=Listing)
     versions: Versions = field(default_factory=Versions)
+    proofs: Proofs = field(default_factory=Proofs)
 
     @property
     def is_website(self) -> bool:
         """Whether a website was searched for sitemaps, rather than one sitemap or a folder read."""
         return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("http")
+
+    @property
+    def start_url(self) -> str | None:
+        """The URL with which the crawl began; None for files."""
+        return self.root.url if self.root.url.startswith("http") else None
 
     @property
     def is_folder(self) -> bool:
@@ -201,6 +208,15 @@ class Sitemap:
     def reach(self) -> Reach:
         """Which URLs it may list."""
         return Reach(self.urls, () if self.declared_by is None else self.declared_by.urls)
+
+    def is_declared_by(self, origin: HttpUrl, *more: str) -> bool:
+        """Return whether the robots.txt of an origin declares it, an index above it, or ``more``."""
+        urls = list(more)
+        above: Sitemap | None = self
+        while above is not None and above.urls and not above.is_robots:
+            urls += (above.url, above.requested)
+            above = above.parent
+        return self.site.proofs.has(origin, urls)
 
     @cached_property
     def family(self) -> object:

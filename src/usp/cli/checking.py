@@ -112,6 +112,7 @@ class Check:
         self._target: Path | None = given["write_baseline"]
         self._baseline = None if self._target else _baseline(given["baseline"])
         self._trees: list[AbstractSitemap] = []
+        self._are_live: list[bool] = []  # whether each of them was fetched just now
         self._counts = Counts()
         self._unread = False
 
@@ -126,6 +127,7 @@ class Check:
                 continue
             tell_website(tree, start)
             self._trees.append(meant_as_sitemaps(tree))
+            self._are_live.append(not start.is_local)
         if not self._trees:
             raise Exit(NOT_CHECKED)
 
@@ -176,7 +178,10 @@ class Check:
 
     def _findings(self, on_pages: Callable[[int], object]) -> Iterator[Finding]:
         checking = replace(self._checking, web_client=self._crawling.client())
-        found = chain.from_iterable(checking.findings(tree, on_pages) for tree in self._trees)
+        found = chain.from_iterable(
+            replace(checking, is_live=is_live).findings(tree, on_pages)
+            for tree, is_live in zip(self._trees, self._are_live, strict=True)
+        )
         severe = (one for one in found if one.severity.rank <= self._least.rank)
         return severe if self._baseline is None else self._baseline.new(severe)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import host_of, is_http_url
 from usp.checks.facts import bare_url
+from usp.checks.origins import origin_at
 from usp.checks.registry import site_rule, sitemap_rule
 from usp.checks.values import Hit, Severity
 from usp.objects.problem import ProblemCode
@@ -375,5 +376,8 @@ def sitemap_on_other_host(sitemap: Sitemap) -> Iterator[Hit]:
     for child in sitemap.children:
         host = host_of(child.loc)
         if host is None or host in own or (host == proven and child.loc in declared):
+            continue
+        origin = origin_at(child.loc)
+        if origin is not None and sitemap.is_declared_by(origin, child.loc):
             continue
         yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)

@@ -148,6 +148,31 @@ NUMBERS: Mapping[AnyCode, tuple[int, Severity]] = {
 
 PROTOCOL = "https://www.sitemaps.org/protocol.html"
 
+_LOOK = "Look into the error log of the server, and of the proxy in front of it."
+_WALL = "Let robots fetch the sitemap: leave it out of the bot rules of the firewall or CDN."
+_SLOW = "Make the server respond faster: search engines do not wait either. --timeout waits longer."
+
+HINTS: Mapping[AnyCode, str] = {
+    _F.BLOCKED: _WALL,
+    _F.BOT_CHALLENGE: _WALL,
+    _F.UNAUTHORIZED: "Send the sitemap without a login. To check a protected website, write "
+    "https://user:password@host/.",
+    _F.RATE_LIMITED: "Allow robots more requests. To check more slowly, use --concurrency 1 or --wait.",
+    _F.SERVER_ERROR: _LOOK,
+    _F.CONNECTION_CLOSED: _LOOK,
+    _F.BODY_CUT_OFF: _LOOK,
+    _F.BAD_CHUNK: _LOOK,
+    _F.NO_SUCH_HOST: "Correct the host name where the sitemap is declared, or the DNS of the host.",
+    _F.CONNECTION_REFUSED: "Correct the scheme and the port where the sitemap is declared.",
+    _F.CONNECT_TIMEOUT: _SLOW,
+    _F.READ_TIMEOUT: _SLOW,
+    _F.BODY_TIMEOUT: _SLOW,
+    _F.UNTRUSTED_CERTIFICATE: "Renew or correct the certificate. --ca-bundle FILE trusts an authority "
+    "of your own.",
+    _F.LIMIT_REDIRECTS: "Declare the URL at the end of the redirects, and remove those in a circle.",
+}
+"""What the owner of a website does, where a remedy is for those who read it."""
+
 _BY_CODE = {
     code: Rule(
         f"SM{number:03}",
@@ -158,7 +183,7 @@ _BY_CODE = {
         why=code.meaning,
         sources=(PROTOCOL,),
         bad=code.example,
-        hint=code.remedy,
+        hint=HINTS.get(code, code.remedy),
     )
     for code, (number, severity) in NUMBERS.items()
 }

@@ -46,7 +46,7 @@ def robots_missing(site: Site) -> Iterator[Hit]:
         --- /sitemap.xml
         <url><loc>https://example.org/tea</loc></url>
 
-    Fix: Add a robots.txt with a line "Sitemap: " and the whole URL for each sitemap or index.
+    Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
     """
     asked = _unread(site)
     if asked is None or asked.status not in _UNAVAILABLE:

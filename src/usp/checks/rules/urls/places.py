@@ -25,7 +25,8 @@ def other_host(block: Block) -> Iterator[Hit]:
     """A page is on another host than its sitemap, and nothing proves that both belong together.
 
     A sitemap is for the pages of its own host; others are dropped. Pages of another host may be in it
-    if the robots.txt of that host declares the sitemap, or an index that it is in.
+    if the robots.txt of that host declares the sitemap, or an index that it is in. If a website is
+    checked, and not a file or a snapshot, the robots.txt of up to 20 such hosts are fetched.
 
     Sources: https://www.sitemaps.org/protocol.html#location
         https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
@@ -53,7 +54,9 @@ def other_host(block: Block) -> Iterator[Hit]:
     others = {}
     for written in block.origins:
         origin = origin_at(written)
-        if origin is not None and not sitemap.reach.has_host(origin):
+        if origin is None or sitemap.reach.has_host(origin):
+            continue
+        if not sitemap.is_declared_by(origin):
             others[written] = origin.site
     if others:
         own = sitemap.urls[0].site

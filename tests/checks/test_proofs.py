@@ -1,0 +1,97 @@
+"""Pages and sitemaps of other hosts: the robots.txt of the other host is the proof."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from check_examples import HOME, Client, replies_of
+
+import usp
+from usp.checks import proofs
+
+ROBOTS = f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
+INDEX = f"""--- /index.xml
+<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<sitemap><loc>{HOME}/teas.xml</loc></sitemap>
+</sitemapindex>
+"""
+TEAS = "--- /teas.xml\n<url><loc>https://example.de/tee</loc></url>\n"
+SITE = ROBOTS + INDEX + TEAS
+OTHER = "--- https://example.de/robots.txt\nSitemap: {}\n"
+
+
+def check(example, **options):
+    client = Client(replies_of(example))
+    return [one.code for one in usp.check(f"{HOME}/", client, **options)], client.requested
+
+
+@pytest.mark.parametrize(
+    "declared", [f"{HOME}/teas.xml", f"{HOME}/index.xml", "HTTPS://Example.org:443/teas.xml"]
+)
+def test_the_robots_txt_of_another_host_proves_that_its_pages_may_be_listed(declared):
+    assert check(SITE + OTHER.format(declared))[0] == []
+
+
+@pytest.mark.parametrize(
+    "more", ["", OTHER.format(f"{HOME}/cups.xml"), "--- https://example.de/robots.txt 503\n"]
+)
+def test_without_the_proof_a_page_of_another_host_is_found(more):
+    assert check(SITE + more)[0] == ["SM402"]
+
+
+@pytest.mark.parametrize("declared", ["https://files.example/teas.xml", f"{HOME}/index.xml"])
+def test_an_index_may_list_what_the_other_host_declares(declared):
+    site = ROBOTS + INDEX.replace(f"{HOME}/teas", "https://files.example/teas")
+    site += "--- https://files.example/teas.xml\n<url><loc>https://example.org/tea</loc></url>\n"
+    other = f"--- https://files.example/robots.txt\nSitemap: {declared}\n"
+    assert check(site)[0] == ["SM113"]
+    assert check(site + other)[0] == []
+
+
+def test_a_robots_txt_is_fetched_once_and_only_if_it_is_needed():
+    page = "<url><loc>https://example.de/{n}</loc></url> (x 3)\n"
+    _, requested = check(f"{ROBOTS}{INDEX}--- /teas.xml\n{page}")
+    assert requested.count("https://example.de/robots.txt") == 1
+    _, requested = check(ROBOTS + INDEX + TEAS.replace("example.de", "example.org"))
+    assert not [url for url in requested if "example.de" in url]
+
+
+def test_only_some_hosts_are_asked(monkeypatch):
+    monkeypatch.setattr(proofs, "MOST_HOSTS", 2)
+    page = "<url><loc>https://h{n}.example/</loc></url> (x 5)\n"
+    found, requested = check(f"{ROBOTS}{INDEX}--- /teas.xml\n{page}")
+    assert found == ["SM402"] * 5
+    assert sum(".example/robots.txt" in url for url in requested) == 2
+
+
+def test_a_tree_alone_is_checked_without_requests():
+    """A snapshot or a tree from before is what it is: nothing is fetched for it."""
+    client = Client(replies_of(SITE + OTHER.format(f"{HOME}/teas.xml")))
+    tree = usp.sitemap_tree_for_homepage(f"{HOME}/", client)
+    before = len(client.requested)
+    assert [one.code for one in usp.check(tree)] == ["SM402"]
+    assert len(client.requested) == before
+
+
+def test_it_is_the_same_on_asyncio():
+    async def found():
+        client = Client(replies_of(SITE + OTHER.format(f"{HOME}/teas.xml")))
+        return [one.code async for one in usp.aio.check(f"{HOME}/", client)]
+
+    assert asyncio.run(found()) == []
+
+
+def test_a_public_website_does_not_lead_to_private_addresses():
+    """Pages are fetched as a crawl of their website would fetch them."""
+
+    class Watching(Client):
+        started = ()
+
+        def for_crawl(self, start_url, *rest, **more):
+            self.started += (start_url,)
+            return self
+
+    client = Watching(replies_of(SITE.replace("https://example.de", "http://10.0.0.1")))
+    list(usp.check(f"{HOME}/", client, fetch_pages=1))
+    assert set(client.started) == {f"{HOME}/"}
