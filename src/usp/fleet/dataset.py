@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,9 @@ _COMMITS, _RUNS, _AGAIN = "usp", "usp-run", "usp-again"
 """The application transactions of the tables: the number of the last commit, of the run, and of the run
 in which it was begun to crawl all sites again, 0 once that is done.
 """
+
+_CONFIGURATION = {"delta.checkpointInterval": "20"}
+"""A commit reads all others since the last checkpoint, one request for each in an object store."""
 
 _NAME = "usp-commit"
 """What tells a commit from all others, in its metadata."""
@@ -81,6 +85,7 @@ class Dataset:
                         delta_schema(table, columns),
                         mode="ignore",
                         storage_options=self.store.options,
+                        configuration=_CONFIGURATION,
                     )
                 known = set(pyarrow().schema(self.table(table).schema().to_arrow()).names)
                 new = [field for field in delta_schema(table, columns) if field.name not in known]
@@ -115,7 +120,10 @@ class Dataset:
 
     def sites(self) -> dict[str, str]:
         """Return the outcome of every site that is in the dataset."""
-        return {row["site"]: row["outcome"] for row in self._rows_of_sites("site", "outcome")}
+        with self.store.words():
+            table = self.table("sites").to_pyarrow_table(columns=["site", "outcome"])
+        outcomes = map(sys.intern, table.column("outcome").to_pylist())  # few, for many sites
+        return dict(zip(table.column("site").to_pylist(), outcomes, strict=True))
 
     def groups(self, wanted: Collection[str]) -> dict[str, str]:
         """Return the name of the files in which each of some sites is, if it is in the dataset."""
@@ -126,12 +134,6 @@ class Dataset:
                 there = file.to_table(columns=["site"]).column("site").to_pylist()
                 found.update({site: name for site in there if site in wanted})
         return found
-
-    def _rows_of_sites(self, *columns: str) -> list[dict[str, Any]]:
-        with self.store.words():
-            table = self.table("sites").to_pyarrow_table(columns=list(columns))
-        rows: list[dict[str, Any]] = table.to_pylist()
-        return rows
 
     def files(self, table: str) -> set[str]:
         """Return the names of the files of a table that count, below the dataset."""
