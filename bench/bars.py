@@ -225,6 +225,11 @@ def _fleet(results: Results, scale: Scale) -> Iterator[Verdict]:
     """Compare with the peer in two processes over the same sites."""
     small, large = scale.fleet
     yield _times(results, f"fleet: {small:,} small sites that wait", PEER, 15.0)
+    case = f"fleet: {small:,} small sites that wait"
+    time = _quotient(results, case, f"{case}, in S3", "seconds")
+    bar, text = f"{case}: in S3 on loopback, against a folder", "≤ 1.3 × as long"
+    error = results.error(f"{case}, in S3", OURS) or ""
+    yield Verdict(bar, text, f"{time:.2f} ×", time <= 1.3) if time else Verdict(bar, text, error)
     case = f"fleet: {large} large sites"
     yield _times(results, case, PEER, 8.0, "cpu")
     seconds, cpu = results.median(case), results.median(case, field="cpu")

@@ -33,7 +33,7 @@ class Contender:
 
 
 CONTENDERS = {
-    OURS: Contender("run_tree.py", (f"{PROJECT}[async,arrow,warc]",)),
+    OURS: Contender("run_tree.py", (f"{PROJECT}[fleet,warc]",)),
     PEER: Contender("run_tree.py", ("ultimate-sitemap-parser==1.8.1",)),
     # Its import of curl_cffi breaks with 0.16, which its own requirement allows.
     "fundus": Contender("run_fundus.py", ("fundus", "curl_cffi<0.16")),

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bench.data import VERSION
@@ -73,6 +74,10 @@ def _run(case: Case, name: str, homepage: str) -> dict[str, Any]:
     options |= dict(contender.options)
     if case.site.data:
         options["root"] = str(data_of(case.site))
+    if case.job.endswith("in S3"):
+        if find_spec("moto") is None:
+            return {"error": "moto is not installed"}
+        options["moto"] = sys.executable
     script = HERE / "contenders" / (case.script or contender.script)
     try:
         command = [python_of(name), str(script), json.dumps(options)]

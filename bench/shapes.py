@@ -209,3 +209,7 @@ def _fleet(scale: Scale) -> Iterator[Case]:
         options = {"sites": count, "peer_sites": peer, "latency": latency}
         urls, script = count * site.urls, "run_fleet.py"
         yield Case("fleet", label, site, "fleet", BOTH, urls, scale.limit, script, options=options)
+        if site is waiting:
+            stored, only = f"{label}, in S3", (OURS,)
+            job = "fleet in S3"
+            yield Case("fleet", stored, site, job, only, urls, scale.limit, script, options=options)
