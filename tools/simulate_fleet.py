@@ -182,7 +182,8 @@ def main() -> None:
 def _print_driver(rate: float) -> None:
     print(f"\nA worker crawls {rate:.0f} sites a second; {SHARD:,} sites:\n")
     print(
-        "| workers | the dataset is in | crawl | driver is done | busy | commits | longest | safe after |"
+        "| workers | the dataset is in | crawl | driver is done | busy | commits"
+        " | longest | safe after |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for workers in (64, 512, 4096, 16_384):
