@@ -22,7 +22,7 @@ from usp.fleet.tables import TABLES, delta_schema
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from usp.fleet.parts import Group, Part
 
@@ -120,10 +120,12 @@ class Dataset:
 
     def sites(self) -> dict[str, str]:
         """Return the outcome of every site that is in the dataset."""
+        return {site: sys.intern(outcome) for site, outcome in self._each_site("outcome")}
+
+    def _each_site(self, column: str) -> Iterator[tuple[str, Any]]:
         with self.store.words():
-            table = self.table("sites").to_pyarrow_table(columns=["site", "outcome"])
-        outcomes = map(sys.intern, table.column("outcome").to_pylist())  # few, for many sites
-        return dict(zip(table.column("site").to_pylist(), outcomes, strict=True))
+            table = self.table("sites").to_pyarrow_table(columns=["site", column])
+        return zip(*(values.to_pylist() for values in table.columns), strict=True)
 
     def groups(self, wanted: Collection[str]) -> dict[str, str]:
         """Return the name of the files in which each of some sites is, if it is in the dataset."""
@@ -170,8 +172,7 @@ class Dataset:
         if not first:
             self._write("sites", [], again=self._run)
             return set()
-        rows = self._rows_of_sites("site", "run")
-        return {row["site"] for row in rows if (row["run"] or 0) >= first}
+        return {site for site, run in self._each_site("run") if (run or 0) >= first}
 
     def end_again(self) -> None:
         """Take note that all sites were crawled again."""
