@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 import usp
+from usp.changes.sources import tree_of
 from usp.checks import Baseline
 from website import SITEMAP_NS
 
@@ -46,3 +47,18 @@ def test_a_baseline_holds_for_a_copy_of_the_folder(site, tmp_path):
     baseline.save(known)
     there = shutil.copytree(site.parent, tmp_path / "there" / "another")
     assert list(usp.check(there / "public", baseline=there / "known.json")) == []
+
+
+def test_media_in_the_folder_are_not_read(site, caplog):
+    for name in ("app.js", "photo.JPG", "font.woff2"):
+        (site / name).write_text("https://example.org/a\n")
+    (site / "style.css").write_text("a {}")
+    names = {node.url.rpartition("/")[2] for node in tree_of(site, None, None).all_sitemaps()}
+    assert names.isdisjoint({"app.js", "photo.JPG", "font.woff2", "style.css"})
+    assert not [record for record in caplog.records if "style.css" in record.getMessage()]
+
+
+def test_media_that_an_index_lists_are_read(site):
+    (site / "teas.js").write_text("https://example.org/a\n")
+    (site / "sitemap.xml").write_text(INDEX.replace("teas.xml", "teas.js"))
+    assert "missing-file" not in {finding.name for finding in usp.check(site)}

@@ -263,6 +263,16 @@ def test_the_configuration_file_chooses_rules_and_severities(run, folder):
     assert f"set in {folder / 'usp.toml'}" in ended.err
 
 
+def test_a_path_in_the_configuration_file_is_relative_to_it(run, folder, monkeypatch):
+    (folder / "usp.toml").write_text('[check]\nbaseline = "known.json"\n')
+    assert run("check", "public", "--write-baseline", "known.json").status == 0
+    assert run("check", "public").status == 0
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    ended = run("check", "../public")
+    assert (ended.status, ended.err) == (0, "")
+
+
 # The baseline ---------------------------------------------------------------------------------------
 
 

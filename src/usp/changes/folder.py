@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from usp.objects.sitemap import AbstractSitemap
 
 _HEAD = 512
+_MEDIA = frozenset(
+    f".{suffix}"
+    for suffix in (
+        *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"),
+        *("flac", "m4a", "m4v", "mov", "mp3", "mp4", "ogg", "wav", "webm"),
+        *("css", "eot", "js", "map", "mjs", "otf", "pdf", "ttf", "wasm", "woff", "woff2", "zip"),
+    )
+)
+"""Suffixes of what else a website has, much of it large; it is read only if an index lists it."""
+
 _PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
@@ -53,7 +63,7 @@ class _Folder:
         return sitemap_from_file(file, limits=self._limits, store=self._store)
 
     def tree(self) -> AbstractSitemap:
-        read = {file: self._read(file) for file in self._order if not _is_page(file)}
+        read = {file: self._read(file) for file in self._order if not _is_other(file)}
         found = {
             file: node
             for file, node in read.items()
@@ -156,10 +166,12 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _is_page(file: Path) -> bool:
-    """Return whether a file is an HTML page at first glance: a website has thousands of them."""
+def _is_other(file: Path) -> bool:
+    """Return whether a file is a page or media at first glance: a website has thousands of them."""
     if _is_named_as_sitemap(file):
         return False
+    if file.suffix.lower() in _MEDIA:
+        return True
     with file.open("rb") as opened:
         return bool(_PAGE.match(opened.read(_HEAD)))
 

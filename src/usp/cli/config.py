@@ -1,21 +1,20 @@
 """The configuration file: ``usp.toml``, or the table ``[tool.usp]`` of ``pyproject.toml``.
 
 A key is the name of an option, without dashes. Keys at the top level apply to every command that has
-the option, a table named after a command to that command only.
+the option, a table named after a command to that command only. Paths are relative to the file's folder.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
-
 
 _TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle", "write-baseline"})
 """Options that send data elsewhere, or let somebody else read it."""
@@ -75,7 +74,6 @@ def defaults(
 ) -> dict[str, dict[str, Any]]:
     """Return the defaults of each command, as click expects them."""
     names = {name: _parameters(command) for name, command in commands.items()}
-    repeatable = {name: _repeatable(command) for name, command in commands.items()}
     result: dict[str, dict[str, Any]] = {name: {} for name in commands}
     for key, value in options.items():
         if key in commands and isinstance(value, dict):
@@ -84,22 +82,22 @@ def defaults(
         if not users:
             raise click.UsageError(f"{path}: no command has an option --{key.replace('_', '-')}")
         for name in users:
-            parameter = names[name][_plain(key)]
-            result[name][parameter] = _value(value, many=parameter in repeatable[name])
+            option = names[name][_plain(key)]
+            result[name][option.name or ""] = _value(option, value, path.parent)
     for command in commands:
         table = options.get(command)
         for key, value in (table if isinstance(table, dict) else {}).items():
             if _plain(key) not in names[command]:
                 raise click.UsageError(f"{path}: usp {command} has no option --{key}")
-            parameter = names[command][_plain(key)]
-            result[command][parameter] = _value(value, many=parameter in repeatable[command])
+            option = names[command][_plain(key)]
+            result[command][option.name or ""] = _value(option, value, path.parent)
     return result
 
 
-def _parameters(command: click.Command) -> dict[str, str]:
-    """Return the names that click has for options, by the names that users write, without dashes."""
+def _parameters(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command by the names that users write, without dashes."""
     return {
-        _plain(written): parameter.name or ""
+        _plain(written): parameter
         for parameter in command.params
         if isinstance(parameter, click.Option)
         for written in parameter.opts
@@ -107,20 +105,25 @@ def _parameters(command: click.Command) -> dict[str, str]:
     }
 
 
-def _repeatable(command: click.Command) -> set[str]:
-    """Return the names of options that may be given several times."""
-    return {
-        one.name or "" for one in command.params if isinstance(one, click.Option) and one.multiple
-    }
-
-
-def _value(value: Any, *, many: bool) -> Any:
+def _value(option: click.Option, value: Any, folder: Path) -> Any:
     """Return a value as click expects it: for a repeatable option, a table is a list of NAME=VALUE."""
-    if not many or isinstance(value, list):
+    if option.metavar == "FILE" and isinstance(value, str) and value not in ("", "-"):
+        return _path(folder, value)
+    if not option.multiple or isinstance(value, list):
         return value
     if isinstance(value, dict):
         return [f"{name}={one}" for name, one in value.items()]
     return [value]
+
+
+def _path(folder: Path, value: str) -> str:
+    """Return a path in the configuration file as it is written in the working folder."""
+    if folder == Path.cwd() or Path(value).is_absolute():
+        return value
+    try:
+        return os.path.relpath(folder / value)
+    except ValueError:  # on another drive
+        return str(folder / value)
 
 
 def _plain(name: str) -> str:
