@@ -119,6 +119,7 @@ class Gate:
         assert self._process.stdout.readline() == b"open\n"
 
     def close(self) -> None:
-        assert self._process
-        self._process.kill()
-        self._process.communicate()
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None

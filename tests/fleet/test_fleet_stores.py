@@ -224,13 +224,14 @@ def test_a_store_that_does_not_come_back_ends_the_run_and_the_next_one_goes_on(
 ):
     sites = tmp_path / "sites.txt"
     sites.write_text("\n".join(websites.urls))
-    with start(root, sites, "local", "--in-flight", "1", "--commit-seconds", "0.1") as driver:
+    slowly = ("--in-flight", "1", "--commit-seconds", "0.1")
+    with start(root, sites, "local", *slowly, whole=True) as driver:
         dataset = Dataset(root)
         wait_for(lambda: dataset.exists() and dataset.sites())
         gate.close()
         _, told = driver.communicate(timeout=300)
     assert driver.returncode == 1
-    assert b"the store does not respond; run the same command again" in told
+    assert b"the store does not respond; run the same command again" in told, told.decode()
     assert b"Traceback" not in told
     gate.open()
     with start(root, sites, "local") as again:
