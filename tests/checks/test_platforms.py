@@ -162,3 +162,25 @@ def test_hints_are_for_the_owner_of_a_website():
     (found,) = found_in(f"{ROBOTS}--- /sitemap.xml 401\n")
     assert "auth=" not in found.hint
     assert "login" in found.hint
+
+
+def test_links_that_are_not_returned_are_in_the_order_of_their_pages():
+    """The output of two checks of the same sitemaps is the same."""
+    link = '<xhtml:link rel="alternate" hreflang="{}" href="https://example.org/{}/{{n}}"/>'
+    english, german = link.format("en", "en"), link.format("de", "de")
+    example = (
+        f"<url><loc>https://example.org/en/{{n}}</loc>{english}{german}</url> (x 60)\n"
+        f"<url><loc>https://example.org/de/{{n}}</loc>{german}</url> (x 60)\n"
+    )
+    found = found_in(example, select=["SM602"])
+    assert len(found) == 60
+    assert [one.line for one in found] == sorted(one.line for one in found)
+
+
+@pytest.mark.parametrize(
+    ("letter", "shown"), [("é", "'é'"), ("\xa0", "U+00A0"), ("\u200b", "U+200B")]
+)
+def test_letters_that_cannot_be_seen_are_shown_by_their_numbers(letter, shown):
+    page = f"<url><loc>https://example.org/a{letter}b</loc></url>"
+    (found,) = found_in(page, select=["SM414"])
+    assert found.message == f"{shown} is not escaped"

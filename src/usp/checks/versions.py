@@ -7,6 +7,7 @@ link. Groups that wait for their members are kept in memory while they are few.
 
 from __future__ import annotations
 
+from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 48 * 1024 * 1024
 """Characters of the URLs of groups that wait in memory; they take about twice as many bytes."""
+
+MOST_SORTED = 20_000
+"""Missing links that are sorted, which takes memory."""
 
 Place: TypeAlias = tuple[str, int, int]
 """The URL of a page, the number of its sitemap, and its line or 0."""
@@ -139,7 +143,18 @@ class Versions:
         self._size = 0
 
     def missing_returns(self, listing: Listing) -> Iterator[MissingReturn]:
-        """Yield the links that are not returned by a page that is listed too; forgets everything."""
+        """Yield the links that are not returned by a page that is listed too; forgets everything.
+
+        They are in the order of their pages, unless there are too many of them to be sorted.
+        """
+        found = self._missing_returns(listing)
+        first = list(islice(found, MOST_SORTED))
+        yield from sorted(
+            first, key=lambda one: (one.sitemap, one.line or 0, one.page, one.version)
+        )
+        yield from found
+
+    def _missing_returns(self, listing: Listing) -> Iterator[MissingReturn]:
         self._wait()
         links: Partitions[tuple[str, str, int, int]] = Partitions(MOST_CHARACTERS // 4)
         for records in self._waiting:

@@ -175,7 +175,14 @@ def non_ascii_url(block: Block) -> Iterator[Hit]:
             host = _HOST.match(url)
             letters = _BEYOND_ASCII.search(url, host.end() if host else 0)
             if letters:
-                yield Hit(f"{letters[0][:20]!r} is not escaped", at)
+                yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
+
+
+def _shown(letters: str) -> str:
+    """Return letters as a message shows them: those that cannot be seen by their numbers."""
+    if letters.isprintable():
+        return f"{letters!r}"
+    return " ".join(f"U+{ord(letter):04X}" for letter in letters)
 
 
 @block_rule("SM412", "session-id", Severity.INFO)
