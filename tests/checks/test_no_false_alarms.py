@@ -161,6 +161,9 @@ RIGHTLY = {  # what is found in documents of the corpus that parsers have nothin
     "extensions/news-minimal.xml": NEWS,
     "extensions/relative-addresses.xml": {
         *("relative-url", "no-self-link", "deprecated-image-field", "video-field-missing"),
+        "bad-image-url",
+        "bad-video-url",
+        "relative-alternate",
     },
     "extensions/video-full.xml": {"deprecated-video-field"},
     "extensions/videos-several.xml": {"video-without-location", "video-field-missing"},

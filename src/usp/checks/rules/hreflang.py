@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from usp.checks.languages import DEFAULT, wrong_with
 from usp.checks.registry import block_rule, site_rule
+from usp.checks.relative import LINKS, relative_in
 from usp.checks.values import Hit, Severity
 
 if TYPE_CHECKING:
@@ -202,6 +203,38 @@ def duplicate_x_default(block: Block) -> Iterator[Hit]:
             for code, links in _conflicts(version):
                 if code == DEFAULT:
                     yield Hit(f"{len(links)} different pages are x-default", version.at)
+
+
+@block_rule("SM606", "relative-alternate", Severity.ERROR)
+def relative_alternate(block: Block) -> Iterator[Hit]:
+    """A link to another language has a relative URL.
+
+    Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
+    others: the link is ignored.
+
+    Source: https://developers.google.com/search/docs/specialty/international/localized-versions
+
+    Bad:
+
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="/de"/>
+        </url>
+
+    Good:
+
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+
+    Fix: Write the whole URL, with its scheme and host.
+    """
+    if block.alternates:
+        for at, written in relative_in(block, LINKS):
+            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
 
 
 def _conflicts(version: Version) -> Iterator[tuple[str, set[str]]]:

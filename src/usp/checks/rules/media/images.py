@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp.checks.registry import block_rule
+from usp.checks.relative import IMAGES, relative_in
 from usp.checks.values import Hit, Severity
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def too_many_images(block: Block) -> Iterator[Hit]:
 def bad_image_url(block: Block) -> Iterator[Hit]:
     """The URL of an image cannot be fetched over HTTP.
 
-    Search engines fetch the image. They cannot do that with data: or blob: URLs, or with text.
+    Search engines fetch the image. They cannot do that with data: or blob: URLs, or with text, and
+    they do not resolve relative URLs.
 
     Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
 
@@ -69,9 +71,14 @@ def bad_image_url(block: Block) -> Iterator[Hit]:
 
     Fix: Write the absolute URL of the image file.
     """
+    if not block.images:
+        return
+    relative = set(relative_in(block, IMAGES))
+    for at, written in sorted(relative):
+        yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
     for at, images in block.images:
         for image in images:
-            if not is_http_url(image.loc):
+            if not is_http_url(image.loc) and (at, image.loc) not in relative:
                 yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
 
 

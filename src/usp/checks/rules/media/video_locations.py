@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp.checks.registry import block_rule
+from usp.checks.relative import VIDEOS, relative_in
 from usp.checks.values import Hit, Severity
 
 if TYPE_CHECKING:
@@ -242,12 +243,18 @@ def bad_video_url(block: Block) -> Iterator[Hit]:
 
     Fix: Write the absolute URL of the file.
     """
+    if not block.videos:
+        return
+    relative = set(relative_in(block, VIDEOS))
+    for at, written in sorted(relative):
+        yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
     for at, video in block.videos:
         for name in ("thumbnail_loc", "content_loc", "player_loc"):
             url = getattr(video, name)
             if (
                 url
                 and not is_http_url(url)
+                and (at, url) not in relative
                 and not (name == "content_loc" and url.startswith("ftp://"))
             ):
                 yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
