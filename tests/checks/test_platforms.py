@@ -184,3 +184,11 @@ def test_letters_that_cannot_be_seen_are_shown_by_their_numbers(letter, shown):
     page = f"<url><loc>https://example.org/a{letter}b</loc></url>"
     (found,) = found_in(page, select=["SM414"])
     assert found.message == f"{shown} is not escaped"
+
+
+@pytest.mark.parametrize(
+    "again", ["https://EXAMPLE.org/sitemap.xml", "https://example.org:443/sitemap.xml"]
+)
+def test_a_sitemap_that_is_declared_twice_in_two_spellings_is_found_once(again):
+    site = f"{ROBOTS}Sitemap: {again}\n--- /sitemap.xml\n{PAGE}--- {again}\n{PAGE}"
+    assert codes(site) == ["SM109"]

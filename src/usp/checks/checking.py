@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from usp.checks.blocks import Block
 from usp.checks.facts import Site, Sitemap
 from usp.checks.fetching import Sample, fetched_pages
+from usp.checks.listing import normal_url
 from usp.checks.proofs import proofs_with
 from usp.checks.registry import Scope
 from usp.checks.robots import robots_of
@@ -139,12 +140,13 @@ class _Run:
     def _check(self, sitemap: Sitemap) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
         stored = sitemap.node.stored
-        if stored is not None and not self._read.isdisjoint((id(stored.document), sitemap.url)):
+        url = normal_url(sitemap.url)
+        if stored is not None and not self._read.isdisjoint((id(stored.document), url)):
             return  # it is in the tree twice, perhaps after a redirect
         if stored is None:
             sitemap.problems = sitemap.node.problems
         else:
-            self._read |= {id(stored.document), sitemap.url}
+            self._read |= {id(stored.document), url}
             is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
             examination = stored.examination(
                 is_robots=sitemap.is_robots, lists_sitemaps=not is_pages

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import host_of, is_http_url
 from usp.checks.facts import bare_url
+from usp.checks.listing import normal_url
 from usp.checks.origins import origin_at
 from usp.checks.registry import site_rule, sitemap_rule
 from usp.checks.values import Hit, Severity
@@ -164,11 +165,12 @@ def sitemap_declared_twice(sitemap: Sitemap) -> Iterator[Hit]:
     """
     first: dict[str, int | None] = {}
     for child in sitemap.children:
-        if child.loc in first:
-            before = "" if first[child.loc] is None else f", first in line {first[child.loc]}"
+        url = normal_url(child.loc)
+        if url in first:
+            before = "" if first[url] is None else f", first in line {first[url]}"
             yield Hit(f"{child.loc} is declared twice{before}", line=child.line)
         else:
-            first[child.loc] = child.line
+            first[url] = child.line
 
 
 @site_rule("SM110", "sitemap-in-several-places", Severity.INFO)
