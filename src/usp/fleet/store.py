@@ -57,19 +57,30 @@ _CREDENTIALS = {
 }
 """The usual environment variables, by the first letter of a scheme."""
 
+_MESSAGE = re.compile("<Message>([^<]*)")
+_ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
+_COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
+_NO_CREDENTIALS = re.compile(
+    r"169\.254\.|metadata\.google|credential|account must be", re.IGNORECASE
+)
+_NO_BUCKET = re.compile(
+    "nosuchbucket|containernotfound|(?:bucket|container) does not exist", re.IGNORECASE
+)
+_NO_ACCESS = re.compile(
+    "denied|forbidden|unauthorized|invalidaccesskey|signature|expired", re.IGNORECASE
+)
+_NOT_ENCRYPTED = re.compile("scheme is not allowed", re.IGNORECASE)
+_REGION = re.compile("region", re.IGNORECASE)
+_SILENT = re.compile(
+    "sending request|timed out|connection|response body|unavailable|server error", re.IGNORECASE
+)
 _ADVICE = {
-    r"169\.254\.|metadata\.google|credential|account must be": (
-        "there are no credentials; set them in the environment, such as {variables}"
-    ),
-    r"nosuchbucket|containernotfound|(bucket|container) does not exist": (
-        "there is no such bucket; create it first"
-    ),
-    r"denied|forbidden|unauthorized|invalidaccesskey|signature|expired": (
-        "access is denied; check the credentials in the environment, and their rights"
-    ),
-    r"scheme is not allowed": "this endpoint is not encrypted; AWS_ALLOW_HTTP=true allows that",
-    r"region": "the region may be wrong; set AWS_REGION",
-    r"sending request|timed out|connection|response body|unavailable|server error": (
+    _NO_CREDENTIALS: ("there are no credentials; set them in the environment, such as {variables}"),
+    _NO_BUCKET: "there is no such bucket; create it first",
+    _NO_ACCESS: ("access is denied; check the credentials in the environment, and their rights"),
+    _NOT_ENCRYPTED: "this endpoint is not encrypted; AWS_ALLOW_HTTP=true allows that",
+    _REGION: "the region may be wrong; set AWS_REGION",
+    _SILENT: (
         "the store does not respond; run the same command again when it does: it goes on from there"
     ),
 }
@@ -166,19 +177,19 @@ class Store:
     def _reason(self, error: BaseException) -> str:
         """Return what went wrong, in a few words, and what to do."""
         causes = _causes(error)
-        told = re.search(r"<Message>([^<]*)", causes[-1])
+        told = _MESSAGE.search(causes[-1])
         cause = excerpt(told[1] if told else causes[-1], 200)
         # Names of buckets and files are not what is said about them.
-        text = re.sub(r"https?://(?!169\.254\.|metadata)\S*", "", " ".join(causes))
+        text = _ADDRESS.sub("", " ".join(causes))
         for sign, advice in _ADVICE.items() if self.is_remote else ():
-            if re.search(sign, text, re.IGNORECASE):
+            if sign.search(text):
                 return f"{advice.format(variables=_CREDENTIALS.get(self.root[0]))} ({cause})"
         return excerpt(": ".join(causes), 400)
 
 
 def _causes(error: BaseException) -> list[str]:
     """Return the message of an error, then that of its cause, and so on, without colours."""
-    text = re.sub(r"\x1b\[\d*m", "", str(error)) or type(error).__name__
+    text = _COLOUR.sub("", str(error)) or type(error).__name__
     return [" ".join(cause.split()) for cause in text.split("↳")]
 
 
