@@ -18,7 +18,7 @@ from usp.fleet.dataset import Dataset
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.proof,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"),
 ]
 

@@ -29,7 +29,7 @@ ENGINES = [
     pytest.param(
         "ray",
         marks=[
-            pytest.mark.long,
+            pytest.mark.proof,
             pytest.mark.skipif(
                 importlib.util.find_spec("ray") is None, reason="ray is not installed"
             ),

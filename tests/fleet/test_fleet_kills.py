@@ -21,7 +21,7 @@ def websites():
     yield from serving(24, 0.1)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("engine", ["local", "ray"])
 @pytest.mark.parametrize("store", ["folder", "s3"])
 def test_after_any_kills_the_tables_are_what_the_websites_serve(

@@ -20,7 +20,7 @@ from pyarrow import dataset
 from usp._demo import demo_site
 from usp.fleet import FleetOptions, crawl_sites, unwrap
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.proof
 FLEET = Path(__file__).parents[2] / "docs" / "fleet.md"
 CHANGING = {"started", "duration"}
 

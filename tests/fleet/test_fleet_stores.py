@@ -203,12 +203,12 @@ def gate(s3, monkeypatch):
     made.close()
 
 
-@pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.proof)])
 def test_a_run_waits_for_a_store_that_cuts_off_and_refuses(gate, root, websites, seconds):
     crawl_with_a_break(root, websites, seconds, gate.close, gate.open)
 
 
-@pytest.mark.long
+@pytest.mark.proof
 @pytest.mark.parametrize("seconds", [10.0, 40.0])
 def test_a_run_waits_for_a_store_that_is_silent(s3, root, websites, seconds):
     """Also for longer than one request waits."""
@@ -218,7 +218,7 @@ def test_a_run_waits_for_a_store_that_is_silent(s3, root, websites, seconds):
     )
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_a_store_that_does_not_come_back_ends_the_run_and_the_next_one_goes_on(
     gate, root, websites, tmp_path
 ):
