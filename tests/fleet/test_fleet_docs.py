@@ -85,7 +85,7 @@ def test_the_sql_runs(crawled, monkeypatch):
         assert rows
 
 
-@pytest.mark.long
+@pytest.mark.proof
 def test_the_figures_of_the_simulation_are_those_that_it_prints(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["simulate_fleet.py"])
     printed = io.StringIO()

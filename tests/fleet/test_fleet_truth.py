@@ -55,7 +55,7 @@ def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(
 
 
 @RAY
-@pytest.mark.long
+@pytest.mark.proof
 def test_ray_gives_the_same_rows_as_the_local_engine(local_dataset, fleet, tmp_path):
     """Of a site of every kind: starting Ray takes longer than crawling them."""
     some = list({site.kind: site for site in fleet.sites}.values())

@@ -70,7 +70,8 @@ def test_damage_is_known_when_the_tree_is_loaded(path, at):
     assert codes(tree) == {"b.xml": "damaged-record"}
     assert not tree.is_complete
     found = urls(tree)
-    assert [url for url in found if "/b/" not in url] == urls(tree, "a/") + urls(tree, "c/")
+    intact = [url for url in found if "/a/" in url or "/c/" in url]  # damage may change others
+    assert intact == urls(tree, "a/") + urls(tree, "c/")
     assert len(urls(tree, "a/")) == len(urls(tree, "c/")) == 2000
 
 

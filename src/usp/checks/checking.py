@@ -86,6 +86,10 @@ class Collecting(Protocol):
         ...
 
 
+_FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
+"""Failures whose reasons are in the words of logs."""
+
+
 class _Run:
     """One check of one tree."""
 
@@ -209,8 +213,7 @@ class _Run:
         failure = node.why if isinstance(node, InvalidSitemap) else sitemap.failure
         if failure is not None and not (sitemap.is_soft_404 or sitemap.is_missing_file):
             lines = (one.line for one in sitemap.problems if one.code is failure.code and one.line)
-            is_doctype = failure.code is FailureCode.FORBIDDEN_DOCTYPE  # its words are for logs
-            said = failure.code.message if is_doctype else failure.plain
+            said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
             hit = Hit(f"{said}{sitemap.declared_in}", line=next(lines, None))
             yield from self._found(rule_of(failure.code), [hit], sitemap.url)
         is_other = failure is not None and failure.code in _OTHER_DOCUMENTS
