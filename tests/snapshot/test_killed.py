@@ -49,7 +49,7 @@ def is_true(tree) -> bool:
 
 
 @pytest.mark.parametrize(
-    "kills", [2, pytest.param(100, marks=pytest.mark.long)], ids=["some", "many"]
+    "kills", [2, pytest.param(100, marks=pytest.mark.proof)], ids=["some", "many"]
 )
 def test_a_kill_at_any_moment_leaves_no_file_that_lies(tmp_path, kills):
     path = tmp_path / "site.warc.gz"
