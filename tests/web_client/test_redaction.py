@@ -12,7 +12,7 @@ import pytest
 import requests
 from both import fake_zones, fetch
 
-from usp._http.failures import redacted, secrets_of_params, secrets_of_proxies, without_params
+from usp._http.redaction import redacted, secrets_of_params, secrets_of_proxies, without_params
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient

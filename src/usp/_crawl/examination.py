@@ -1,7 +1,7 @@
 """Reads a stored document closely: all of its entries, also those that are there twice, and where.
 
-What is wrong with it is known at the end. Nodes read their pages in another way, each URL once and as
-little of the rest as possible: see ``stored_pages``.
+What is wrong with it is known at the end. When problems are not asked for, pages are read in another
+way, each URL once and as little of the rest as possible: see ``stored_pages``.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, own_c
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList
+from usp.objects.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from usp._base.reason import Reason
     from usp._formats.abstract_parser import BlockText, Entry
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import Problem, Problems
+    from usp.objects.problem import ProblemCode, Problems
 
 _AFTER_NAME = tuple(" \t\r\n/>")
 _MOST = 1000  # pages that came one by one
@@ -132,6 +134,7 @@ class Examination:
         exchange = document.exchange
         self.document = document
         self.children: list[ChildEntry] = []
+        self.given_up: Reason | None = None  # why the rest was not read, if it was not
         self.is_vouched = True  # whether all pages were read in blocks that are well-formed
         self.parser = DocumentParser(
             base,
@@ -146,12 +149,21 @@ class Examination:
     @property
     def problems(self) -> list[Problem]:
         """What is wrong with the document, as far as it was read."""
-        return self.parser.problems.listed()
+        found = self.parser.problems.listed()
+        damage = self.document.known.damage
+        if damage is not None and self.document.exchange.broken is None:
+            found.insert(0, Problem(damage.text, code=damage.code))
+        return found
 
-    def blocks(self) -> Iterator[ExaminedBlock]:
-        """Yield all pages; a URL that is declared twice comes twice."""
+    def blocks(
+        self, given_up: Callable[[], Reason | None] = lambda: None
+    ) -> Iterator[ExaminedBlock]:
+        """Yield all pages; a URL that is declared twice comes twice.
+
+        ``given_up`` is asked after each step: a reason ends the reading, and is a problem itself.
+        """
         entries: list[PageEntry] = []
-        for entry in self._entries():
+        for entry in self._entries(given_up):
             if isinstance(entry, ChildEntry):
                 self._add_child(entry)
                 continue
@@ -167,10 +179,14 @@ class Examination:
                 entries.append(entry)
         yield from self._single(entries)
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self, given_up: Callable[[], Reason | None]) -> Iterator[Entry]:
         for chunk in self.document.chunks():
             for entries in self.parser.steps(chunk):
                 yield from entries
+                self.given_up = given_up()
+                if self.given_up:
+                    self.parser.problems.end(self.given_up.after("the rest was not read"))
+                    return
         yield from self.parser.close(self.document.broken)
 
     def _add_child(self, child: ChildEntry) -> None:
@@ -186,7 +202,9 @@ class Examination:
         read: list[PageEntry] = []
         for entry in entries:
             page = entry.page(partial(_note, self.parser.problems, entry.line))
-            if page is not None:
+            if page is not None and self._limits.too_long(page.url):
+                note_length(self.parser.problems, self._limits, page.url, entry.line)
+            elif page is not None:
                 pages.append(page)
                 written.append(entry.as_written)
                 lines.append(entry.line)
@@ -195,5 +213,10 @@ class Examination:
             yield ExaminedBlock(PageList(pages), written, None, lines, own_columns(read))
 
 
-def _note(problems: Problems, line: int | None, code: object, excerpt: str) -> None:
-    problems.add(code, line, excerpt or None)  # type: ignore[arg-type]
+def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
+    """Note a URL that is too long, and so is neither a page nor a child sitemap."""
+    problems.note(limits.reached("url_length").after("a URL is too long"), line, url)
+
+
+def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
+    problems.add(code, line, excerpt or None)

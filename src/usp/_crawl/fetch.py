@@ -26,7 +26,7 @@ from usp._crawl.orders import (
     not_fetched,
 )
 from usp._crawl.reception import Reception
-from usp._http.failures import safe_headers
+from usp._http.redaction import safe_headers
 from usp.limits import DEFAULT
 from usp.objects.exchange import Exchange
 from usp.web_client.abstract_client import (

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from usp._base.safe_text import excerpt
 from usp._crawl import journal
+from usp._crawl.examination import note_length
 from usp._crawl.orders import UNFETCHED, LeftOut, Look, Received, left_out_problem
 from usp._crawl.places import document_node
-from usp._crawl.stored_pages import UniquePages, note_length
+from usp._crawl.stored_pages import UniquePages
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
 from usp._formats.document import DocumentParser, Role
 from usp._formats.values import date

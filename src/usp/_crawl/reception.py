@@ -16,7 +16,7 @@ from usp._crawl.driving import blamed, call_newer, mistake
 from usp._crawl.look import FirstLook, read_whole
 from usp._crawl.orders import Arrival, Failed, Received, not_wanted
 from usp._formats.document import DocumentParser
-from usp._http.failures import safe_headers
+from usp._http.redaction import safe_headers
 from usp._store import SpoolFull
 from usp.limits import DEFAULT
 from usp.objects.exchange import Exchange

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp.limits import DEFAULT
 from usp.objects.page_blocks import PageList, PickedPages
-from usp.objects.problem import Problem, how_many
+from usp.objects.problem import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from usp._store import Document
     from usp.limits import Limits
     from usp.objects.page import PageBlock, SitemapPage
-    from usp.objects.problem import ProblemCode, Problems
+    from usp.objects.problem import Problem
 
 
 _BLOCK = 1000  # pages that came one by one
@@ -50,14 +49,10 @@ class UniquePages:
         new = self._new(entry.urls)
         return entry.pages() if new is None else compress(entry.pages(), new)
 
-    def is_new(self, url: str) -> bool:
-        """Remember the URL of a page; return whether it is new."""
-        return self._new([url]) is None
-
-    def block(self, entry: PageBatch) -> PageBlock:
-        """Return the same pages of a batch as a block."""
-        new = self._new(entry.urls)
-        return entry if new is None else PickedPages(entry, new)
+    def block(self, block: PageBlock) -> PageBlock:
+        """Return the pages of a block whose URLs are new."""
+        new = self._new(list(block.urls))
+        return block if new is None else PickedPages(block, new)
 
     def _new(self, urls: list[str]) -> list[bool] | None:
         """Remember URLs; return which of them are wanted, or None if all are."""
@@ -78,16 +73,8 @@ def page_steps(steps: Iterable[Iterable[Entry]], unique: UniquePages) -> Iterato
             yield None
 
 
-def page_blocks(
-    entries: Iterable[Entry],
-    unique: UniquePages,
-    read: Callable[[Entry], Iterable[SitemapPage]] | None = None,
-) -> Iterator[PageBlock]:
-    """Yield the pages of entries in blocks; single pages are collected into blocks.
-
-    ``read`` returns the pages of an entry that is not a batch, each once.
-    """
-    read = read or unique.of
+def page_blocks(entries: Iterable[Entry], unique: UniquePages) -> Iterator[PageBlock]:
+    """Yield the pages of entries in blocks; single pages are collected into blocks."""
     single: list[SitemapPage] = []
     for entry in entries:
         if single and (isinstance(entry, PageBatch) or len(single) >= _BLOCK):
@@ -98,7 +85,7 @@ def page_blocks(
             if block.urls:
                 yield block
         else:
-            single.extend(read(entry))
+            single.extend(unique.of(entry))
     if single:
         yield PageList(single)
 
@@ -182,7 +169,7 @@ class StoredPages:
         return pages if self._most is None else islice(pages, self._most)
 
     def _batches(self, unique: UniquePages) -> Iterator[Iterable[SitemapPage]]:
-        return map(unique.of, self._entries(self._parser(fast=True)))
+        return map(unique.of, self._entries(self._parser()))
 
     def blocks(self) -> Iterator[PageBlock]:
         """Yield the same pages block by block."""
@@ -207,7 +194,7 @@ class StoredPages:
             self._document.known.pages = count
 
     def _all_steps(self, unique: UniquePages) -> Iterator[PageBlock | None]:
-        parser = self._parser(fast=True)
+        parser = self._parser()
         for chunk in self._document.chunks():
             yield from page_steps(parser.steps(chunk), unique)
         yield from page_blocks(parser.close(self._document.broken), unique)
@@ -245,76 +232,31 @@ class StoredPages:
     ) -> Generator[PageBlock, None, list[Problem]]:
         """Read the pages field by field, block by block; return what is wrong with the document."""
         known, count = self._document.known, 0
-        parser = self._parser(fast=False)
-        unique = UniquePages(self._limits.url_length)
-        reasons: list[Reason] = []
-
-        def ends() -> Reason | None:
-            if reason := given_up():
-                reasons.append(reason)
-            return reason
-
-        read = partial(self._examine, parser, unique)
-        for block in page_blocks(self._entries_until(ends, parser), unique, read):
+        unique = UniquePages()
+        examination = self.examination()
+        for examined in examination.blocks(given_up):
+            block = unique.block(examined.pages)
             left = None if self._most is None else self._most - count
             count += len(block.urls)
-            if left is None or left > 0:
+            if block.urls and (left is None or left > 0):
                 yield _first_pages(block, left)
-        found = parser.problems.listed()
-        if self.damage is not None and self._document.exchange.broken is None:
-            found.insert(0, Problem(self.damage.text, code=self.damage.code))
-        if not reasons:
+        found = examination.problems
+        if not examination.given_up:
             known.pages, known.problem_count = count, how_many(found)
             self._document.store.remember(known, found)
         return found
 
-    def _examine(
-        self, parser: DocumentParser, unique: UniquePages, entry: Entry
-    ) -> Iterator[SitemapPage]:
-        """Yield the page of an entry, if it is new; what is wrong with its fields is noted."""
-        if not isinstance(entry, PageEntry):
-            return
-        page = entry.page(partial(_note, parser.problems, entry.line))
-        if page is None:
-            return
-        if self._limits.too_long(page.url):
-            note_length(parser.problems, self._limits, page.url, entry.line)
-        elif unique.is_new(page.url):
-            yield page
-
-    def _parser(self, *, fast: bool) -> DocumentParser:
+    def _parser(self) -> DocumentParser:
         exchange = self._document.exchange
         return DocumentParser(
             self._base,
             content_type=exchange.content_type,
             content_encoding=exchange.content_encoding,
-            fast=fast,
+            fast=True,
             limits=self._limits,
         )
-
-    def _entries_until(
-        self, given_up: Callable[[], Reason | None], parser: DocumentParser
-    ) -> Iterator[Entry]:
-        reason = None
-        for chunk in self._document.chunks():
-            for entries in parser.steps(chunk):
-                yield from entries
-                reason = given_up()
-                if reason:
-                    parser.problems.end(reason.after("the rest was not read"))
-                    return
-        yield from parser.close(self._document.broken)
 
     def _entries(self, parser: DocumentParser) -> Iterator[Entry]:
         for chunk in self._document.chunks():
             yield from parser.feed(chunk)
         yield from parser.close(self._document.broken)
-
-
-def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:
-    """Note a URL that is too long, and so is neither a page nor a child sitemap."""
-    problems.note(limits.reached("url_length").after("a URL is too long"), line, url)
-
-
-def _note(problems: Problems, line: int | None, code: ProblemCode, excerpt: str) -> None:
-    problems.add(code, line, excerpt or None)

@@ -18,15 +18,9 @@ from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import BadUrl, read_url
 from usp._http.encodings import BodyDecoder
-from usp._http.failures import (
-    LARGE_HEAD,
-    reason_of,
-    safe_headers,
-    too_large,
-    turns_robots_away,
-    without_secrets,
-)
+from usp._http.failures import LARGE_HEAD, reason_of, too_large, turns_robots_away
 from usp._http.identity import is_harmless
+from usp._http.redaction import safe_headers, without_secrets
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop

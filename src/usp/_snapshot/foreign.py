@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 from usp._base.reason import Reason
 from usp._base.safe_text import printable
 from usp._base.urls import BadUrl, read_url, url_parts, without_login
-from usp._http.failures import safe_headers
+from usp._http.redaction import safe_headers
 from usp._http.redirects import REDIRECTS
 from usp._snapshot.bodies import opened
 from usp._snapshot.http_message import ResponseHead

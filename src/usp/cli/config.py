@@ -46,7 +46,7 @@ def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[
     """Return notices of the settings in a parent folder's file that affect where data goes."""
     if path.parent == folder:
         return []
-    from usp._http.failures import redacted, secrets_of_proxies
+    from usp._http.redaction import redacted, secrets_of_proxies
 
     tables = [options, *(value for value in options.values() if isinstance(value, dict))]
     return [

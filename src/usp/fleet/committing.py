@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from usp.fleet.parts import rewritten
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 _SHARE = 5
 """A commit waits until the last one is this many times as long ago as it took: others join it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """Groups that must be committed together, and the files that they replace."""
+
+    groups: list[Group]
+    files: set[str]
 
 
 class Committer:
@@ -35,7 +44,7 @@ class Committer:
         self._missing: dict[str, set[str]] = defaultdict(set)  # sites that a file waits for
         for site, file in self._older.items():
             self._missing[file].add(site)
-        self._waiting: list[Group] = []
+        self._waiting: list[_Waiting] = []
         self._done: set[str] = set()
         self._last = float("-inf")
         self._took = 0.0
@@ -44,19 +53,21 @@ class Committer:
         """Take a group; return the rows of the sites that are committed now."""
         new = self._without_known(group)
         if new is not None:
-            self._waiting.append(new)
+            files: set[str] = set()
             for row in new.sites:
                 self._done.add(row["site"])
                 file = self._older.get(row["site"])
                 if file is not None:
                     self._missing[file].discard(row["site"])
+                    files.add(file)
+            self._join(_Waiting([new], files))
         if time.monotonic() - self._last < _SHARE * self._took:
             return []
         return self._commit([one for one in self._waiting if self._is_ready(one)])
 
     def close(self) -> list[Row]:
         """Commit everything that was taken."""
-        return self._commit(list(self._waiting))
+        return self._commit(self._waiting)
 
     def _without_known(self, group: Group) -> Group | None:
         """Return a group without sites that were reported before, as by a task that was repeated."""
@@ -66,53 +77,48 @@ class Committer:
         names = [part.name for part in group.parts]
         return rewritten(self._dataset.store, self._run, names, known)
 
-    def _is_ready(self, group: Group) -> bool:
-        """Return whether all that is wanted of the files that a group replaces is there.
+    def _join(self, new: _Waiting) -> None:
+        """Add groups to those that wait: what replaces the same file is committed together."""
+        others = []
+        for one in self._waiting:
+            if one.files.isdisjoint(new.files):
+                others.append(one)
+            else:
+                new = _Waiting(one.groups + new.groups, one.files | new.files)
+        self._waiting = [*others, new]
 
-        Also of those that the groups replace which must be committed together with it.
-        """
-        files: set[str] = set()
-        found = {file for row in group.sites if (file := self._older.get(row["site"]))}
-        while found - files:
-            files |= found
-            found = {
-                file
-                for one in self._waiting
-                if files.intersection(self._older.get(row["site"], "") for row in one.sites)
-                for row in one.sites
-                if (file := self._older.get(row["site"]))
-            }
-        return not any(self._missing[file] for file in files)
+    def _is_ready(self, waiting: _Waiting) -> bool:
+        """Return whether all that is wanted of the files that groups replace is there."""
+        return not any(self._missing[file] for file in waiting.files)
 
-    def _commit(self, groups: list[Group]) -> list[Row]:
-        if not groups:
+    def _commit(self, ready: list[_Waiting]) -> list[Row]:
+        if not ready:
             return []
         began = time.monotonic()
+        groups = [group for one in ready for group in one.groups]
         rows = [row for group in groups for row in group.sites]
         replaced: dict[str, list[str]] = defaultdict(list)
         for row in rows:
             if row["site"] in self._older:
                 replaced[self._older.pop(row["site"])].append(row["site"])
-        kept = [self._rest_of(file, sites) for file, sites in replaced.items()]
+        there = set().union(*map(self._dataset.files, TABLES)) if replaced else set()
+        kept = [self._rest_of(file, sites, there) for file, sites in replaced.items()]
         self._dataset.commit(
             [*groups, *(group for group in kept if group is not None)], list(replaced)
         )
-        gone = set(map(id, groups))
-        self._waiting = [group for group in self._waiting if id(group) not in gone]
+        self._waiting = [one for one in self._waiting if one not in ready]
         self._last = time.monotonic()
         self._took = self._last - began
         return rows
 
-    def _rest_of(self, file: str, gone: list[str]) -> Group | None:
+    def _rest_of(self, file: str, gone: list[str], there: set[str]) -> Group | None:
         """Return what is left of a group of files without some of its sites."""
-        there = [
-            f"{table}/{file}" for table in TABLES if f"{table}/{file}" in self._dataset.files(table)
-        ]
-        group = rewritten(self._dataset.store, self._run, there, gone)
+        names = [f"{table}/{file}" for table in TABLES if f"{table}/{file}" in there]
+        group = rewritten(self._dataset.store, self._run, names, gone)
         if group is not None and self._older:
             name = group.parts[0].name.rpartition("/")[2]
-            for site, old in list(self._older.items()):  # not crawled again yet: it moves along
-                if old == file:
-                    self._older[site] = name
-                    self._missing[name].add(site)
+            for row in group.sites:  # not crawled again yet: it moves along
+                if row["site"] in self._older:
+                    self._older[row["site"]] = name
+                    self._missing[name].add(row["site"])
         return group

@@ -39,8 +39,8 @@ class FleetRun:
     ``address`` is that of a Ray cluster. With ``same_address``, hosts are looked up first, and sites
     at one address are kept together. With ``retry_failed``, sites that failed are crawled again, with
     ``again`` all of the list: their rows are replaced, and page sitemaps are downloaded if they have
-    changed. With ``keep_versions``, files with older rows of sites that were
-    crawled again stay there, so that older versions of the tables can be read.
+    changed. With ``keep_versions``, files with older rows of sites that were crawled again stay there,
+    so that older versions of the tables can be read.
     """
 
     engine: str = "local"

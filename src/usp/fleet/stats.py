@@ -8,7 +8,7 @@ from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
 from usp.fleet.store import DatasetError
 from usp.fleet.tables import TABLES
-from usp.objects.failure_codes import BY_VALUE, FailureCode
+from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
     import os
@@ -105,17 +105,16 @@ class _Queries:
         return self.all(question, *values)[0]
 
 
-def _columns(ask: _Queries, table: str = "pages") -> set[str]:
-    return {row["column_name"] for row in ask.all(f"describe {table}")}
+def _columns(ask: _Queries) -> set[str]:
+    """Return the columns of the pages: those that were chosen."""
+    return {row["column_name"] for row in ask.all("describe pages")}
 
 
 def _failures(ask: _Queries, most: int) -> list[dict[str, Any]]:
-    """Return why something is missing, by code; sites of older datasets have none."""
-    code = "code" if "code" in _columns(ask, "sites") else "null"
+    """Return why something is missing, by code."""
     rows = ask.all(
-        f"select coalesce({code}, ?) as code, count(*) sites from sites"  # noqa: S608 - our own words
+        "select code, count(*) sites from sites"
         " where reason is not null group by 1 order by sites desc, 1 limit ?",
-        FailureCode.OTHER_FAILURE.value,
         most,
     )
     return [

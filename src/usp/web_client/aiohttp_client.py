@@ -12,7 +12,6 @@ import yarl
 
 from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
-from usp._http.failures import secrets_of_proxies
 from usp._http.flow import Arrived, Body, Flow, Head, Request, Session
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
@@ -23,6 +22,7 @@ from usp._http.identity import (
     checked_timeout,
     proxies_of,
 )
+from usp._http.redaction import secrets_of_proxies
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,

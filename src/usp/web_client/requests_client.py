@@ -15,7 +15,6 @@ from usp._base.names import elsewhere
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._http import requests_foreign
-from usp._http.failures import secrets_of_params, secrets_of_proxies, without_params
 from usp._http.flow import Arrived, Deadline, Flow, Head, Request
 from usp._http.flow import Session as SessionFacts
 from usp._http.identity import (
@@ -27,6 +26,7 @@ from usp._http.identity import (
     checked_timeout,
     proxies_of,
 )
+from usp._http.redaction import secrets_of_params, secrets_of_proxies, without_params
 from usp._http.requests_foreign import as_response
 from usp._http.requests_raw_responses import DEADLINE, Answer
 from usp._http.requests_responses import (
