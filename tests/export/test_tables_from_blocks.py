@@ -68,15 +68,18 @@ def test_blocks_with_pages_that_are_known_already_keep_their_columns():
     assert table["lastmod_precision"].to_pylist() == ["month"] * 3
 
 
-def test_picked_pages_agree_in_every_form():
-    document = (
-        f"{HEAD}<url>{plain_entry(1)}<mobile:mobile/></url><url>{plain_entry(2)}</url></urlset>"
-    )
+def batch_of(*entries: str):
     parser = DocumentParser("https://x.org/s.xml", fast=True)
-    entries = [*parser.feed(document.encode()), *parser.close()]
-    (batch,) = entries
+    document = f"{HEAD}{''.join(f'<url>{entry}</url>' for entry in entries)}</urlset>"
+    (batch,) = [*parser.feed(document.encode()), *parser.close()]
+    return batch
+
+
+def test_picked_pages_agree_in_every_form():
+    known = batch_of(plain_entry(1))
+    batch = batch_of(f"{plain_entry(1)}<mobile:mobile/>", plain_entry(2))
     unique = UniquePages()
-    assert unique.is_new("https://x.org/p/1")
+    assert unique.block(known) is known
     block = unique.block(batch)
     assert isinstance(block, PickedPages)
     (page,) = block.pages()
