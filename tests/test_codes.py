@@ -94,7 +94,7 @@ def test_the_page_of_the_codes_is_current():
     spec = importlib.util.spec_from_file_location("problem_docs", path)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    assert (DOCS / "problems.md").read_text(encoding="utf-8") == tool.page()
+    assert (DOCS / "reference" / "problems.md").read_text(encoding="utf-8") == tool.page()
     headings = set(re.findall(r"^### (.+)$", tool.page(), re.MULTILINE))
     assert headings == {code.value for code in CODES}
 

@@ -106,6 +106,6 @@ def test_nobody_else_writes_units_of_size():
 
 def test_documents_use_one_family_of_units():
     root = Path(usp.__file__).parents[2]
-    for path in [root / "README.md", *(root / "docs").glob("*.md")]:
+    for path in [root / "README.md", *(root / "docs").glob("**/*.md")]:
         text = re.sub(r"`[^`\n]*`", "", path.read_text("utf-8"))  # what a user may type is theirs
         assert re.findall(r"\b[0-9.,]+ ?(?:kB|KB|MB|GB|TB)\b", text) == [], path

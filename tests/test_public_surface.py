@@ -1,4 +1,4 @@
-"""The public surface is what ``docs/reference.md`` lists: no module and no name more or less."""
+"""The public surface is what ``docs/reference/options.md`` lists: no module and no name more or less."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from usp.options import CrawlOptions
 from usp.selection import Selection
 
 ROOT = Path(usp.__file__).parent
-REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text("utf-8")
+REFERENCE = (Path(__file__).parent.parent / "docs" / "reference" / "options.md").read_text("utf-8")
 
 LISTED = {
     module: re.findall(r"`(\w+)`", names)

@@ -1,4 +1,4 @@
-"""Writes ``docs/problems.md``: a section for each code of a problem or a failure.
+"""Writes ``docs/reference/problems.md``: a section for each code of a problem or a failure.
 
     python tools/problem_docs.py
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from usp.objects.failure_codes import Code
 
-PAGE = Path(__file__).parents[1] / "docs" / "problems.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "problems.md"
 
 _BEGIN = """\
 # Problems and failures

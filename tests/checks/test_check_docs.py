@@ -16,8 +16,8 @@ from usp.cli import main
 from usp.cli.commands.check import command
 
 ROOT = Path(__file__).parents[2]
-CHECK = (ROOT / "docs" / "check.md").read_text("utf-8")
-CI = (ROOT / "docs" / "ci.md").read_text("utf-8")
+CHECK = (ROOT / "docs" / "guides" / "check.md").read_text("utf-8")
+CI = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 WORKFLOW = (ROOT / "docs" / "examples" / "check-sitemaps.yml").read_text("utf-8")
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
 GOOD = (

@@ -58,7 +58,9 @@ def test_the_readme_shows_what_the_demo_prints(run):
     assert [neutral(block) for block in shown] == [neutral(run("demo").out)]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs").glob("**/*.md")), ids=lambda path: path.name
+)
 def test_every_file_that_the_docs_name_is_there(path):
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"`((?:src/usp|usp|tests|docs)/[\w./-]+)`", text):

@@ -9,7 +9,7 @@ from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS
 from usp.export.schema import arrow_schema
 
-TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from usp.cli.commands import crawl, stats
 from usp.fleet import FleetOptions, FleetRun, crawl_fleet, schema_of, wide_schema
 
 ROOT = Path(__file__).parents[2]
-FLEET = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+FLEET = (ROOT / "docs" / "guides" / "fleet.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 BLOCKS = [
     block

@@ -21,7 +21,7 @@ from usp._demo import demo_site
 from usp.fleet import FleetOptions, crawl_sites, unwrap
 
 pytestmark = pytest.mark.proof
-FLEET = Path(__file__).parents[2] / "docs" / "fleet.md"
+FLEET = Path(__file__).parents[2] / "docs" / "guides" / "fleet.md"
 CHANGING = {"started", "duration"}
 
 

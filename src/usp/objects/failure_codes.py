@@ -19,7 +19,7 @@ class Code(StrEnum):
     """A stable name, equal to its text, such as ``bare-ampersand``.
 
     ``message`` says it in a few words, ``meaning`` in a sentence or two, ``example`` shows it, and
-    ``remedy`` says what to do. The pages of ``docs/problems.md`` are made of them.
+    ``remedy`` says what to do. The pages of ``docs/reference/problems.md`` are made of them.
     """
 
     message: str
