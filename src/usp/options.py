@@ -113,9 +113,10 @@ class CrawlOptions:
     def _check_filters(self) -> None:
         """Raise ``ValueError`` for a date or a pattern that cannot be read."""
         if self.sitemaps_since is not None:
-            from usp._base.dates import period  # noqa: PLC0415 - the help needs none of it
+            from usp._base.dates import moment  # noqa: PLC0415 - the help needs none of it
 
-            period("sitemaps_since", self.sitemaps_since)
+            since = moment("sitemaps_since", self.sitemaps_since)
+            object.__setattr__(self, "sitemaps_since", since)
         if self.include_sitemaps or self.exclude_sitemaps:
             from usp._base.patterns import Patterns, checked  # noqa: PLC0415 - the same
 

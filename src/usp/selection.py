@@ -8,7 +8,7 @@ from itertools import chain, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from usp._base.dates import Moment, in_utc, known_date, period
+from usp._base.dates import Moment, in_utc, known_date, moment, period
 from usp._base.patterns import Patterns, checked, for_pages, for_sitemaps
 from usp._base.urls import url_parts
 from usp.objects.page_blocks import PageList, PickedPages
@@ -45,8 +45,10 @@ class Selection:
 
     ``since`` and ``until`` refer to the date when a page was last modified or, failing that, to the
     date of publication in news and feeds. Both are inclusive, and a date without a time means the
-    whole day, month or year. Dates without an offset are taken as UTC. Pages without any date are
-    kept unless ``keep_undated`` is False; ``on_undated`` is called with the number of those kept.
+    whole day, month or year. Dates without an offset are taken as UTC; ``12h``, ``7d``, ``4w`` and a
+    ``timedelta`` are counted back from the creation of the selection. Pages without any
+    date are kept unless ``keep_undated`` is False; ``on_undated`` is called with the number of those
+    kept.
 
     ``include`` and ``exclude`` are patterns for the URL of the page: ``*/blog/*`` must match all of
     it, ``/blog/*`` everything from the path on, ``re:20[0-9]{2}`` any part. A pattern that begins
@@ -80,6 +82,9 @@ class Selection:
         whole = isinstance(most, int) and not isinstance(most, bool)
         if most is not None and not (whole and most >= 0):  # type: ignore[operator]
             raise ValueError(f"limit must be a non-negative integer or None, not {most!r}")
+        for name in ("since", "until"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, moment(name, getattr(self, name)))
         values: dict[str, Any] = {
             **given,
             "_first": None if self.since is None else period("since", self.since)[0],

@@ -1,6 +1,11 @@
+import contextlib
 import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
+import usp
 from usp._demo import demo_site
 from usp.cli.treeview import summary, tree_view
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
@@ -64,6 +69,52 @@ def test_the_demo_site_works_at_any_port_and_is_gone_afterwards():
     for url, tree in zip((one, two), trees, strict=True):
         assert all(page.url.startswith(url) for page in tree.all_pages())
         assert tree.page_count() == 21
+
+
+@contextlib.contextmanager
+def served(*options):
+    """Run ``usp demo --serve``; yield the URL that it shows."""
+    command = [sys.executable, "-m", "usp", "demo", "--serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            assert process.poll() is None
+        finally:
+            process.terminate()
+
+
+def test_a_served_demo_can_be_read_by_other_programs():
+    with served() as url:
+        assert usp.sitemap_tree_for_homepage(url).page_count() == 21
+
+
+def test_a_port_that_is_taken_is_named(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = run("demo", "--serve", "--port", port)
+    assert ended.status == 2
+    assert f"port {port} cannot be used" in ended.err
+
+
+def test_the_demo_changes_by_the_next_day(tmp_path):
+    """So that updates, diffs and watches have something to show at the same address."""
+    snapshot = tmp_path / "demo.warc.gz"
+    with demo_site() as url:
+        usp.sitemap_tree_for_homepage(url, record=snapshot)
+        update = usp.update(snapshot, output=tmp_path / "same.warc.gz")
+        assert (update.changed, update.added, update.not_modified > 8) == (0, 0, True)
+    port = int(url.rstrip("/").rpartition(":")[2])
+    with demo_site(port, later=True) as later:
+        changes = usp.diff(snapshot, usp.sitemap_tree_for_homepage(later))
+        found = [(str(change.kind), change.url.removeprefix(url)) for change in changes]
+    assert later == url
+    assert sorted(found) == [
+        ("added", "news/tea-fair"),
+        ("added", "visit"),
+        ("changed", "menu"),
+        ("removed", "news/harvest"),
+        ("removed", "opening-hours"),
+    ]
 
 
 def test_a_tree_view_lets_no_markup_and_no_escapes_through():

@@ -16,6 +16,7 @@ from profiles import examples
 from usp.export.arrow import to_arrow
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
+from usp.options import CrawlOptions
 from usp.selection import Selection
 
 few = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
@@ -158,9 +159,10 @@ def test_no_page_is_asked_for_behind_the_last_one():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"since": "soon"}, "since 'soon' is not a date; use for example"),
+        ({"since": "soon"}, "since 'soon' is not a date; use 2025-01-31, 12h, 7d or 4w"),
         ({"until": ""}, "until '' is not a date"),
-        ({"until": 2024}, "until must be a date or an ISO 8601 text"),
+        ({"until": 2024}, "until must be a date, a timedelta, or a text such as 2025-01-31 or 7d"),
+        ({"since": "999999w"}, "since '999999w' is before the year 1"),
         ({"include": ["re:("]}, "include 're:\\(' is not a valid regular expression"),
         ({"exclude": [""]}, "exclude has an empty pattern"),
         ({"exclude": ["sitemap:"]}, "exclude has an empty pattern"),
@@ -171,6 +173,22 @@ def test_no_page_is_asked_for_behind_the_last_one():
 def test_what_cannot_be_meant_is_told_at_once(options, said):
     with pytest.raises(ValueError, match=said):
         Selection(**options)
+
+
+@pytest.mark.parametrize(
+    "week", ["7d", "1w", "168H", " 7 d ", timedelta(days=7), timedelta(hours=168)]
+)
+def test_a_date_may_be_counted_back_from_now(week):
+    before = datetime.now(UTC)
+    selection = Selection(since=week)
+    after = datetime.now(UTC)
+    assert before <= selection.since + timedelta(days=7) <= after
+    old, new = selection.since - timedelta(minutes=1), selection.since + timedelta(minutes=1)
+    pages = [SitemapPage("https://x.org/old", last_modified=old)]
+    pages += [SitemapPage("https://x.org/new", last_modified=new)]
+    assert [page.url for page in selection.of(pages)] == ["https://x.org/new"]
+    assert selection.crawl_options().sitemaps_since == selection.since
+    assert before <= CrawlOptions(sitemaps_since=week).sitemaps_since + timedelta(days=7)
 
 
 def test_a_selection_is_a_value():

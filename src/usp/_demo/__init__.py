@@ -1,13 +1,14 @@
 """A small website to try the library with, served on this machine: ``usp demo``.
 
-Its files are in ``site``. ``{site}`` in them is replaced by the URL of the site, ``{today}`` and
-``{yesterday}`` by dates: news are never older. Some are served compressed, with ``.gz`` appended to
-their name.
+Its files are in ``site``, and those that are different a day later in ``later``. ``{site}`` in them
+is replaced by the URL of the site, ``{today}`` and ``{yesterday}`` by dates: news are never older. Some
+are served compressed, with ``.gz`` appended to their name.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ __all__ = ["demo_site"]
 _PACKED = frozenset({"/sitemaps/archive.xml"})
 _TYPES = {
     "gz": "application/gzip",
+    "html": "text/html; charset=utf-8",
     "rss": "application/rss+xml",
     "txt": "text/plain",
     "xml": "application/xml",
@@ -32,9 +34,12 @@ _TYPES = {
 
 
 @contextmanager
-def demo_site() -> Iterator[str]:
-    """Serve the website during the block; yield the URL of its homepage."""
-    server = _Server()
+def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
+    """Serve the website during the block; yield the URL of its homepage.
+
+    With ``later``, some stories and pages are new, others changed or gone.
+    """
+    server = _Server(port, later=later)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -48,16 +53,17 @@ def demo_site() -> Iterator[str]:
 class _Server(ThreadingHTTPServer):
     request_queue_size = 64  # connections that come at once wait here, or for a second elsewhere
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, port: int, *, later: bool) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.files: dict[str, bytes] = {}
-        for path, text in _walk(files(__name__) / "site"):
-            content = _filled(text, self.address).encode()
-            if path in _PACKED:
-                self.files[f"{path}.gz"] = gzip.compress(content)
-            else:
-                self.files[path] = content
+        for folder in ("site", "later") if later else ("site",):
+            for path, text in _walk(files(__name__) / folder):
+                content = _filled(text, self.address).encode()
+                if path in _PACKED:
+                    self.files[f"{path}.gz"] = gzip.compress(content, mtime=0)
+                else:
+                    self.files[path] = content
 
 
 def _filled(text: str, address: str) -> str:
@@ -78,12 +84,20 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        body = self.server.files.get(self.path)
+        path = "/index.html" if self.path == "/" else self.path
+        body = self.server.files.get(path)
         if body is None:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
+        tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+        if self.headers["If-None-Match"] == tag:
+            self.send_response(HTTPStatus.NOT_MODIFIED)
+            self.send_header("ETag", tag)
+            self.end_headers()
+            return
         self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", _TYPES[self.path.rpartition(".")[2]])
+        self.send_header("Content-Type", _TYPES[path.rpartition(".")[2]])
+        self.send_header("ETag", tag)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

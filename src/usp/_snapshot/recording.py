@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import usp
@@ -251,7 +252,7 @@ def _option_values(options: CrawlOptions) -> dict[str, Any]:
     }
     since = options.sitemaps_since
     if since is not None:
-        values["sitemaps_since"] = since if isinstance(since, str) else since.isoformat()
+        values["sitemaps_since"] = since.isoformat() if isinstance(since, date) else since
     if options.limits is not None:
         values["limits"] = {
             field.name: getattr(options.limits, field.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from usp.cli.shared_options import F
     from usp.selection import Selection
 
@@ -43,26 +43,17 @@ FILTER_OPTIONS = [
     click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
 ]
 
-_AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
-
-def _moment(name: str, text: str | None) -> str | datetime | None:
+def _moment(name: str, text: str | None) -> datetime | date | str | None:
     """Return the time seven days ago for ``7d``; any other text must be a date."""
-    from usp._base.dates import period
+    from usp._base.dates import moment
 
-    if text is None:
-        return None
-    match = _AGO.fullmatch(text.strip())
     try:
-        if match is not None:
-            return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
-        period(name, text)
-    except (ValueError, OverflowError) as error:
+        return None if text is None else moment(name, text)
+    except ValueError as error:
         raise click.UsageError(
             f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
         ) from error
-    return text
 
 
 def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
