@@ -14,7 +14,7 @@ ROOT = Path(usp.__file__).parent
 
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "_demo", "__main__"],
-    ["export", "report", "graph", "checks", "changes", "fleet"],
+    ["export", "report", "graph", "checks", "changes", "fleet", "contrib"],
     ["tree", "aio", "stream", "fetch_parse", "snapshot", "_compat"],
     ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],

@@ -111,13 +111,15 @@ class Selection:
         """Return crawl options that skip sitemaps from which no page can be selected.
 
         These are sitemaps whose ``lastmod`` in the index is before ``since``, and those that the
-        patterns for sitemaps leave out. All other options are taken from ``options``.
+        patterns for sitemaps leave out. Everything else is taken from ``options``, and so are filters
+        of sitemaps that this selection does not have.
         """
+        given = options or CrawlOptions()
         return replace(
-            options or CrawlOptions(),
-            sitemaps_since=self.since,
-            include_sitemaps=for_sitemaps(self.include),
-            exclude_sitemaps=for_sitemaps(self.exclude),
+            given,
+            sitemaps_since=given.sitemaps_since if self.since is None else self.since,
+            include_sitemaps=for_sitemaps(self.include) or given.include_sitemaps,
+            exclude_sitemaps=(*given.exclude_sitemaps, *for_sitemaps(self.exclude)),
         )
 
     def of(self, pages: Pages, site: str | None = None) -> Iterator[SitemapPage]:
@@ -219,10 +221,11 @@ class SelectionRun:
         """Yield the selected pages; after the last one, no further page is requested."""
         remaining = iter(pages)
         while not self.over and (page := next(remaining, None)) is not None:
-            if self._wants_page(page):
+            if self.takes(page):
                 yield page
 
-    def _wants_page(self, page: SitemapPage) -> bool:
+    def takes(self, page: SitemapPage) -> bool:
+        """Return whether a page is selected; ask once for each, in order, until the run is over."""
         if self._sitemaps and not self.wants(_sitemap_of(page)):
             return False
         if self._by_url and not self._wants_url(page.url):

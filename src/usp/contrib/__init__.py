@@ -1,0 +1,1 @@
+"""Entry points for users of other libraries; each needs its library, and nothing else loads it."""

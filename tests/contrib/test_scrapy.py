@@ -1,0 +1,135 @@
+"""Scrapy itself starts with the pages of sitemaps: the same ones, when it has room, and until it ends."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("scrapy")
+
+from website import Answer, Site  # noqa: E402 - the tests' own
+
+from usp import CrawlOptions, Selection, tree  # noqa: E402
+
+CRAWLS = Path(__file__).with_name("scrapy_crawls.py")
+URLSET = (
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    ' xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
+    ' xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">{}</urlset>'
+)
+PAGES = URLSET.replace(
+    "{}",
+    "<url><loc>{base}/old</loc><lastmod>2020-01-01</lastmod></url>"
+    "<url><loc>{base}/new?a=1&b=2</loc><lastmod>2025-03-04</lastmod>"
+    "<image:image><image:loc>{base}/a.png</image:loc></image:image></url>"
+    "<url><loc>{base}/private</loc><lastmod>2025-03-04</lastmod></url>"
+    "<url><loc>{base}/left-out</loc><lastmod>2025-03-04</lastmod></url>"
+    "<url><loc>{base}/undated</loc></url>",
+)
+NEWS = URLSET.replace(
+    "{}",
+    "<url><loc>{base}/story</loc><news:news><news:title>A story</news:title>"
+    "<news:publication_date>2025-05-06</news:publication_date></news:news></url>",
+)
+PAGE = Answer("<html></html>", headers={"Content-Type": "text/html"})
+LISTED = ["/old", "/new?a=1&b=2", "/private", "/left-out", "/undated", "/story"]
+MANY = "".join(f"{{base}}/many/{at}\n" for at in range(5_000))
+
+
+@pytest.fixture(scope="module")
+def crawled() -> Iterator[tuple[dict[str, Any], Site]]:
+    """Run all spiders once, in a process of their own."""
+    released = threading.Event()
+    answers: dict[str, Any] = {
+        "/robots.txt": "Sitemap: /sitemap.xml\nSitemap: /news.xml\nSitemap: /missing.xml\n",
+        "/sitemap.xml": PAGES,
+        "/news.xml": NEWS,
+        "/many.txt": MANY,
+        "/stalled.txt": Answer(MANY, stall=released),
+        **dict.fromkeys((f"/many/{at}" for at in range(500)), PAGE),
+        **dict.fromkeys(LISTED, PAGE),
+    }
+    with Site(answers) as site:
+        ran = subprocess.run(
+            [sys.executable, CRAWLS, site.base],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        released.set()
+        assert ran.returncode == 0, ran.stderr
+        yield json.loads(ran.stdout), site
+
+
+def test_a_spider_requests_the_pages_of_a_website(crawled):
+    found, _ = crawled
+    assert sorted(found["whole"]["pages"]) == sorted(LISTED)
+    assert found["whole"]["stats"]["reason"] == "finished"
+
+
+def test_callbacks_know_what_the_sitemap_says_about_a_page(crawled):
+    facts = crawled[0]["whole"]["facts"]
+    assert facts["/new?a=1&b=2"] == ["2025-03-04T00:00:00", ["/a.png"], None]
+    assert facts["/story"] == [None, [], "A story"]
+
+
+def test_pages_are_selected_before_they_are_requested(crawled):
+    found, site = crawled
+    assert found["chosen"]["pages"] == ["/new?a=1&b=2"]
+    assert found["chosen"]["facts"]["/story"] == "news"
+    asked = [one.path for one in site.requests if one.headers["User-Agent"] == "chooser/1.0"]
+    assert {"/old", "/private", "/left-out", "/undated"}.isdisjoint(asked)
+    assert "/sitemap.xml" in asked  # sitemaps are requested with the spider's own user agent
+
+
+def test_no_more_pages_wait_than_scrapy_has_room_for(crawled):
+    lazy = crawled[0]["lazy"]
+    assert len(lazy["pages"]) == lazy["stats"]["usp/pages"] == 60
+    assert lazy["facts"]["most"] <= 4  # CONCURRENT_REQUESTS
+
+
+def test_pages_are_requested_while_their_sitemap_is_still_being_sent(crawled):
+    """And closing the spider ends the reading: otherwise the crawls would never have ended."""
+    closed = crawled[0]["closed"]
+    assert len(closed["pages"]) >= 3
+    assert closed["stats"]["reason"] == "closespider_itemcount"
+    assert all(spider["facts"]["is over"] for spider in crawled[0].values())
+
+
+def test_what_failed_is_logged_and_counted(crawled):
+    found, site = crawled
+    assert found["whole"]["log"] == [f"Sitemap {site.base}/missing.xml: 404 Not Found"]
+    assert found["whole"]["stats"]["usp/failures/not-found"] == 1
+    assert found["whole"]["stats"]["usp/sitemaps"] == 3
+    following = found["following"]
+    assert following["pages"] == ["/story"]  # one that fails does not end the others
+    assert following["stats"]["usp/failures"] == 2
+    assert f"{site.base}/missing.xml: no pages were found in sitemaps" in following["log"]
+
+
+def test_a_page_survives_the_queue_of_an_interrupted_job():
+    """With JOBDIR Scrapy pickles requests, and what they carry."""
+    page = next(tree.sitemap_from_str(NEWS).all_pages())
+    assert pickle.loads(pickle.dumps(page)) == page
+
+
+def test_filters_of_sitemaps_that_a_selection_does_not_have_are_kept():
+    given = CrawlOptions(sitemaps_since="2024", exclude_sitemaps=["*/old/*"], use_robots=False)
+    assert Selection().crawl_options(given) == given
+    both = Selection(since="2025", exclude=["sitemap:*/b/*"]).crawl_options(given)
+    assert both.exclude_sitemaps == ("*/old/*", "*/b/*")
+    assert both.sitemaps_since == "2025"
+
+
+def test_the_library_does_not_load_scrapy():
+    code = "import sys, usp, usp.tree, usp.aio, usp.contrib; assert 'scrapy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
