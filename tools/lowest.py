@@ -4,7 +4,7 @@
     PYTHONPATH=build/lowest python -m pytest tests/web_client
 
 Everything else, the tools that run the tests included, stays what the environment has. Ray is left
-out: it pins many things itself.
+out: it pins many things itself; so is Scrapy, whose versions need the Twisted of their time.
 """
 
 # ruff: noqa: INP001 - a script

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scrapy import Request
@@ -68,7 +69,7 @@ class Chosen(Listening):
     name = "chosen"
     websites = (BASE,)
     selection = Selection(since="2025", exclude=["*/private*"], keep_undated=False)
-    custom_settings = {"USER_AGENT": "chooser/1.0"}
+    custom_settings: Mapping[str, object] = {"USER_AGENT": "chooser/1.0"}
 
     def request_for_page(self, page):
         if page.url.endswith("/left-out"):
@@ -83,9 +84,9 @@ class Lazy(Listening):
     """As many pages as its limit, of very many; never more waiting than Scrapy downloads."""
 
     name = "lazy"
-    sitemap_urls = [f"{BASE}/many.txt"]
+    sitemap_urls = (f"{BASE}/many.txt",)
     selection = Selection(limit=60)
-    custom_settings = {"CONCURRENT_REQUESTS": 4}
+    custom_settings: Mapping[str, object] = {"CONCURRENT_REQUESTS": 4}
 
     def parse(self, response):
         super().parse(response)
@@ -98,7 +99,7 @@ class Closed(Listening):
 
     name = "closed"
     sitemap_urls = f"{BASE}/stalled.txt"
-    custom_settings = {"CLOSESPIDER_ITEMCOUNT": 3, "CONCURRENT_REQUESTS": 2}
+    custom_settings: Mapping[str, object] = {"CLOSESPIDER_ITEMCOUNT": 3, "CONCURRENT_REQUESTS": 2}
 
     def parse(self, response):
         super().parse(response)

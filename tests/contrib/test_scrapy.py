@@ -13,11 +13,8 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("scrapy")
-
-from website import Answer, Site  # noqa: E402 - the tests' own
-
-from usp import CrawlOptions, Selection, tree  # noqa: E402
+from usp import CrawlOptions, Selection, tree
+from website import Answer, Site
 
 CRAWLS = Path(__file__).with_name("scrapy_crawls.py")
 URLSET = (
@@ -107,13 +104,14 @@ def test_pages_are_requested_while_their_sitemap_is_still_being_sent(crawled):
 
 def test_what_failed_is_logged_and_counted(crawled):
     found, site = crawled
-    assert found["whole"]["log"] == [f"Sitemap {site.base}/missing.xml: 404 Not Found"]
+    missing = f"missing or incomplete: {site.base}/missing.xml (404 Not Found)"
+    assert found["whole"]["log"] == [f"Sitemaps of {site.base}: 6 pages read; {missing}"]
     assert found["whole"]["stats"]["usp/failures/not-found"] == 1
     assert found["whole"]["stats"]["usp/sitemaps"] == 3
     following = found["following"]
     assert following["pages"] == ["/story"]  # one that fails does not end the others
     assert following["stats"]["usp/failures"] == 2
-    assert f"{site.base}/missing.xml: no pages were found in sitemaps" in following["log"]
+    assert f"Sitemaps of {site.base}/missing.xml: 0 pages read; {missing}" in following["log"]
 
 
 def test_a_page_survives_the_queue_of_an_interrupted_job():

@@ -1,4 +1,4 @@
-"""A spider for Scrapy whose start requests are the pages of sitemaps (``pip install 'usp[scrapy]'``)."""
+"""A spider for Scrapy that starts with the pages of sitemaps (``pip install 'usp[scrapy]'``)."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ __all__ = ["SitemapPagesSpider"]
 
 _AHEAD = 100  # pages that are read before they are asked for
 _SITES = 8  # websites whose sitemaps are read at a time
+_NAMED = 5  # failures that are logged by name; the library's own loggers have all of them
 _END = object()
 
 
@@ -120,7 +121,7 @@ class SitemapPagesSpider(Spider):
                     for url in [urls] if isinstance(urls, str) else urls:
                         opened = partial(stream, url, client)
                         group.create_task(self._read_one(url, opened, pages, some))
-        except* Exception as errors:
+        except* Exception as errors:  # noqa: BLE001 - raised where Scrapy sees it
             end = errors.exceptions[0]
         await pages.put(end)
 
@@ -132,22 +133,28 @@ class SitemapPagesSpider(Spider):
         some: asyncio.Semaphore,
     ) -> None:
         run, count = self.selection.run(url), 0
+        failed: list[str] = []
         async with some:
             try:
-                stream = opened(options=self._options())
+                stream = opened(options=self._options(failed))
             except SitemapException as error:
-                self._failed("not-a-url", url, str(error))
+                self._count("failures")
+                self.logger.warning("%s", error)
                 return
             async with aclosing(stream):
                 while not run.over and (page := await anext(stream, None)) is not None:
                     count += 1
                     if run.takes(page):
                         await pages.put(page)
-        if not count:
-            self.logger.warning("%s: no pages were found in sitemaps", url)
+        if failed or not count:
+            more = [f"and {len(failed) - _NAMED} more"] if len(failed) > _NAMED else []
+            missing = "; ".join([*failed[:_NAMED], *more]) or "nothing"
+            self.logger.warning(
+                "Sitemaps of %s: %d pages read; missing or incomplete: %s", url, count, missing
+            )
 
-    def _options(self) -> CrawlOptions:
-        """Return the options of a crawl, with Scrapy's delay, and with what is counted and logged."""
+    def _options(self, failed: list[str]) -> CrawlOptions:
+        """Return the options of a crawl, with Scrapy's delay; what fails is added to the list."""
         options = self.selection.crawl_options(self.crawl_options)
 
         def on_event(event: Event) -> None:
@@ -157,7 +164,9 @@ class SitemapPagesSpider(Spider):
                 options.on_event(event)
 
         def on_failure(failure: Failure) -> None:
-            self._failed(failure.code.value, failure.url, failure.brief)
+            self._count("failures")
+            self._count(f"failures/{failure.code.value}")
+            failed.append(f"{failure.url} ({failure.brief})")
             if options.on_failure is not None:
                 options.on_failure(failure)
 
@@ -165,11 +174,6 @@ class SitemapPagesSpider(Spider):
         return replace(
             options, wait=options.wait or delay, on_event=on_event, on_failure=on_failure
         )
-
-    def _failed(self, code: str, url: str, why: str) -> None:
-        self.logger.warning("Sitemap %s: %s", url, why)
-        self._count("failures")
-        self._count(f"failures/{code}")
 
     def _count(self, what: str) -> None:
         if self.crawler.stats is not None:
