@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import table
+from bench import chart, table
 from bench.bars import verdicts
 from bench.environments import (
     CACHE,
@@ -40,15 +40,17 @@ def main() -> None:
         _measure(case, names, rounds, results)
     minutes = (time.monotonic() - start) / 60
     judged = verdicts(results, scale)
+    record = {
+        "machine": machine,
+        "versions": versions,
+        "quick": options.quick,
+        "rounds": rounds,
+        "measurements": results.records,
+    }
     if options.out:
-        record = {
-            "machine": machine,
-            "versions": versions,
-            "quick": options.quick,
-            "rounds": rounds,
-            "measurements": results.records,
-        }
-        options.out.write_text(json.dumps(record, indent=1))
+        options.out.write_text(json.dumps(record, indent=1) + "\n")
+    if options.charts:
+        chart.write(record, options.charts)
     contenders = ", ".join(f"{name} {version}".strip() for name, version in versions.items())
     print(f"{machine}. {rounds} round(s), {minutes:.1f} minutes. {contenders}.\n")
     print(table.measurements(results), "\n", table.bars(judged), sep="\n")
@@ -64,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="3 unless told, 1 with --quick")
     parser.add_argument("--contenders", type=listed, default=USUAL, help=",".join(CONTENDERS))
     parser.add_argument("--out", type=Path, help="write every single measurement to this JSON file")
+    parser.add_argument("--charts", type=Path, help="write the charts to this folder, as SVG")
     options = parser.parse_args()
     for given, known in ((options.shapes, SHAPES), (options.contenders, CONTENDERS)):
         if unknown := set(given).difference(known):

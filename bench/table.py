@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from pathlib import Path
@@ -88,6 +89,23 @@ def _cpu_ratio(results: Results, case: str, contender: str) -> str:
     """Give the ratio of CPU times: steadier than wall time where others use the machine too."""
     ours, theirs = (results.median(case, name, "cpu") for name in (OURS, contender))
     return f"{theirs / ours:.2f} ×" if ours and theirs and contender not in _NO_RIVALS else ""
+
+
+def short(results: Results, case: str) -> str:
+    """Give one line per rival of a case, the quickest first: for those who read one table only."""
+    rivals = [name for name in results.contenders(case) if name not in _NO_RIVALS[1:]]
+    timed = {name: results.median(case, name) for name in rivals}
+    lines = [_line(["", "time", "peak memory", "URLs found", "usp is"]), "|---|--:|--:|--:|--:|"]
+    for name, seconds in sorted(timed.items(), key=lambda pair: pair[1] or math.inf):
+        if seconds is not None:
+            memory = results.median(case, name, "memory") or 0
+            ours = name == OURS
+            cells = [f"{seconds:.1f} s", f"{memory / _MIB:,.0f} MiB", _found(results, case, name)]
+            cells = [f"**{cell}**" if ours else cell for cell in cells]
+            times = results.ratio(case, name)
+            faster = "" if ours or not times else f"{times[0]:.1f} × as fast"
+            lines.append(_line([f"**{name}**" if ours else name, *cells, faster]))
+    return "\n".join(lines)
 
 
 def bars(verdicts: list[Verdict]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
-__all__ = ["demo_site"]
+__all__ = ["demo_files", "demo_site"]
 
 _PACKED = frozenset({"/sitemaps/archive.xml"})
 _TYPES = {
@@ -56,14 +56,20 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, *, later: bool) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.address = f"http://127.0.0.1:{self.server_port}"
-        self.files: dict[str, bytes] = {}
-        for folder in ("site", "later") if later else ("site",):
-            for path, text in _walk(files(__name__) / folder):
-                content = _filled(text, self.address).encode()
-                if path in _PACKED:
-                    self.files[f"{path}.gz"] = gzip.compress(content, mtime=0)
-                else:
-                    self.files[path] = content
+        self.files = demo_files(self.address, later=later)
+
+
+def demo_files(address: str, *, later: bool = False) -> dict[str, bytes]:
+    """Return what the website serves at an address such as ``https://example.org``, by path."""
+    served: dict[str, bytes] = {}
+    for folder in ("site", "later") if later else ("site",):
+        for path, text in _walk(files(__name__) / folder):
+            content = _filled(text, address).encode()
+            if path in _PACKED:
+                served[f"{path}.gz"] = gzip.compress(content, mtime=0)
+            else:
+                served[path] = content
+    return served
 
 
 def _filled(text: str, address: str) -> str:
