@@ -15,23 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 from bench.environments import OURS, PEER
 from bench.results import Results
+from bench.table import NO_RACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 MAIN = "plain: every url"
 _MIB = 1024 * 1024
-_NO_RACE = ("same: ",)
 _NO_RIVALS = ("curl", "expat")
 _WIDTH, _MARGIN, _ROW, _BAR = 560, 20, 40, 12
 _STYLE = """
-  svg { --paper: #fff; --ink: #1c2733; --faint: #5d6a78; --rule: #d8dee5; --ours: #1f63d6; --other: #8a97a6;
-        --mark: #b3541e; --lost: #b42318 }
+  svg { --paper: #fff; --ink: #1c2733; --faint: #5d6a78; --rule: #d8dee5;
+        --ours: #1f63d6; --other: #8a97a6; --mark: #b3541e; --lost: #b42318 }
   @media (prefers-color-scheme: dark) {
-    svg { --paper: #161b22; --ink: #e6edf3; --faint: #9aa7b4; --rule: #303944; --ours: #589cff; --other: #74818f;
-          --mark: #f0a46c; --lost: #ff8a80 }
+    svg { --paper: #161b22; --ink: #e6edf3; --faint: #9aa7b4; --rule: #303944;
+          --ours: #589cff; --other: #74818f; --mark: #f0a46c; --lost: #ff8a80 }
   }
-  text { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: var(--ink) }
+  text { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
+         fill: var(--ink) }
   .title { font-size: 17px; font-weight: 600 }
   .note, .scale { font-size: 12.5px; fill: var(--faint) }
   .figure { text-anchor: end; font-variant-numeric: tabular-nums }
@@ -109,7 +110,7 @@ def shapes(record: dict[str, Any]) -> str:
 def _ratios(results: Results) -> Iterator[Bar]:
     for case in results.cases():
         ratio = results.ratio(case, PEER)
-        if ratio is None or case.startswith(_NO_RACE):
+        if ratio is None or case.startswith(NO_RACE):
             continue
         by_cpu = results.ratio(case, PEER, "cpu")
         ours, theirs = results.median(case), results.median(case, PEER)
@@ -149,9 +150,9 @@ def _drawn(
     top = 52 + (24 if ticks else 0)
     bottom = top + len(bars) * _ROW
     height = bottom + 20 + 18 * len(notes)
+    size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}"'
-        f' height="{height}" role="img" aria-labelledby="title">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title">',
         f'<title id="title">{escape(title)}</title>',
         f"<style>{_STYLE}</style>",
         f'<rect class="paper" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1}" rx="8"/>',
@@ -176,7 +177,9 @@ def _bar(bar: Bar, y: float, room: int, place: Callable[[float], float]) -> Iter
     yield f'<text class="figure strong" x="{right}" y="{y + 14}">{figure}</text>'
     if note:
         yield f'<text class="figure note" x="{right - 62}" y="{y + 14}">{note}</text>'
-    ends = sorted((place(bar.length), max(0.0, min(place(1.0), 1.0)) if bar.kind == "lost" else 0.0))
+    ends = sorted(
+        (place(bar.length), max(0.0, min(place(1.0), 1.0)) if bar.kind == "lost" else 0.0)
+    )
     width = max(room * (ends[1] - ends[0]), 1.5)
     x, below = _MARGIN + room * ends[0], y + 20
     yield (
@@ -185,9 +188,7 @@ def _bar(bar: Bar, y: float, room: int, place: Callable[[float], float]) -> Iter
     )
     if bar.mark is not None:
         x, middle = _MARGIN + room * place(bar.mark), below + _BAR / 2
-        yield (
-            f'<path class="mark" d="M{x - 6:.1f} {middle}l6 -6l6 6l-6 6z"/>'
-        )
+        yield (f'<path class="mark" d="M{x - 6:.1f} {middle}l6 -6l6 6l-6 6z"/>')
 
 
 CHARTS = {"performance-contenders.svg": contenders, "performance-shapes.svg": shapes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 _NO_RIVALS = (OURS, "curl", "expat")
+NO_RACE = ("same: ",)
 _HEAD = (
     "case", "contender", "wall s", "spread", "CPU s", "peak MiB", "URLs found",
     "requests", "at once", "usp is", "by CPU",
@@ -106,6 +108,23 @@ def short(results: Results, case: str) -> str:
             faster = "" if ours or not times else f"{times[0]:.1f} × as fast"
             lines.append(_line([f"**{name}**" if ours else name, *cells, faster]))
     return "\n".join(lines)
+
+
+def span(results: Results, rival: str) -> str:
+    """Give one sentence about all races with a rival: the worst, the median and the best of them."""
+    races = {
+        ratio[0]: case
+        for case in results.cases()
+        if not case.startswith(NO_RACE) and (ratio := results.ratio(case, rival))
+    }
+    if not races:
+        return f"Not measured against {rival}."
+    worst, middle, best = min(races), statistics.median(races), max(races)
+    return (
+        f"Against {rival}, over {len(races)} kinds of sites: {worst:.1f} times as fast in the worst\n"
+        f"case (*{races[worst]}*), {middle:.1f} in the median, {best:.1f} in the best"
+        f" (*{races[best]}*)."
+    )
 
 
 def bars(verdicts: list[Verdict]) -> str:

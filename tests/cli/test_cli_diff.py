@@ -46,6 +46,13 @@ def test_the_same_twice_is_status_0(run, files):
     assert (ended.status, ended.out, ended.err) == (0, "", "usp: nothing changed\n")
 
 
+def test_a_file_is_named_as_it_was_given(run, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "before.xml").write_text(BEFORE.removesuffix("</urlset>"))
+    ended = run("diff", "before.xml", "after.xml")
+    assert "usp: before.xml: 1 sitemap missing or incomplete\n" in ended.err
+
+
 def test_programs_read_json_lines(run, files):
     ended = run("diff", *files, "-f", "jsonl", "--quiet")
     added, changed, removed = map(json.loads, ended.lines)

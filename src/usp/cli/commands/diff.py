@@ -95,7 +95,8 @@ def _tree(crawling: Crawling, start: Address, progress: Listener) -> AbstractSit
         raise Exit(TROUBLE)
     missing = _missing(tree)
     if missing:
-        message = f"{start.url}: {counted(missing, 'sitemap')} missing or incomplete"
+        name = start.path or start.url
+        message = f"{name}: {counted(missing, 'sitemap')} missing or incomplete"
         tell.notice(message, url=start.url, missing=missing)
     return tree
 

@@ -1,0 +1,127 @@
+"""The pictures of the documentation are what ``python tools/pictures.py`` makes of things as they are now."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import architecture  # noqa: E402 - a script
+import pictures  # noqa: E402
+import recordings  # noqa: E402
+from bench import chart  # noqa: E402
+
+from usp.cli import main  # noqa: E402
+
+IMAGES = ROOT / "docs" / "images"
+MADE = {name for names in pictures.PICTURES.values() for name in names}
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DRAWINGS = sorted(IMAGES.glob("*.svg"))
+RUN = "run python tools/pictures.py"
+
+
+def test_every_picture_is_made_by_the_script():
+    assert {path.name for path in IMAGES.iterdir()} == MADE
+
+
+def shown_by(page: Path) -> set[Path]:
+    """Return the files that the pictures of a page are."""
+    text = page.read_text(encoding="utf-8")
+    names = re.findall(r"!\[[^]]*\]\(([^)\s]+)\)|\b(?:src|srcset)=\"([^\"]+)\"", text)
+    return {(page.parent / "".join(name)).resolve() for name in names}
+
+
+def test_every_picture_is_on_a_page_and_every_page_has_its_pictures():
+    shown = {path for page in PAGES for path in shown_by(page)}
+    assert {path.name for path in shown if path.parent == IMAGES} == MADE
+    assert [str(path) for path in shown if not path.exists()] == []
+
+
+def test_every_picture_has_a_text_for_those_who_do_not_see_it():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert "![](" not in text
+        assert all("alt=" in tag for tag in re.findall(r"<img[^>]*>", text)), page
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.name)
+def test_a_drawing_loads_nothing(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"<script|<image|@import|@font-face|href=|url\((?!#)", text) == []
+
+
+@pytest.mark.parametrize("name", chart.CHARTS)
+def test_charts_show_the_results_of_the_benchmark(name):
+    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
+    assert (IMAGES / name).read_text(encoding="utf-8") == chart.CHARTS[name](record), RUN
+
+
+def test_the_table_of_the_readme_has_the_results_of_the_benchmark():
+    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
+    text = pictures.README.read_text(encoding="utf-8")
+    assert pictures.with_figures(text, record["measurements"]) == text, RUN
+    assert pictures.with_figures(text, []) != text, "the README has no table of the benchmark"
+
+
+def test_the_worst_shapes_are_in_the_chart_first():
+    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
+    ratios = re.findall(r'class="figure strong".*>(?:&gt; )?([\d.]+) \u00d7<', chart.shapes(record))
+    assert len(ratios) > 20
+    assert ratios == sorted(ratios, key=float)
+
+
+def test_the_architecture_shows_every_layer_in_its_row():
+    text = (IMAGES / "architecture.svg").read_text(encoding="utf-8")
+    heights = dict(re.findall(r'<title>([^<]+)</title>\n<path[^>]* d="M[-\d.]+,(-?[\d.]+)', text))
+    rows = [{float(heights[name]) for name in names} for names in architecture.layers()]
+    assert all(len(row) == 1 for row in rows), RUN
+    tops = [max(row) for row in rows]
+    assert tops == sorted(tops), RUN
+
+
+@pytest.fixture
+def printed(monkeypatch):
+    """Return what a command prints, to both of its streams, without another process."""
+
+    def run(command: str, environment: dict[str, str]) -> str:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        kept = os.dup(1), os.dup(2)
+        with (
+            tempfile.TemporaryFile() as file,
+            open(1, "w", buffering=1, encoding="utf-8", closefd=False) as out,
+        ):
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            try:
+                with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
+                    main(command.split()[1:])
+                out.flush()
+            finally:
+                os.dup2(kept[0], 1)
+                os.dup2(kept[1], 2)
+                os.close(kept[0])
+                os.close(kept[1])
+            file.seek(0)
+            return file.read().decode().replace("\r\n", "\n")
+
+    return run
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@pytest.mark.parametrize("name", recordings.RECORDINGS)
+def test_a_recording_shows_what_its_commands_print_now(name, printed):
+    recording = recordings.RECORDINGS[name]
+    now = recordings.svg(recording.title, list(recordings.outputs(recording, printed)))
+    kept = (IMAGES / name).read_text(encoding="utf-8")
+    assert recordings.shown(kept) == recordings.shown(now), RUN

@@ -1,0 +1,172 @@
+"""Makes the pictures of the documentation: ``python tools/pictures.py [PICTURE...]``.
+
+    charts         from bench/results.json, by ``python -m bench --out``; the README's table, too
+    recordings     terminals: real commands on the demo website (needs openssl)
+    architecture   the layers (needs Graphviz)
+    graph          what ``usp graph`` draws (needs openssl and Graphviz)
+    report         the HTML report (needs openssl, playwright, and a Chromium of the system)
+
+Without a name it makes all of them, in docs/images. They look the same each time, but for the times
+that the report shows. Drawings are SVG files without fonts, scripts or links of their own.
+"""
+
+# ruff: noqa: INP001, T201 - a script
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import architecture
+import recordings
+from stand_in import SITE, stand_in
+
+from usp._demo import demo_files
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from bench import chart, table  # noqa: E402 - a folder of the project, not a package of it
+from bench.environments import PEER  # noqa: E402
+from bench.results import Results  # noqa: E402
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FOLDER = ROOT / "docs" / "images"
+README = ROOT / "README.md"
+RESULTS = ROOT / "bench" / "results.json"
+WIDTH, HEIGHT, PHONE_WIDTH, PHONE_HEIGHT = 1280, 800, 390, 1100
+PICTURES = {
+    "charts": tuple(chart.CHARTS),
+    "recordings": tuple(recordings.RECORDINGS),
+    "architecture": ("architecture.svg",),
+    "graph": ("graph.svg",),
+    "report": ("report-light.png", "report-dark.png", "report-phone.png"),
+}
+_PRINTED = re.compile(r"(?<=<!-- printed by bench -->\n).*?(?=\n<!-- until here -->)", re.DOTALL)
+_GRAPH_STYLE = f"""
+  text {{ font-family: {architecture.FONTS} }}
+"""
+_GRAPH_STYLE += """\
+  .paper { fill: #fff }
+  polygon[fill="white"] { fill: none }
+  @media (prefers-color-scheme: dark) {
+    .paper { fill: #161b22 }
+    text:not([fill]) { fill: #e6edf3 }
+    [stroke="black"] { stroke: #9aa7b4 }
+    text[fill="#b00020"] { fill: #ff8a80 }
+    [stroke="#b00020"] { stroke: #ff8a80 }
+  }
+"""
+
+
+def make_charts() -> None:
+    """Draw the results of the benchmark, and write its table into the README."""
+    record = json.loads(RESULTS.read_text(encoding="utf-8"))
+    chart.write(record, FOLDER)
+    text = README.read_text(encoding="utf-8")
+    README.write_text(with_figures(text, record["measurements"]), encoding="utf-8")
+
+
+def with_figures(text: str, measurements: list[dict[str, object]]) -> str:
+    """Return the text of the README with the figures of the benchmark between its two marks."""
+    results = Results(measurements)
+    figures = f"{table.short(results, chart.MAIN)}\n\n{table.span(results, PEER)}"
+    return _PRINTED.sub(lambda _: figures, text)
+
+
+def make_recordings() -> None:
+    """Draw terminals."""
+    for name, recording in recordings.RECORDINGS.items():
+        picture = recordings.svg(recording.title, list(recordings.outputs(recording)))
+        (FOLDER / name).write_text(picture, encoding="utf-8")
+
+
+def make_architecture() -> None:
+    """Draw the layers."""
+    (FOLDER / "architecture.svg").write_text(architecture.svg(), encoding="utf-8")
+
+
+def make_graph() -> None:
+    """Draw the sitemaps of the demo website."""
+    drawn = architecture.on_paper(_usp("graph", "-f", "svg"), _GRAPH_STYLE)
+    (FOLDER / "graph.svg").write_text(drawn, encoding="utf-8")
+
+
+def make_report() -> None:
+    """Open the report of the demo website, and take pictures of its beginning."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - for these pictures only
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as play:
+        report = Path(scratch) / "report.html"
+        report.write_text(_usp("report", "-o", "-"), encoding="utf-8")
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        _shot(browser, report, "report-light.png", theme="light")
+        _shot(browser, report, "report-dark.png", theme="dark")
+        size = {"width": PHONE_WIDTH, "height": PHONE_HEIGHT}
+        _shot(browser, report, "report-phone.png", theme="light", **size)
+        browser.close()
+
+
+def _usp(command: str, *options: str) -> str:
+    """Return what a command writes about the demo website."""
+    with stand_in(demo_files(SITE)) as environment:
+        return subprocess.run(  # noqa: S603 - our own commands
+            [sys.executable, "-m", "usp.cli", command, SITE, "-q", *options],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+            env={**os.environ, **environment},
+        ).stdout
+
+
+def _shot(
+    browser: Browser,
+    page: Path,
+    name: str,
+    *,
+    theme: Literal["light", "dark"],
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce"
+    )
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("#rows[data-ready]")
+    tab.screenshot(path=FOLDER / name)
+    context.close()
+
+
+MAKERS = {
+    "charts": make_charts,
+    "recordings": make_recordings,
+    "architecture": make_architecture,
+    "graph": make_graph,
+    "report": make_report,
+}
+
+
+def main() -> None:
+    """Make the pictures that the command line names, or all."""
+    wanted = sys.argv[1:] or list(MAKERS)
+    if unknown := set(wanted) - set(MAKERS):
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(MAKERS)}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in wanted:
+        MAKERS[name]()
+        print(*PICTURES[name], sep="\n")
+
+
+if __name__ == "__main__":
+    main()
