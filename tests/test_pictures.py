@@ -83,6 +83,8 @@ def test_the_worst_shapes_are_in_the_chart_first():
 def test_the_architecture_shows_every_layer_in_its_row():
     text = (IMAGES / "architecture.svg").read_text(encoding="utf-8")
     heights = dict(re.findall(r'<title>([^<]+)</title>\n<path[^>]* d="M[-\d.]+,(-?[\d.]+)', text))
+    missing = {name for names in architecture.layers() for name in names} - set(heights)
+    assert missing == set(), RUN
     rows = [{float(heights[name]) for name in names} for names in architecture.layers()]
     assert all(len(row) == 1 for row in rows), RUN
     tops = [max(row) for row in rows]
@@ -122,6 +124,8 @@ def printed(monkeypatch):
 @pytest.mark.parametrize("name", recordings.RECORDINGS)
 def test_a_recording_shows_what_its_commands_print_now(name, printed):
     recording = recordings.RECORDINGS[name]
-    now = recordings.svg(recording.title, list(recordings.outputs(recording, printed)))
+    now = recordings.svg(
+        recording.title, list(recordings.outputs(recording, printed)), recording.columns
+    )
     kept = (IMAGES / name).read_text(encoding="utf-8")
     assert recordings.shown(kept) == recordings.shown(now), RUN

@@ -27,6 +27,7 @@ BOXES: dict[str, tuple[str, str]] = {
     "checks": ("what is wrong", "out"),
     "changes": ("what changed", "out"),
     "fleet": ("many sites", "out"),
+    "contrib": ("for Scrapy", "out"),
     "tree": ("a tree", "tree"),
     "aio": ("on asyncio", "tree"),
     "stream": ("page by page", "tree"),

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 FOLDER = ROOT / "docs" / "images"
 README = ROOT / "README.md"
 RESULTS = ROOT / "bench" / "results.json"
-WIDTH, HEIGHT, PHONE_WIDTH, PHONE_HEIGHT = 1280, 800, 390, 1100
+WIDTH, HEIGHT, PHONE_WIDTH, PHONE_HEIGHT = 1280, 650, 390, 844
 PICTURES = {
     "charts": tuple(chart.CHARTS),
     "recordings": tuple(recordings.RECORDINGS),
     "architecture": ("architecture.svg",),
     "graph": ("graph.svg",),
-    "report": ("report-light.png", "report-dark.png", "report-phone.png"),
+    "report": ("report-light.png", "report-dark.png", "report-phone.png", "report-phone-dark.png"),
 }
 _PRINTED = re.compile(r"(?<=<!-- printed by bench -->\n).*?(?=\n<!-- until here -->)", re.DOTALL)
 _GRAPH_STYLE = f"""
@@ -85,7 +85,9 @@ def with_figures(text: str, measurements: list[dict[str, object]]) -> str:
 def make_recordings() -> None:
     """Draw terminals."""
     for name, recording in recordings.RECORDINGS.items():
-        picture = recordings.svg(recording.title, list(recordings.outputs(recording)))
+        picture = recordings.svg(
+            recording.title, list(recordings.outputs(recording)), recording.columns
+        )
         (FOLDER / name).write_text(picture, encoding="utf-8")
 
 
@@ -113,6 +115,7 @@ def make_report() -> None:
         _shot(browser, report, "report-dark.png", theme="dark")
         size = {"width": PHONE_WIDTH, "height": PHONE_HEIGHT}
         _shot(browser, report, "report-phone.png", theme="light", **size)
+        _shot(browser, report, "report-phone-dark.png", theme="dark", **size)
         browser.close()
 
 

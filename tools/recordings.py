@@ -34,15 +34,20 @@ COLUMNS = 104
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Commands, as they are typed; the last one is typed ``later``: the website has changed."""
+    """Commands, as they are typed; the last one is typed ``later``: the website has changed.
+
+    A picture with fewer columns shows only the beginning of long lines.
+    """
 
     title: str
     commands: tuple[str, ...]
     later: bool = False
+    columns: int = COLUMNS
 
 
 RECORDINGS = {
     "tree.svg": Recording("usp tree", ("usp tree example.org -p",)),
+    "tree-phone.svg": Recording("usp tree", ("usp tree example.org -p",), columns=58),
     "ls.svg": Recording(
         "usp ls",
         (
@@ -129,16 +134,19 @@ def _steady(text: str) -> str:
     return text.replace(str(today), "2025-06-03").replace(str(today - timedelta(1)), "2025-06-02")
 
 
-def svg(title: str, typed: Sequence[tuple[str, str]]) -> str:
+def svg(title: str, typed: Sequence[tuple[str, str]], columns: int = COLUMNS) -> str:
     """Return commands and what they printed as a picture of a terminal."""
     console = Console(
-        record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True
+        record=True, width=columns, file=io.StringIO(), highlight=False, force_terminal=True
     )
     for at, (command, output) in enumerate(typed):
         if at:
             console.print()
         console.print(Text.assemble(("$ ", "green"), (command, "bold")))
-        console.print(Text.from_ansi(output.rstrip("\n")))
+        whole = columns == COLUMNS
+        cut = None if whole else "ellipsis"
+        for line in Text.from_ansi(output.rstrip("\n")).split():
+            console.print(line, no_wrap=not whole, overflow=cut)
     drawn = console.export_svg(title=title, theme=_THEME, code_format=_TEMPLATE, unique_id="usp")
     last = max(map(int, re.findall(r"url\(#usp-line-(\d+)\)", drawn)), default=0)
     delays = "\n".join(
