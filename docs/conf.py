@@ -25,7 +25,7 @@ nitpicky = True
 # Names of the standard library and of other packages: their inventories are elsewhere.
 nitpick_ignore_regex = [("py:.*", r"(?!usp\b).*")]
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
 
 autodoc_typehints = "signature"
