@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 from dataclasses import dataclass
@@ -38,7 +39,9 @@ def run_plain(*argv: str, cwd=None) -> subprocess.CompletedProcess:
     )
 
 
-def run_on_terminal(*argv: str, stdout: str, cwd=None, columns: int = 60, tail=None) -> Ran:
+def run_on_terminal(
+    *argv: str, stdout: str, cwd=None, columns: int = 60, tail=None, env=None
+) -> Ran:
     """Run a command whose standard error is a terminal.
 
     ``stdout`` is ``file``, ``pipe`` or ``terminal``: the same one. ``tail`` is a command that reads
@@ -49,12 +52,13 @@ def run_on_terminal(*argv: str, stdout: str, cwd=None, columns: int = 60, tail=N
     screen = bytearray()
     reading = threading.Thread(target=_collect, args=(ours, screen))
     reading.start()
-    told = {"env": environment(), "cwd": cwd, "stderr": theirs, "stdin": theirs}
+    told = {"env": environment(**(env or {})), "cwd": cwd, "stderr": theirs, "stdin": theirs}
     out = b""
     if stdout == "terminal":
         process = subprocess.Popen([*USP, *argv], stdout=theirs, **told)
     elif stdout == "file":
-        read, write = os.memfd_create("out"), None
+        with tempfile.TemporaryFile() as file:
+            read = os.dup(file.fileno())
         process = subprocess.Popen([*USP, *argv], stdout=read, **told)
     else:
         read, write = os.pipe()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import time
@@ -135,6 +134,7 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(serve, option, shown, 
     site = serve({"/sitemap.xml": slowly})
     command = [sys.executable, "-m", "usp.cli", "ls", site, "-f", "pages", *option]
     environment = {**os.environ, "NO_PROXY": "*", "TERM": "xterm", "COLUMNS": "100"}
+    pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
     ours, theirs = pty.openpty()
     with (tmp_path / "out").open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=theirs, env=environment)
