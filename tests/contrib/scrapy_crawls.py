@@ -44,7 +44,9 @@ class Listening(SitemapPagesSpider):
 
     def closed(self, reason):
         stats = self.crawler.stats.get_stats()
-        self.seen.stats = {key: value for key, value in stats.items() if key.startswith("usp/")}
+        self.seen.stats = {
+            key: value for key, value in stats.items() if key.startswith("sitemaps/")
+        }
         self.seen.stats["reason"] = reason
 
 

@@ -90,7 +90,7 @@ def test_pages_are_selected_before_they_are_requested(crawled):
 
 def test_no_more_pages_wait_than_scrapy_has_room_for(crawled):
     lazy = crawled[0]["lazy"]
-    assert len(lazy["pages"]) == lazy["stats"]["usp/pages"] == 60
+    assert len(lazy["pages"]) == lazy["stats"]["sitemaps/pages"] == 60
     assert lazy["facts"]["most"] <= 4  # CONCURRENT_REQUESTS
 
 
@@ -106,11 +106,11 @@ def test_what_failed_is_logged_and_counted(crawled):
     found, site = crawled
     missing = f"missing or incomplete: {site.base}/missing.xml (404 Not Found)"
     assert found["whole"]["log"] == [f"Sitemaps of {site.base}: 6 pages read; {missing}"]
-    assert found["whole"]["stats"]["usp/failures/not-found"] == 1
-    assert found["whole"]["stats"]["usp/sitemaps"] == 3
+    assert found["whole"]["stats"]["sitemaps/failures/not-found"] == 1
+    assert found["whole"]["stats"]["sitemaps/read"] == 3
     following = found["following"]
     assert following["pages"] == ["/story"]  # one that fails does not end the others
-    assert following["stats"]["usp/failures"] == 2
+    assert following["stats"]["sitemaps/failures"] == 2
     assert f"Sitemaps of {site.base}/missing.xml: 0 pages read; {missing}" in following["log"]
 
 

@@ -80,7 +80,7 @@ def _list() -> Iterator[str]:
         yield f"{title}:"
         yield from (f"  {one.name:{widest}}  {one.title}" for one in known if one.group == group)
         yield ""
-    yield "usp help TOPIC shows a page, usp help COMMAND or usp COMMAND --help the options of a command."
+    yield "usp help TOPIC shows a page, usp COMMAND --help the options of a command."
 
 
 def show(topic: str) -> None:

@@ -42,7 +42,7 @@ class SitemapPagesSpider(Spider):
     :class:`usp.SitemapPage`, with its dates, news, images and so on. Can also be combined with another
     spider: ``class News(SitemapPagesSpider, CrawlSpider)``.
 
-    What was read and what failed is logged and counted in the stats that begin with ``usp/``. Needs the
+    What was read and what failed is logged and counted in the stats that begin with ``sitemaps/``. Needs the
     asyncio reactor, the default of Scrapy.
     """
 
@@ -159,7 +159,7 @@ class SitemapPagesSpider(Spider):
 
         def on_event(event: Event) -> None:
             if isinstance(event, SitemapFinished):
-                self._count("sitemaps")
+                self._count("read")
             if options.on_event is not None:
                 options.on_event(event)
 
@@ -177,4 +177,4 @@ class SitemapPagesSpider(Spider):
 
     def _count(self, what: str) -> None:
         if self.crawler.stats is not None:
-            self.crawler.stats.inc_value(f"usp/{what}")
+            self.crawler.stats.inc_value(f"sitemaps/{what}")
