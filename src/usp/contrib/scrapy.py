@@ -42,8 +42,8 @@ class SitemapPagesSpider(Spider):
     :class:`usp.SitemapPage`, with its dates, news, images and so on. Can also be combined with another
     spider: ``class News(SitemapPagesSpider, CrawlSpider)``.
 
-    What was read and what failed is logged and counted in the stats that begin with ``sitemaps/``. Needs the
-    asyncio reactor, the default of Scrapy.
+    What was read and what failed is logged and counted in the stats that begin with ``sitemaps/``.
+    Needs the asyncio reactor, the default of Scrapy.
     """
 
     websites: str | Iterable[str] = ()
