@@ -92,6 +92,7 @@ REAL = {
     "aio",
     "cli",
     "diff",
+    "docs",
     "faults",
     "fleet",
     "report",

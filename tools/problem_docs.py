@@ -33,14 +33,18 @@ reworded. Codes are for programs, messages for people.
   problem that kept the rest of the document from being read has the code of a failure.
 
 ```python
-from usp.objects.problem import FailureCode, ProblemCode
+import usp
+from usp import FailureCode, ProblemCode
+
+tree = usp.sitemap_tree_for_homepage("https://example.org/")
 
 for failure in tree.failures():
     if failure.code is FailureCode.NOT_FOUND:  # or: failure.code == "not-found"
         print(failure.url, failure.status)
 for node in tree.all_sitemaps():
     for problem in node.problems:
-        print(problem.code, problem.line, problem.excerpt, problem.lost)
+        if problem.code is not ProblemCode.NO_LOC:
+            print(problem.code, problem.line, problem.excerpt, problem.lost)
 ```
 
 No code is used twice: problems and failures share one namespace. Codes are added, never renamed. They

@@ -63,11 +63,6 @@ def test_every_option_and_format_is_documented():
     assert [code for code in re.findall(r"SM[0-9]{3}", CHECK + CI) if code not in RULES] == []
 
 
-@pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```$", CI, re.DOTALL | re.MULTILINE))
-def test_what_is_to_be_copied_is_yaml(block):
-    assert yaml.safe_load(block)
-
-
 def test_the_workflow_is_shown_and_checks_a_folder_before_it_is_deployed(public):
     assert WORKFLOW in CI
     jobs = yaml.safe_load(WORKFLOW)["jobs"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from usp._demo import demo_site
 from usp.cli.commands import COMMANDS
 from usp.cli.commands.ls import LINES, TABLES
 
@@ -54,10 +53,3 @@ def test_every_file_that_the_docs_name_is_there(path):
     for name in re.findall(r"`((?:src/usp|usp|tests|docs)/[\w./-]+)`", text):
         place = ROOT / "src" / name if name.startswith("usp/") else ROOT / name
         assert place.exists(), name
-
-
-@pytest.mark.parametrize("block", blocks(README, "python"))
-def test_the_python_in_the_readme_runs(block, capsys):
-    with demo_site() as url:
-        exec(compile(block.replace("https://example.org/", url), "README.md", "exec"), {})
-    assert "Error" not in capsys.readouterr().out

@@ -5,20 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from usp._demo import demo_site
 from usp.export import COLUMNS, FORMATS
 from usp.export.schema import arrow_schema
 
 TEXT = (Path(__file__).parents[2] / "docs" / "guides" / "data.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_the_python_runs(block, capfd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with demo_site() as url:
-        exec(compile(block.replace("https://example.org/", url), "data.md", "exec"), {})
-    assert capfd.readouterr().out
 
 
 def test_the_table_of_columns_is_the_schema():

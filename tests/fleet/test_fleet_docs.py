@@ -6,27 +6,17 @@ import contextlib
 import io
 import re
 import runpy
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-import duckdb
 import pytest
-from fleet_support import ZONES, on_loopback
 
-from usp._demo import demo_site
 from usp.cli.commands import crawl, stats
-from usp.fleet import FleetOptions, FleetRun, crawl_fleet, schema_of, wide_schema
+from usp.fleet import schema_of, wide_schema
 
 ROOT = Path(__file__).parents[2]
 FLEET = (ROOT / "docs" / "guides" / "fleet.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
-BLOCKS = [
-    block
-    for block in re.findall(r"^```python\n(.*?)^```$", FLEET, re.DOTALL | re.MULTILINE)
-    if "spark" not in block.lower()
-]
 
 
 @pytest.mark.parametrize("option", [*crawl.command.params, *stats.command.params])
@@ -47,42 +37,6 @@ def test_the_tables_of_columns_are_the_schemas():
         for (_, kind), field in zip(said, schema_of(table), strict=True):
             assert str(field.type) == kind.replace("UTC", "tz=UTC")
     assert wide_schema().names == ["site", "table", "pages", "sitemaps", "sites"]
-
-
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory):
-    """Crawl the demo site once; give its URL and the folder that the examples run in."""
-    folder = tmp_path_factory.mktemp("docs")
-    with demo_site() as url:
-        run = FleetRun(workers=1, options=FleetOptions(zones=ZONES))
-        crawl_fleet([url], folder / "dataset", run)
-        for shard in ("shard-0", "shard-1"):
-            shutil.copytree(folder / "dataset", folder / shard)
-        yield url, folder
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_the_python_runs(block, crawled, monkeypatch, capfd):
-    url, folder = crawled
-    monkeypatch.chdir(folder)
-    code = on_loopback(block, url)
-    if "__main__" in code:
-        Path("script.py").write_text(code.replace('"dataset"', '"new"'), encoding="utf-8")
-        told = subprocess.run(
-            [sys.executable, "script.py"], check=True, capture_output=True, text=True
-        ).stdout
-    else:
-        exec(compile(code, "fleet.md", "exec"), {"__name__": "docs"})
-        told = capfd.readouterr().out
-    assert told
-
-
-def test_the_sql_runs(crawled, monkeypatch):
-    monkeypatch.chdir(crawled[1])
-    (block,) = re.findall(r"^```sql\n(.*?)^```$", FLEET, re.DOTALL | re.MULTILINE)
-    for question in filter(str.strip, block.split(";")):
-        ((rows,),) = duckdb.sql(f"select count(*) from ({question})").fetchall()
-        assert rows
 
 
 @pytest.mark.proof

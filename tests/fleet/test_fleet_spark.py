@@ -37,7 +37,7 @@ def test_the_documented_job_writes_what_the_function_yields(tmp_path):
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java")
     (block,) = re.findall(
-        r"^```python\n(# job\.py.*?)^```$", FLEET.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        r"^```python\n(# file: job\.py.*?)^```$", FLEET.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     with demo_site() as url:
         sites = [url, "http://127.0.0.1:9/"]
