@@ -161,8 +161,14 @@ def test_a_node_opens_by_keyboard(look):
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_sitemaps_can_be_searched_and_are_drawn_as_far_as_needed(look):
+def test_a_hundred_thousand_sitemaps_are_counted_and_searched_and_drawn_as_far_as_needed(
+    look, tmp_path
+):
     page = look(many_sitemaps(100_000))
+    (report,) = tmp_path.iterdir()
+    assert report.stat().st_size < 2_000_000
+    tiles = page.tiles()
+    assert (tiles["sitemaps"], tiles["pages"]) == ("100,101", "100,000")
     assert page.tab.evaluate("document.querySelectorAll('*').length") < 5000
     assert "100,101 sitemaps" in page.text("#matches")
     page.tab.fill("#search", "-777.xml")

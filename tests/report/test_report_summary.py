@@ -13,7 +13,6 @@ from report_trees import (
     SITE,
     expected,
     hostile_website,
-    many_sitemaps,
     sitemap,
     website,
     with_lists,
@@ -266,10 +265,3 @@ def test_failures_are_counted_by_their_codes_though_their_words_differ():
 def test_a_log_of_fetches_may_still_be_handed_in(demo):
     tree, log = demo
     assert summarise(tree, log).fetches == summarise(tree).fetches
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_sitemaps_are_all_counted():
-    summary = summarise(many_sitemaps(100_000))
-    assert summary.totals.sitemaps == 100_000 + 100 + 1
-    assert summary.totals.pages == summary.sitemaps[0].pages == 100_000
