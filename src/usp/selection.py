@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress, groupby, islice
 from operator import attrgetter
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from usp.objects.page import PageBlock, SitemapPage
@@ -132,6 +133,25 @@ class Selection:
             run = self.run(site or pages.url)
             return (page for _, block in run.blocks(pages) for page in block.pages())
         return self.run(site).pages(pages)
+
+    async def of_async(
+        self, pages: AsyncIterable[SitemapPage], site: str | None = None
+    ) -> AsyncGenerator[SitemapPage, None]:
+        """Yield the selected pages of an asynchronous stream, such as that of ``usp.aio.pages``.
+
+        The stream is closed with this generator, and after the last page that ``limit`` allows.
+        """
+        run = self.run(site)
+        try:
+            if self.limit != 0:
+                async for page in pages:
+                    if run.takes(page):
+                        yield page
+                    if run.over:
+                        break
+        finally:
+            if isinstance(pages, AsyncGenerator):
+                await pages.aclose()
 
     def blocks(
         self, pages: Pages, site: str | None = None

@@ -63,6 +63,19 @@ def test_the_pages_that_exist_may_come_first(site, path):
         assert said(next(watch)) == []
 
 
+def test_removed_pages_come_once_and_never_because_of_a_failure(site, path):
+    good = site.answers["/b.xml"]
+    with closing(rounds(site, path, existing=True)) as watch:
+        assert list(next(watch).removed()) == []
+        site.answers["/b.xml"] = Answer(status=500)
+        assert list(next(watch).removed()) == []
+        site.answers["/b.xml"] = good
+        site.answers["/a.xml"] = urlset("/3")
+        current = next(watch)
+        assert (said(current), said(current.removed())) == ([("added", "3")], [("removed", "1")])
+        assert list(next(watch).removed()) == []
+
+
 @pytest.mark.parametrize("broken", ["/a.xml", "/index.xml", "/robots.txt"])
 def test_a_failure_makes_nothing_new_and_its_end_neither(site, path, broken):
     good = site.answers[broken]

@@ -81,6 +81,24 @@ def test_links_of_the_homepage_are_read_when_asked_for(serve):
     ]
 
 
+def test_feeds_that_the_homepage_links_to_are_read_too(serve):
+    item = "<item><title>T</title><link>/{}</link></item>"
+    rss = "<rss version='2.0'><channel>{}</channel></rss>"
+    site = serve(
+        {
+            "/": "<link rel='alternate' type='Application/RSS+XML; charset=utf-8' href='/feed/'>"
+            "<link type='application/rss+xml' href='/not-alternate'>"
+            "<link rel='alternate' hreflang='de' href='/de/'>"
+            "<link rel='alternate' type='application/json' href='/wp-json/'>",
+            "/feed/": rss.format(item.format("post")),
+        }
+    )
+    tree = sitemap_tree_for_homepage(site.base + "/", use_html_links=True, use_known_paths=False)
+    assert outline(tree, site.base)[2] == [("PagesRSSSitemap", "/feed/")]
+    assert paths(tree, site.base) == ["/post"]
+    assert not {"/not-alternate", "/de/", "/wp-json/"} & set(site.hits)
+
+
 def test_links_of_the_homepage_are_not_read_unless_asked_for(serve):
     site = serve({"/": HOME, "/maps/one.xml": urlset("/p")})
     assert not sitemap_tree_for_homepage(site.base + "/").sub_sitemaps

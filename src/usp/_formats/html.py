@@ -46,8 +46,14 @@ def html_refusal(start: str) -> Reason:
     return CHALLENGE if is_challenge(start) else HTML
 
 
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml"})
+
+
 class HomepageLinksParser(AbstractSitemapParser):
-    """Parses a homepage: a child for every ``<link rel="sitemap" href="…">``."""
+    """Parses a homepage: a child for every ``<link rel="sitemap" href="…">`` and every feed.
+
+    A feed is ``<link rel="alternate" type="application/rss+xml" href="…">``, or one of Atom.
+    """
 
     sitemap_class = IndexWebsiteSitemap
 
@@ -80,7 +86,9 @@ class HomepageLinksParser(AbstractSitemapParser):
         if name.lower() != "link":
             return
         link = read_attributes(attributes, self._ignore)
-        if "sitemap" not in link.get("rel", "").lower().split():
+        relations = link.get("rel", "").lower().split()
+        kind = link.get("type", "").partition(";")[0].strip().lower()
+        if "sitemap" not in relations and not ("alternate" in relations and kind in _FEEDS):
             return
         url = absolute_url(link.get("href", ""), self.url)
         if url is None:

@@ -58,6 +58,10 @@ class PageChange(NamedTuple):
     left: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """Return the change in one line, as ``usp diff`` shows it."""
+        return _line(self)
+
 
 @dataclass(frozen=True, slots=True)
 class SitemapChange:
@@ -68,8 +72,18 @@ class SitemapChange:
     reason: str | None = None
     code: FailureCode | None = None
 
+    def __str__(self) -> str:
+        """Return the change in one line, as ``usp diff`` shows it."""
+        return _line(self)
+
 
 Change: TypeAlias = PageChange | SitemapChange
+
+
+def _line(change: Change) -> str:
+    from usp.changes.formats import text_of  # noqa: PLC0415 - it needs the values
+
+    return text_of(change)
 
 
 @dataclass(slots=True)

@@ -76,6 +76,12 @@ class Round:
             if isinstance(change, PageChange) and change.kind in kinds and change.after:
                 yield change
 
+    def removed(self) -> Iterator[PageChange]:
+        """Yield the pages that are gone, for certain: a sitemap that fails removes nothing."""
+        for change in self.diff or ():
+            if isinstance(change, PageChange) and change.kind is ChangeKind.REMOVED:
+                yield change
+
     def retry(self) -> None:
         """Let the next round give these changes again: something went wrong with them."""
         self._is_done = False

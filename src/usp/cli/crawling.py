@@ -284,6 +284,13 @@ def tell_website(tree: AbstractSitemap, start: Address) -> None:
         tell.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
 
 
+def _elsewhere(tree: AbstractSitemap, start: Address) -> str:
+    """Return which options look for sitemaps in more places, if any does."""
+    if start.is_local or not isinstance(tree, IndexWebsiteSitemap):
+        return ""
+    return " (--html-links looks at the links of the homepage, --known-path PATH at another path)"
+
+
 def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool = False) -> None:
     """End the command with the exit status of a tree.
 
@@ -294,7 +301,7 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
     if found or not failures:
         tell_website(tree, start)
     if not failures and not found:
-        tell.notice(f"no sitemaps with pages were found at {tree.url}")
+        tell.notice(f"no sitemaps with pages were found at {tree.url}{_elsewhere(tree, start)}")
     if failures:
         status = FAILED if not found else PARTIAL if strict else 0
         tell.failures(failures, status, shown=shown)

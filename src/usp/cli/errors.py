@@ -216,6 +216,8 @@ def why(failure: Failure) -> str:
 
     if failure.code is FailureCode.NOT_FETCHED:
         return "not fetched: sitemaps in files are read without network access"
+    if failure.advice is None and (words := _ADVICE.get(failure.code, lambda: "")()):
+        return f"{failure.brief} ({words})"
     return _reworded(failure.brief, failure.advice)
 
 
@@ -239,7 +241,7 @@ def remedy(code: str) -> str:
         more = ", with a longer --timeout" if known.endswith("timeout") else ""
         words = f"--retry-failed tries again later{more}"
     if not words and known == "unauthorized":
-        words = "put the login into the URL of the site: https://user:password@host/"
+        words = _log_in()
     return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
 
 
@@ -317,6 +319,16 @@ def _trust(_: str, options: Collection[str]) -> str:
 def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
+
+def _log_in() -> str:
+    return "put the login into the URL: https://user:password@host/"
+
+
+_ADVICE: dict[str, Callable[[], str]] = {
+    "rate-limited": lambda: _gentle("", _options_here()),
+    "unauthorized": _log_in,
+}
+"""What helps with failures whose reason has no advice of its own."""
 
 _WORDS: dict[Topic, Callable[[str, Collection[str]], str]] = {
     Topic.RAISE_LIMIT: _limit,

@@ -12,20 +12,22 @@ import sys
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import rich_click as click
 
+from usp._base.display import counted
 from usp._base.files import replacing
 from usp._base.safe_text import printable
 from usp.cli.crawling import Crawling, end_with, was_read
 from usp.cli.errors import tell, why
 from usp.cli.output import shown_below, watching, write_lines
-from usp.export import TooLargeError, write, write_blocks
+from usp.export import TooLargeError, write_blocks
 from usp.export.sitemaps import sitemap_rows, write_sitemaps
 from usp.export.targets import compressing
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap
+from usp.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,8 +39,9 @@ if TYPE_CHECKING:
     from usp.cli.progress import Progress
     from usp.objects.page import PageBlock, SitemapPage
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import Selection
     from usp.stream import PageBlocks
+
+Url = TypeVar("Url", str, str | None)
 
 
 # Formats of lines ---------------------------------------------------------------------------------
@@ -127,11 +130,19 @@ def _can_stream(crawling: Crawling, listing: Listing, start: Address) -> bool:
 def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: Progress) -> None:
     tree = crawling.tree(start, on_event=listing.skipped.hearing(progress))
     _end_if_nothing(tree, crawling, listing, start)
-    if listing.is_lines:
-        lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
+    selected = _Pages()
+    if listing.output == "tabtree":
+        lines = tabtree_lines(tree, _shown(listing, tree.url), listing.selection)
         _write_lines(progress.counted(lines), listing.target)
+        selected.count = 1  # it has lines whatever is selected
+    elif listing.is_lines:
+        lines = LINES[listing.output](tree, _shown(listing, tree.url), listing.selection)
+        _write_lines(progress.counted(selected.lines(lines)), listing.target)
     else:
-        _write_table(tree, listing)
+        blocks = (listing.selection or Selection()).blocks(tree)
+        _write_table(selected.blocks(blocks), listing, tree.url)
+    if listing.selection is not None and not selected.count:
+        _tell_nothing_matches(tree.page_count())
     _end(tree, crawling, listing, start)
 
 
@@ -188,17 +199,47 @@ def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
 
 
 def _write_blocks(blocks: Iterator[tuple[str, PageBlock]], listing: Listing, site: str) -> None:
+    read, selected = _Pages(), _Pages()
     if listing.selection is not None:
-        blocks = listing.selection.run(site).of_stream(blocks)
+        blocks = listing.selection.run(site).of_stream(read.blocks(blocks))
+    blocks = selected.blocks(blocks)
     if listing.target is None:
         blocks = _flushed(blocks)
     if listing.is_lines:
         shown = _shown(listing, site)
         _write_lines((shown(url) for _, block in blocks for url in block.urls), listing.target)
-        return
-    with _reporting(listing.target):
-        target = listing.target or sys.stdout
-        write_blocks(blocks, target, listing.output, listing.columns, location=site)
+    else:
+        _write_table(blocks, listing, site)
+    if read.count and not selected.count:
+        _tell_nothing_matches(read.count)
+
+
+class _Pages:
+    """Counts pages that pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def blocks(self, blocks: Iterable[tuple[Url, PageBlock]]) -> Iterator[tuple[Url, PageBlock]]:
+        """Yield blocks, and count their pages."""
+        for url, block in blocks:
+            self.count += len(block.urls)
+            yield url, block
+
+    def lines(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines, and count them."""
+        for line in lines:
+            self.count += 1
+            yield line
+
+
+def _tell_nothing_matches(count: int) -> None:
+    """Report that the filters have left out everything, which looks like an empty website otherwise."""
+    if count:
+        sys.stdout.flush()
+        tell.notice(
+            f"no page matches the filters; {counted(count, 'page')} left out", left_out=count
+        )
 
 
 def _flushed(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
@@ -265,7 +306,9 @@ def _text(target: Path | None) -> Iterator[TextIO]:
             stream.detach()  # flushes; the file is closed by those who opened it
 
 
-def _write_table(tree: AbstractSitemap, listing: Listing) -> None:
+def _write_table(
+    blocks: Iterable[tuple[str | None, PageBlock]], listing: Listing, site: str
+) -> None:
     with _reporting(listing.target):
         target = listing.target or sys.stdout
-        write(tree, target, listing.output, listing.columns, listing.selection)
+        write_blocks(blocks, target, listing.output, listing.columns, location=site)

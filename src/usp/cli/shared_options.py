@@ -75,7 +75,9 @@ _WEBSITE_OPTIONS = [
         help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
     ),
     click.option(
-        "--html-links", is_flag=True, help="Also follow sitemaps that the homepage links to."
+        "--html-links",
+        is_flag=True,
+        help="Also follow sitemaps and feeds that the homepage links to.",
     ),
 ]
 _FETCH_OPTIONS = [

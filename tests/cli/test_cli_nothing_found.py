@@ -1,0 +1,49 @@
+"""A command that finds nothing says why, and what could be tried."""
+
+import json
+
+import pytest
+
+from usp._demo import demo_site
+from usp.cli import errors
+from usp.objects.problem import Failure, FailureCode
+
+
+@pytest.fixture(scope="module")
+def demo():
+    with demo_site() as url:
+        yield url
+
+
+@pytest.mark.parametrize("how", [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]])
+def test_filters_that_leave_out_everything_are_named(run, demo, how, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = run("ls", demo, *how, "--include", "/nothing/*")
+    assert ended.status == 0
+    assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
+    assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
+
+
+def test_programs_are_told_the_same(run, demo):
+    first = run("ls", demo, "-f", "pages", "--exclude", "*", "--json").err.splitlines()[0]
+    assert json.loads(first) == {
+        "notice": "no page matches the filters; 21 pages left out",
+        "left_out": 21,
+    }
+
+
+def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo):
+    ended = run("ls", demo, "-rk", "-f", "pages")
+    assert (ended.status, ended.out) == (0, "")
+    assert "no sitemaps with pages were found" in ended.err
+    assert "--html-links" in ended.err
+    assert "--known-path" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(FailureCode.UNAUTHORIZED, "https://user:password@host/"), (FailureCode.NOT_FOUND, "")],
+)
+def test_a_login_that_is_missing_is_asked_for(code, said):
+    failure = Failure("https://example.org/robots.txt", "401 Unauthorized", code=code)
+    assert errors.why(failure).partition("401 Unauthorized")[2].endswith(f"{said})" if said else "")
