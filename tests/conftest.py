@@ -51,7 +51,7 @@ SHARED = {
         "test_shortage.py",
     ),
     "slow_fleet": ("test_fleet_killed.py",),
-    "crawled": ("test_scrapy.py",),
+    "scraped": ("test_scrapy.py",),
     "s3_server": ("test_fleet_stores.py", "test_fleet_kills.py", "test_fleet_cluster.py"),
 }
 """Fixtures that take long to make, and the files whose tests use them: one worker runs them all."""

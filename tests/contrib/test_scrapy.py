@@ -42,7 +42,7 @@ MANY = "".join(f"{{base}}/many/{at}\n" for at in range(5_000))
 
 
 @pytest.fixture(scope="module")
-def crawled() -> Iterator[tuple[dict[str, Any], Site]]:
+def scraped() -> Iterator[tuple[dict[str, Any], Site]]:
     """Run all spiders once, in a process of their own."""
     released = threading.Event()
     answers: dict[str, Any] = {
@@ -67,20 +67,20 @@ def crawled() -> Iterator[tuple[dict[str, Any], Site]]:
         yield json.loads(ran.stdout), site
 
 
-def test_a_spider_requests_the_pages_of_a_website(crawled):
-    found, _ = crawled
+def test_a_spider_requests_the_pages_of_a_website(scraped):
+    found, _ = scraped
     assert sorted(found["whole"]["pages"]) == sorted(LISTED)
     assert found["whole"]["stats"]["reason"] == "finished"
 
 
-def test_callbacks_know_what_the_sitemap_says_about_a_page(crawled):
-    facts = crawled[0]["whole"]["facts"]
+def test_callbacks_know_what_the_sitemap_says_about_a_page(scraped):
+    facts = scraped[0]["whole"]["facts"]
     assert facts["/new?a=1&b=2"] == ["2025-03-04T00:00:00", ["/a.png"], None]
     assert facts["/story"] == [None, [], "A story"]
 
 
-def test_pages_are_selected_before_they_are_requested(crawled):
-    found, site = crawled
+def test_pages_are_selected_before_they_are_requested(scraped):
+    found, site = scraped
     assert found["chosen"]["pages"] == ["/new?a=1&b=2"]
     assert found["chosen"]["facts"]["/story"] == "news"
     asked = [one.path for one in site.requests if one.headers["User-Agent"] == "chooser/1.0"]
@@ -88,22 +88,22 @@ def test_pages_are_selected_before_they_are_requested(crawled):
     assert "/sitemap.xml" in asked  # sitemaps are requested with the spider's own user agent
 
 
-def test_no_more_pages_wait_than_scrapy_has_room_for(crawled):
-    lazy = crawled[0]["lazy"]
+def test_no_more_pages_wait_than_scrapy_has_room_for(scraped):
+    lazy = scraped[0]["lazy"]
     assert len(lazy["pages"]) == lazy["stats"]["sitemaps/pages"] == 60
     assert lazy["facts"]["most"] <= 4  # CONCURRENT_REQUESTS
 
 
-def test_pages_are_requested_while_their_sitemap_is_still_being_sent(crawled):
+def test_pages_are_requested_while_their_sitemap_is_still_being_sent(scraped):
     """And closing the spider ends the reading: otherwise the crawls would never have ended."""
-    closed = crawled[0]["closed"]
+    closed = scraped[0]["closed"]
     assert len(closed["pages"]) >= 3
     assert closed["stats"]["reason"] == "closespider_itemcount"
-    assert all(spider["facts"]["is over"] for spider in crawled[0].values())
+    assert all(spider["facts"]["is over"] for spider in scraped[0].values())
 
 
-def test_what_failed_is_logged_and_counted(crawled):
-    found, site = crawled
+def test_what_failed_is_logged_and_counted(scraped):
+    found, site = scraped
     missing = f"missing or incomplete: {site.base}/missing.xml (404 Not Found)"
     assert found["whole"]["log"] == [f"Sitemaps of {site.base}: 6 pages read; {missing}"]
     assert found["whole"]["stats"]["sitemaps/failures/not-found"] == 1

@@ -16,6 +16,7 @@ from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
+from usp.fleet.store import DatasetError
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
@@ -54,6 +55,20 @@ def test_a_run_ends_with_a_summary_for_people_and_one_for_programs(crawled, some
     assert summary["sites"] == summary["dataset"]["sites"] == len(some.urls)
     assert summary["pages"] == sum(len(site.pages) for site in some.sites)
     check_truth(root, some.sites)
+
+
+def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path):
+    def full(sites, output, run, heard):
+        heard(FleetProgress(2))
+        raise DatasetError("the disk\x1b is full")
+
+    monkeypatch.setattr("usp.fleet.run.crawl_fleet", full)
+    (tmp_path / "sites.txt").write_text("a.example\nb.example\n")
+    lines = run(crawl.command, tmp_path / "sites.txt", "-o", "tables").output.splitlines()
+    assert lines[-2:] == [
+        "Error: the disk%1B is full",
+        "0 of 2 sites are in tables; the same command goes on",
+    ]
 
 
 def test_the_same_command_again_has_nothing_to_do(crawled, some):

@@ -197,8 +197,8 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
         raise click.UsageError(printable(str(error))) from error
     except (DatasetError, MissingExtraError) as error:
         safe = [progress.position(output) for progress in latest]
-        message = "\n".join([str(error), *safe])
-        raise click.ClickException(printable(message)) from error
+        message = "\n".join(printable(line) for line in [str(error), *safe])
+        raise click.ClickException(message) from error
     except KeyboardInterrupt:
         for progress in latest:
             tell.notice(progress.position(output))
