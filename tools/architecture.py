@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from drawings import drawn, on_paper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 STAGES = ("discover", "fetch", "store", "decode", "parse", "tree", "out")
 LEAVES = "leaves"
-FONTS = 'system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, "DejaVu Sans", sans-serif'
 
 # What a box says below its name, and the stages of a document's way that it is.
 BOXES: dict[str, tuple[str, str]] = {
@@ -153,17 +153,7 @@ def dot() -> str:
 
 def svg() -> str:
     """Return the picture, drawn by Graphviz, in the colours of the reader."""
-    command = ["dot", "-Tsvg"]
-    drawn = subprocess.run(command, input=dot(), capture_output=True, text=True, check=True).stdout  # noqa: S603
-    return on_paper(drawn, _style())
-
-
-def on_paper(drawn: str, style: str) -> str:
-    """Return a drawing of Graphviz with a background and a style, as one element."""
-    drawn = drawn[drawn.index("<svg") :]
-    end = drawn.index(">") + 1
-    paper = '<rect class="paper" width="100%" height="100%" rx="8"/>'
-    return f"{drawn[:end]}\n<style>{style}</style>\n{paper}{drawn[end:]}"
+    return on_paper(drawn(dot()), _style())
 
 
 def _style() -> str:
@@ -175,7 +165,7 @@ def _style() -> str:
     light = "\n".join(rules(0, 1))
     dark = "\n".join(rules(2, 3))
     return f"""
-  text {{ font-family: {FONTS}; fill: #1c2733 }}
+  text {{ fill: #1c2733 }}
   .paper {{ fill: #fff }}
   .edge path {{ stroke: #8a97a6 }} .edge polygon {{ fill: #8a97a6; stroke: #8a97a6 }}
 {light}

@@ -4,6 +4,7 @@
     recordings     terminals: real commands on the demo website (needs openssl)
     architecture   the layers (needs Graphviz)
     graph          what ``usp graph`` draws (needs openssl and Graphviz)
+    trees          the same of other websites, and what becomes of a document (needs Graphviz)
     report         the HTML report (needs openssl, playwright, and a Chromium of the system)
 
 Without a name it makes all of them, in docs/images. They look the same each time, but for the times
@@ -25,6 +26,8 @@ from typing import TYPE_CHECKING, Literal
 
 import architecture
 import recordings
+import tree_diagrams
+from drawings import on_paper
 from stand_in import SITE, stand_in
 
 from usp._demo import demo_files
@@ -48,23 +51,10 @@ PICTURES = {
     "recordings": tuple(recordings.RECORDINGS),
     "architecture": ("architecture.svg",),
     "graph": ("graph.svg",),
+    "trees": tree_diagrams.NAMES,
     "report": ("report-light.png", "report-dark.png", "report-phone.png", "report-phone-dark.png"),
 }
 _PRINTED = re.compile(r"(?<=<!-- printed by bench -->\n).*?(?=\n<!-- until here -->)", re.DOTALL)
-_GRAPH_STYLE = f"""
-  text {{ font-family: {architecture.FONTS} }}
-"""
-_GRAPH_STYLE += """\
-  .paper { fill: #fff }
-  polygon[fill="white"] { fill: none }
-  @media (prefers-color-scheme: dark) {
-    .paper { fill: #161b22 }
-    text:not([fill]) { fill: #e6edf3 }
-    [stroke="black"] { stroke: #9aa7b4 }
-    text[fill="#b00020"] { fill: #ff8a80 }
-    [stroke="#b00020"] { stroke: #ff8a80 }
-  }
-"""
 
 
 def make_charts() -> None:
@@ -98,8 +88,14 @@ def make_architecture() -> None:
 
 def make_graph() -> None:
     """Draw the sitemaps of the demo website."""
-    drawn = architecture.on_paper(_usp("graph", "-f", "svg"), _GRAPH_STYLE)
+    drawn = on_paper(_usp("graph", "-f", "svg"))
     (FOLDER / "graph.svg").write_text(drawn, encoding="utf-8")
+
+
+def make_trees() -> None:
+    """Draw the websites of the explanations, and the way of a document."""
+    for name, drawing in tree_diagrams.drawings():
+        (FOLDER / name).write_text(on_paper(drawing), encoding="utf-8")
 
 
 def make_report() -> None:
@@ -156,6 +152,7 @@ MAKERS = {
     "recordings": make_recordings,
     "architecture": make_architecture,
     "graph": make_graph,
+    "trees": make_trees,
     "report": make_report,
 }
 

@@ -1,16 +1,15 @@
-"""Draws the diagrams of docs/process.md and docs/tree.md: ``python tools/tree_diagrams.py [folder]``.
+"""The diagrams of docs/process.md and docs/tree.md: ``python tools/pictures.py trees``.
 
-The trees are those of real crawls, of small websites in memory, as ``usp graph`` draws them. Needs
-Graphviz.
+The trees are those of real crawls, of small websites in memory, as ``usp graph`` draws them.
 """
 
-# ruff: noqa: INP001 - a script
+# ruff: noqa: INP001 - part of a script
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawings import drawn
 
 import usp
 from usp.graph import svg
@@ -21,7 +20,9 @@ from usp.web_client.abstract_client import (
     WebClientErrorResponse,
 )
 
-FOLDER = Path(__file__).parents[1] / "docs" / "images"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 SITE = "https://example.org"
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -144,16 +145,13 @@ digraph flow {
 """
 
 
-def main(folder: Path) -> None:
-    """Draw everything."""
+NAMES = (*(f"{name}.svg" for name in WEBSITES), "parse-flow.svg")
+
+
+def drawings() -> Iterator[tuple[str, str]]:
+    """Yield all diagrams with the names of their files."""
     logging.getLogger("usp").setLevel(logging.CRITICAL)
     for name, files in WEBSITES.items():
         tree = usp.sitemap_tree_for_homepage(f"{SITE}/", _Client(files))
-        (folder / f"{name}.svg").write_text(svg(tree, most_siblings=6), encoding="utf-8")
-    command = ["dot", "-Tsvg"]
-    drawn = subprocess.run(command, input=FLOW.encode(), capture_output=True, check=True)  # noqa: S603
-    (folder / "parse-flow.svg").write_bytes(drawn.stdout)
-
-
-if __name__ == "__main__":
-    main(Path(*sys.argv[1:]) if sys.argv[1:] else FOLDER)
+        yield f"{name}.svg", svg(tree, most_siblings=6)
+    yield "parse-flow.svg", drawn(FLOW)

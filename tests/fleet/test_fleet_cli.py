@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from fleet_support import Served, check_truth, tables_of
 
 from patience import soon
+from usp.cli import main
 from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
@@ -57,18 +58,17 @@ def test_a_run_ends_with_a_summary_for_people_and_one_for_programs(crawled, some
     check_truth(root, some.sites)
 
 
-def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path):
+def test_how_to_go_on_is_a_line_of_its_own(monkeypatch, tmp_path, capsys):
     def full(sites, output, run, heard):
         heard(FleetProgress(2))
         raise DatasetError("the disk\x1b is full")
 
     monkeypatch.setattr("usp.fleet.run.crawl_fleet", full)
     (tmp_path / "sites.txt").write_text("a.example\nb.example\n")
-    lines = run(crawl.command, tmp_path / "sites.txt", "-o", "tables").output.splitlines()
-    assert lines[-2:] == [
-        "Error: the disk%1B is full",
-        "0 of 2 sites are in tables; the same command goes on",
-    ]
+    with pytest.raises(SystemExit):
+        main(["crawl", str(tmp_path / "sites.txt"), "-o", "tables"])
+    lines = ["usp: the disk%1B is full", "0 of 2 sites are in tables; the same command goes on"]
+    assert capsys.readouterr().err.splitlines()[:2] == lines
 
 
 def test_the_same_command_again_has_nothing_to_do(crawled, some):
