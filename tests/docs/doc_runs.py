@@ -258,7 +258,7 @@ _TODAY, _YESTERDAY = "2025-05-15", "2025-05-14"
 def steady(text: str) -> str:
     """Return output as it is on every day, in every folder, with no white space at the end of lines."""
     today = dt.datetime.now(dt.UTC).date()
-    text = text.replace(str(Path.cwd()), "/home/you")
+    text = text.replace(str(Path.cwd()), "/home/you").replace("\r\n", "\n")  # CSV has CRLF
     text = re.sub(rf"{today}T(?!00:00)[\d:.]+", f"{_TODAY}T12:00:00", text)
     text = text.replace(str(today), _TODAY)
     text = text.replace(str(today - dt.timedelta(days=1)), _YESTERDAY)
