@@ -56,6 +56,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("fleet.options", "_http.identity"): "the same; only options that are given are checked",
     ("objects.abstract_sitemap", "_snapshot.recording"): "save: warcio is an extra",
     ("_crawl.driving", "_snapshot.recording"): "the same; most crawls are not recorded",
+    ("_crawl.thread_driver", "web_client.requests_client"): "programs on asyncio never need it",
     (
         "aio",
         "web_client.aiohttp_client",
@@ -164,7 +165,6 @@ OUTSIDE = frozenset(
 )
 HARMLESS = {  # what a module takes of the outside all the same
     ("_base.names", "os"): "looks once for another distribution of the same name",
-    ("_base.urls", "urllib3"): "parse_url: reads a text as requests does",
     ("_formats.block_reader", "threading"): "a lock around a table that threads share",
 }
 

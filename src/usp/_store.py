@@ -107,7 +107,7 @@ def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
     return writer.finish(exchange)
 
 
-MEMORY = 8 * 1024 * 1024
+MEMORY = 4 * 1024 * 1024
 """How many bytes of documents one tree keeps in memory."""
 
 SMALL = 256 * 1024

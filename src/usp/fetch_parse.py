@@ -66,12 +66,12 @@ from usp.web_client.abstract_client import (
     NoWebClientException,
     WebClientErrorResponse,
 )
-from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from usp.options import CrawlOptions
+    from usp.web_client.requests_client import RequestsWebClient
 else:
     __getattr__ = elsewhere(__name__)
 

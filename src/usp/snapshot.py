@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from usp._base.display import counted, duration, size
 from usp._base.urls import read_url, with_login, without_login
 from usp._crawl.driving import tree_of
-from usp._crawl.thread_driver import crawl_with
+from usp._crawl.thread_driver import crawl_with, own_client
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
 from usp._snapshot.replay import replay
 from usp._snapshot.snapshot import open_snapshot
@@ -20,7 +20,6 @@ from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
-from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -334,7 +333,7 @@ class UpdatePlan:
 
     def run(self, web_client: AbstractWebClient | None) -> Update:
         """Crawl in threads; return what came of it."""
-        given = RequestsWebClient() if web_client is None else web_client
+        given = own_client() if web_client is None else web_client
         client = cast("AbstractWebClient", updating(given, self.known))
         crawl_with(self.search, self.start, client, self.options, self.recorder)
         return self.update()

@@ -97,6 +97,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "Decimal": "decimal:Decimal",
         "InvalidOperation": "decimal:InvalidOperation",
         "OrderedDict": "collections:OrderedDict",
+        "RequestsWebClient": "usp.web_client.requests_client:RequestsWebClient",
         "abc": "abc",
         "logging": "logging",
         "re": "re",

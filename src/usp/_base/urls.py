@@ -11,10 +11,11 @@ import functools
 import ipaddress
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urldefrag, urlsplit
 
-import idna
-from urllib3.util import parse_url
+if TYPE_CHECKING:
+    from urllib3.util import Url
 
 PORTS = {"http": 80, "https": 443}
 """The default ports."""
@@ -40,9 +41,9 @@ _ADDRESS_PARTS = 4
 _SAFE = "!#$%&'()*+,/:;=?@[]~"  # stays as it is written, as requests has it
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
-# What all libraries write as it is: nothing to escape, no segment that may be a dot.
+# What all libraries write as it is: nothing to escape, no segment that may be one or two dots.
 _WRITTEN = re.compile(
-    r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
+    r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:\.?+[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
     r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]++)?"
 )
 _HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
@@ -132,7 +133,7 @@ class HttpUrl:
         url = _escaped(
             _escaped(url)
         )  # %2e%2e is .. after the first time, and gone after the second
-        parts = parse_url(url)
+        parts = _parts(url)
         if (parts.host or "").strip("[]") != self.host or (
             parts.port or PORTS[self.scheme]
         ) != self.port:
@@ -233,6 +234,8 @@ def _name(text: str) -> str:
     if not name.isascii():
         if len(name) > _LONGEST_NAME:
             raise BadUrl("has a host that is too long")
+        import idna  # noqa: PLC0415 - its tables are large, and most hosts are ASCII
+
         try:
             name = idna.encode(name, uts46=True).decode("ascii").lower()
         except UnicodeError:
@@ -266,9 +269,16 @@ def _number(label: str) -> int:
 
 def _escaped(url: str) -> str:
     """Write path, query and fragment as ``requests`` does: escaped where that is needed."""
-    parts = parse_url(url)
+    parts = _parts(url)
     written = parts._replace(query=parts.query or None, fragment=parts.fragment or None).url
     return quote(_ESCAPE.sub(_unreserved, written), safe=_SAFE)
+
+
+def _parts(url: str) -> Url:
+    """Return the parts of a URL as ``requests`` parses it; few URLs are odd enough to need it."""
+    from urllib3.util import parse_url  # noqa: PLC0415 - takes longer to load than all of this
+
+    return parse_url(url)
 
 
 def _unreserved(escape: re.Match[str]) -> str:

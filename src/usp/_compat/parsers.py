@@ -26,7 +26,7 @@ from usp._base.urls import is_http_url
 from usp._compat.entries import AtomPage, ImageEntry, RSSPage, UrlPage
 from usp._crawl.driving import concurrency_of, for_crawl
 from usp._crawl.look import parse_document
-from usp._crawl.thread_driver import crawl_with
+from usp._crawl.thread_driver import crawl_with, own_client
 from usp._crawl.website import OneSitemap
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
@@ -44,7 +44,6 @@ from usp.objects.sitemap import (
 )
 from usp.options import CrawlOptions
 from usp.web_client.abstract_client import AbstractWebClient, LocalWebClientSuccessResponse
-from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -96,7 +95,7 @@ class AbstractSitemapParser(abc.ABC):
             level=self._recursion_level,
             parents=frozenset(self._parent_urls or ()),
         )
-        given = self._web_client if self._web_client is not None else RequestsWebClient()
+        given = self._web_client if self._web_client is not None else own_client()
         client = _AtHand(self._url, self._content, given)
         options = CrawlOptions(
             recurse_callback=self._recurse_callback,

@@ -9,6 +9,7 @@ callbacks run and limits take effect does not depend on the network.
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -426,7 +427,7 @@ def _host_and_origin(url: str) -> tuple[str, str]:
         read = read_url(url)
     except BadUrl:
         return url, url
-    return read.site, read.origin
+    return sys.intern(read.site), sys.intern(read.origin)
 
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:

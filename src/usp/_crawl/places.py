@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.reason import Reason
@@ -24,7 +23,6 @@ from usp.web_client.abstract_client import status_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from usp._crawl.schedule import Kind
     from usp.limits import Limits
     from usp.objects.child import SkippedSitemap
     from usp.objects.exchange import Exchange
@@ -46,6 +44,9 @@ class Fetching:
     arrival: Arrival | None = None
 
 
+_QUEUED = Queued()
+
+
 @dataclass(slots=True, eq=False)
 class Doc:
     """A document: fetched once, however many places it has in the tree."""
@@ -60,10 +61,9 @@ class Doc:
     origin: str  # responds, or does not
     lastmod: str | None = None  # of the entry that declares it
     attempt: int = 0
-    failures: Counter[Kind] = field(default_factory=Counter)
     partial: Received | None = None  # the longest part of a document that broke off
     last: Exchange | None = None  # the last request that failed
-    state: Queued | Fetching | Received | Failed = field(default_factory=Queued)
+    state: Queued | Fetching | Received | Failed = _QUEUED
 
     @property
     def result(self) -> Received | Failed | None:
@@ -136,7 +136,7 @@ class Place:
     state: State = _EXPECTED
     most: int | None = None  # how many pages of it are in the tree, None for all
     left_out: Reason | None = None  # why something below it is not in the tree
-    losses: list[Problem] = field(default_factory=list)  # what is not, one by one
+    losses: tuple[Problem, ...] = ()  # what is not, one by one
 
     @property
     def children(self) -> tuple[Place, ...]:
@@ -172,7 +172,7 @@ class Place:
     def leave_out(self, left_out: LeftOut, what: str) -> None:
         """Record what is left out of the tree because of a limit."""
         self.left_out = left_out.reason.after(f"{left_out.count:,} of its {what} left out")
-        self.losses.append(left_out_problem(left_out, what))
+        self.losses = (*self.losses, left_out_problem(left_out, what))
 
     def miss(self, reason: Reason) -> None:
         """Record that not all of its pages were read, unless something is missing already."""

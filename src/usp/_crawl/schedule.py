@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -288,6 +288,7 @@ class Schedule:
         self._queue = Queue["Doc"](self._per_host, options.wait)
         self._hosts = Hosts()
         self._short_since: float | None = None  # of something on this machine
+        self._failures: Counter[tuple[Doc, Kind]] = Counter()
 
     def add(self, doc: Doc) -> None:
         """Add a document that has not been requested yet."""
@@ -297,7 +298,7 @@ class Schedule:
 
     def add_declared(self, doc: Doc, error: WebClientErrorResponse) -> None:
         """Add a known path that failed again, if a declared document would be retried."""
-        if DECLARED.delay(max(doc.failures[kind_of(error)], 1), error) is not None:
+        if DECLARED.delay(max(self._failures[doc, kind_of(error)], 1), error) is not None:
             doc.put_back()
             self._queue.put(doc)
 
@@ -334,13 +335,13 @@ class Schedule:
     ) -> float | None:
         """Add a failed document again and return the pause before it, or return None to give up."""
         kind = kind_of(error)
-        doc.failures[kind] += 1
+        self._failures[doc, kind] += 1
         if ending or self._hosts.given_up(doc.origin) is not None:
             return None
         if error.unreachable and self._hosts.answers(doc.origin):  # it responded a moment ago
             error = WebClientErrorResponse(error.message(), retryable=True)
         policy = PROBE if doc.probe else DECLARED
-        pause = policy.delay(doc.failures[kind], error, self._chance())
+        pause = policy.delay(self._failures[doc, kind], error, self._chance())
         if pause is not None:
             self._queue.put(doc, not_before=now + pause)
         return pause

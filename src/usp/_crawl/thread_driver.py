@@ -25,7 +25,6 @@ from usp._crawl.driving import (
 from usp._crawl.fetch import fetch_document
 from usp._crawl.orders import PATIENCE, Arrival
 from usp.web_client.abstract_client import WebClientErrorResponse
-from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,13 +238,20 @@ def client_for(
     web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
 ) -> Iterator[AbstractWebClient]:
     """Yield the client for one crawl: ours, or the caller's."""
-    given = web_client if web_client is not None else RequestsWebClient()
+    given = own_client() if web_client is None else web_client
     client = prepared(given, without_login(start_url), options.effective_limits, awaits=False)
     try:
         yield client
     finally:
         if client is not web_client:
             client.close()
+
+
+def own_client() -> AbstractWebClient:
+    """Return the default client; ``requests`` is loaded now, since many programs never need it."""
+    from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415
+
+    return RequestsWebClient()
 
 
 def get_with_retries(

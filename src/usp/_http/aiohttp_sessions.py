@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import urllib.request
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import aiohttp.abc
-import requests.utils
 import yarl
 
 from usp._base.shortage import scarce
@@ -137,14 +137,16 @@ def kind_of(error: Exception) -> Kind:
 # Sessions of users ------------------------------------------------------------------------------------
 
 
-def is_proxied(session: Any, url: str) -> bool:
+def is_proxied(session: Any, url: HttpUrl) -> bool:
     """Return whether a session uses its own proxy for a URL."""
     if getattr(session, "_default_proxy", None):
         return True
     if getattr(session, "trust_env", False) is not True:
         return False
-    proxies = requests.utils.get_environ_proxies(url)
-    return bool(proxies and requests.utils.select_proxy(url, proxies))
+    proxy = urllib.request.getproxies().get(url.scheme, "").lower()
+    # aiohttp ignores proxies that are themselves reached by HTTPS.
+    ignored = not proxy or proxy.startswith(("https:", "wss:"))
+    return not ignored and not urllib.request.proxy_bypass(url.host)
 
 
 async def addresses_of(session: Any, url: HttpUrl) -> list[str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import email.utils
 import enum
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -157,6 +158,7 @@ class Flow:
             name: limits.reached(name) for name in ("document_seconds", "seconds")
         }
         self.conditions: Conditions = {}
+        self._sent: tuple[dict[str, str], tuple[tuple[str, str], ...]] = ({}, ())
 
     def for_crawl(self, start_url: str, limits: Limits) -> Flow:
         """Return the flow of a crawl that begins now, at ``start_url``."""
@@ -178,7 +180,7 @@ class Flow:
         """Yield the requests for a URL, without secrets for other hosts, and then the outcome."""
         outcome: Arrived | WebClientErrorResponse
         try:
-            outcome = yield from self._follow(read_url(url), session)
+            outcome = yield from self._follow(url, read_url(url), session)
         except BadUrl as error:
             outcome = self._error(Reason(FailureCode.BAD_URL, str(error)), retryable=False)
         except (BadRedirect, Refused) as error:
@@ -186,9 +188,10 @@ class Flow:
         yield outcome
 
     def _follow(
-        self, start: HttpUrl, session: Session
+        self, url: str, start: HttpUrl, session: Session
     ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
-        texts = [start.text()]  # of what was asked for, one after another
+        text = start.text()
+        texts = [url if url == text else text]  # of what was asked for, one after another
         self.gate.begin(texts[0])
         deadline, cookies, target = self.deadline(), HopCookies(), start
         hops: list[Hop] = []
@@ -205,7 +208,7 @@ class Flow:
             if head.peer is not None:
                 self.gate.connected(target.host, head.peer)
             location = head.location if head.status in REDIRECTS else None
-            hops.append(_hop(request, head, leads_on=bool(location)))
+            hops.append(self._hop(request, head, leads_on=bool(location)))
             failure = self.refused(head, texts, hops)
             if failure is not None:
                 return failure
@@ -259,6 +262,19 @@ class Flow:
             own = headers.get("Cookie")
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
         return Request(target, texts[-1], headers, is_home, len(texts) == 1, deadline)
+
+    def _hop(self, request: Request, head: Head, *, leads_on: bool) -> Hop:
+        """Return what is kept of a request and its response, without secrets."""
+        headers, sent = self._sent  # nearly all requests have the same
+        if headers != request.headers:
+            headers = request.headers
+            sent = tuple((name, value) for name, value in headers.items() if is_harmless(name))
+            self._sent = headers, sent
+        # Where it leads is the URL of the next one, without what the session adds to it.
+        told = safe_headers(head.headers.items()) if leads_on else ()
+        kept = tuple((name, value) for name, value in told if name.lower() != "location")
+        reason = sys.intern(head.reason[:_LONGEST_REASON])
+        return Hop(request.text, head.status, reason, sent, kept, head.address)
 
     def refused(
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()
@@ -314,16 +330,6 @@ class Flow:
 def _size(headers: Mapping[str, str]) -> int:
     """Return the size of headers in bytes; those of a mock may be anything."""
     return sum(len(str(name)) + len(str(value)) + 4 for name, value in headers.items())
-
-
-def _hop(request: Request, head: Head, *, leads_on: bool) -> Hop:
-    """Return what is kept of a request and its response, without secrets."""
-    sent = tuple((name, value) for name, value in request.headers.items() if is_harmless(name))
-    # Where it leads is the URL of the next one, without what the session adds to it.
-    told = safe_headers(head.headers.items()) if leads_on else ()
-    headers = tuple((name, value) for name, value in told if name.lower() != "location")
-    reason = head.reason[:_LONGEST_REASON]
-    return Hop(request.text, head.status, reason, sent, headers, head.address)
 
 
 def phrase(status: int, reason: str) -> str:

@@ -87,6 +87,7 @@ class Identity:
 
     def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
         self._user_agent = user_agent
+        self._our_name = f"ultimate_sitemap_parser/{usp.__version__}"
         self._headers = dict(headers or {})
         self._home: HttpUrl | None = None
 
@@ -110,7 +111,7 @@ class Identity:
         """Return the headers of a request; without a user agent if the session has its own."""
         headers = {"Accept-Encoding": ACCEPTED}
         if self._user_agent is not None or not names_itself:
-            headers["User-Agent"] = self._user_agent or f"ultimate_sitemap_parser/{usp.__version__}"
+            headers["User-Agent"] = self._user_agent or self._our_name
         if scarce():  # a connection that is kept for later is missing elsewhere now
             headers["Connection"] = "close"
         home = self.is_home(url)
@@ -124,6 +125,14 @@ def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[s
     """Return proxies by scheme: those given, and one for all others."""
     everything = {} if proxy is None else {"http": proxy, "https": proxy}
     return {**everything, **(by_scheme or {})}
+
+
+def proxy_for(url: HttpUrl, proxies: Mapping[str, str]) -> str | None:
+    """Return the proxy for a URL; one for its host goes first, as in ``requests``."""
+    if not proxies:
+        return None
+    keys = (f"{url.scheme}://{url.host}", url.scheme, f"all://{url.host}", "all")
+    return next((proxies[key] for key in keys if key in proxies), None)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -26,6 +27,7 @@ _SECRET_PAIRS = frozenset(
     {("api", "key"), ("access", "key"), ("private", "key"), ("session", "id")}
 )
 _BETWEEN_WORDS = re.compile(r"[-_.\s]+")
+_LONGEST_SHARED = 200  # characters of a header
 _SHORTEST = 4  # characters: a shorter secret cannot be told from a word
 
 
@@ -41,10 +43,18 @@ def is_secret_header(name: str) -> bool:
 def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
     """Return headers without those that contain secrets, and without logins in the others."""
     return tuple(
-        (str(name), redacted(str(value)))
-        for name, value in headers
-        if not is_secret_header(str(name))
+        _shared(name, value)
+        if "@" not in value and len(value) <= _LONGEST_SHARED
+        else (name, redacted(value))
+        for name, value in ((str(name), str(value)) for name, value in headers)
+        if not is_secret_header(name)
     )
+
+
+@lru_cache(maxsize=1024)
+def _shared(name: str, value: str) -> tuple[str, str]:
+    """Return a header: one object for all documents, since a server sends most headers each time."""
+    return sys.intern(name), value
 
 
 def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:

@@ -7,7 +7,6 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import requests.utils
 import yarl
 
 from usp._base.urls import Login, without_login
@@ -21,6 +20,7 @@ from usp._http.identity import (
     check_options,
     checked_timeout,
     proxies_of,
+    proxy_for,
 )
 from usp._http.redaction import secrets_of_proxies
 from usp.options import DEFAULT_CONCURRENCY
@@ -251,10 +251,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
         """Send one request, without following redirects."""
         url, text = request.url, request.text
-        proxy = requests.utils.select_proxy(text, self._proxies) if self._proxies else None
+        proxy = proxy_for(url, self._proxies)
         session = self._session_for(request, proxied=proxy is not None)
         proxied = proxy is not None or (
-            not self._own_session and aiohttp_sessions.is_proxied(self._session, text)
+            not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
         )
         addresses: list[str] | None = None
         if not proxied:
