@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from usp.fleet.dataset import Dataset
 from usp.fleet.parts import Group, Part
 from usp.fleet.tables import TABLES
@@ -46,3 +48,18 @@ def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
     assert list(tmp_path.glob("sites/*.parquet"))
+
+
+_ARRAYS = """
+import sys
+from usp.export.schema import pyarrow, spare_pandas
+spare_pandas()
+assert pyarrow().array(["a", "b"]).to_pylist() == ["a", "b"]
+assert "pandas" not in sys.modules
+assert pyarrow().table({"n": [1, 2]}).to_pandas()["n"].sum() == 3
+"""
+
+
+def test_a_worker_does_without_pandas_and_its_callbacks_may_use_it():
+    pytest.importorskip("pandas")
+    subprocess.run([sys.executable, "-c", _ARRAYS], check=True)

@@ -164,7 +164,7 @@ URLS = {
 def test_home_is_a_host_a_port_and_https(url):
     identity = Identity(None, SECRETS).at("https://h.example/robots.txt")
     assert identity.is_home(url) == URLS[url]
-    assert ("Authorization" in identity.headers(url)) == URLS[url]
+    assert ("Authorization" in identity.headers(is_home=identity.is_home(url))) == URLS[url]
 
 
 def test_from_http_home_may_become_safer():

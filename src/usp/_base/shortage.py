@@ -81,8 +81,6 @@ class _Descriptors:
         self._begun: deque[float] = deque()
 
     def _count(self, now: float) -> None:
-        while self._begun and self._begun[0] < now - _YOUNG:
-            self._begun.popleft()
         if now - self._counted_at >= _FRESH:
             self._counted_at = now
             self._limit = descriptor_limit()
@@ -95,6 +93,8 @@ class _Descriptors:
             self._count(now)
             if self._limit is None:
                 return wanted
+            while self._begun and self._begun[0] < now - _YOUNG:
+                self._begun.popleft()
             most = self._limit - self._limit // _LEFT_FOR_OTHERS
             granted = max(0, min(wanted, most - self._open - len(self._begun)))
             self._begun.extend([now] * granted)
@@ -102,14 +102,18 @@ class _Descriptors:
 
     def give_back(self, count: int) -> None:
         """Stop counting requests that have ended, or have not started after all."""
-        with self._lock:
-            for _ in range(min(count, len(self._begun))):
-                self._begun.pop()
+        if count and self._begun:
+            with self._lock:
+                for _ in range(min(count, len(self._begun))):
+                    self._begun.pop()
 
     def scarce(self) -> bool:
-        with self._lock:
-            self._count(time.monotonic())
-            return self._limit is not None and self._open > self._limit // _SCARCE
+        """Return whether descriptors are scarce enough that connections should not be kept."""
+        now = time.monotonic()
+        if now - self._counted_at >= _FRESH:
+            with self._lock:
+                self._count(now)
+        return self._limit is not None and self._open > self._limit // _SCARCE
 
 
 _descriptors = _Descriptors()

@@ -115,9 +115,8 @@ class Driving:
 
     def tell(self) -> None:
         """Emit the events, and record the documents, since the last call."""
-        documents = self._crawl.take_documents()
         if self._recorder is not None:
-            self._recorder.take(documents)
+            self._recorder.take(self._crawl.take_documents())
         if self._on_event is not None:
             for event in self._crawl.take_events():
                 self._on_event(event)
@@ -263,7 +262,7 @@ def checked_response(response: Any, kind: Any) -> Any:
 
     Raises ``TypeError`` for an object that is neither, and does not have the methods of either.
     """
-    if issubclass(type(response), WebClientErrorResponse) or isinstance(response, kind):
+    if isinstance(response, kind) or issubclass(type(response), WebClientErrorResponse):
         return response
     if isinstance(response, WebClientErrorResponse) or _has(response, "message", "retryable"):
         return WebClientErrorResponse(str(response.message()), bool(response.retryable()))

@@ -205,6 +205,7 @@ class Queue(Generic[T]):
 
     def put(self, item: T, not_before: float | None = None) -> None:
         """Add a document, for now or for later."""
+        self._hosts[item.host]  # is known from now on
         self._count += 1
         if not_before is None:
             heapq.heappush(self._ready, (item.position, self._count, item))
@@ -245,17 +246,19 @@ class Queue(Generic[T]):
             else:
                 self.put(due)
         while self._ready:
-            entry = heapq.heappop(self._ready)
-            item = entry[2]
+            item = self._ready[0][2]
             host = self._hosts[item.host]
             allowed = host.only is None or host.only is item
             if allowed and host.active < host.most and host.free_at <= now:
+                heapq.heappop(self._ready)
                 host.active += 1
                 host.started = now
                 if host.gap:
                     self._rest(item.host, now + host.gap)
                 return item
-            heapq.heappush(host.parked, entry)
+            if host.only is None and len(self._hosts) == 1:
+                return None  # the rest is on the same host, and waits where it is
+            heapq.heappush(host.parked, heapq.heappop(self._ready))
         return None
 
     def done(self, item: T) -> None:

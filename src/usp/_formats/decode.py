@@ -167,12 +167,19 @@ def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[
         shape = _shape(head)
         if shape:
             return _Text(shape, None, problems), 0
-    declared = _DECLARED.search(head)
-    label = declared[1].decode("ascii") if declared else None
+    # The documents of a website begin alike.
+    label = _declared(head[: head.find(b">") + 1]) or _declared(head)
     # Servers send few content types; one that is long or new each time need not be kept.
     short = content_type is None or len(content_type) <= _LONGEST_TYPE
     encoding, fallback = (_known_labelled if short else _labelled)(content_type, label)
     return _Text(encoding, fallback, problems), 0
+
+
+@lru_cache(maxsize=64)
+def _declared(head: bytes) -> str | None:
+    """Return the encoding of the XML declaration, as it is written."""
+    found = _DECLARED.search(head)
+    return found[1].decode("ascii") if found else None
 
 
 def _labelled(content_type: str | None, declared: str | None) -> tuple[str, str | None]:

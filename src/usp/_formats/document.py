@@ -249,8 +249,11 @@ class DocumentParser:
             return  # the document will be read
         if concrete and not concrete.root_closed and not concrete.root_implied:
             # A long comment, or blanks, may hide where the end is: reading the pages will tell.
-            seen = "</" in self._tail or not self._has_more
-            if seen and not _end_of(concrete.root_name).search(self._tail):
+            tail, end = self._tail, _end_of(concrete.root_name)
+            last = tail.rfind("</")
+            if last >= 0 and end.match(tail, last):
+                return  # as in nearly all documents: searching all of the tail takes longer
+            if (last >= 0 or not self._has_more) and not end.search(tail):
                 self.problems.end(TRUNCATED)
 
     # What is it? ----------------------------------------------------------------------------------

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import email.utils
 import enum
+import math
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
@@ -52,8 +53,7 @@ _LONGEST_REASON = 200
 _SHORTEST_WAIT = 0.001  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(NamedTuple):
     """When a response must be complete, by ``time.monotonic``, and the reason if it is not."""
 
     at: float
@@ -70,8 +70,7 @@ class Deadline:
         return max(self.at - time.monotonic(), _SHORTEST_WAIT)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A request to send: ``text`` is its URL. ``is_home`` is whether its host may get secrets."""
 
     url: HttpUrl
@@ -82,14 +81,12 @@ class Request:
     deadline: Deadline | None
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The status and headers of a response.
 
     ``peer`` is the address that responded, unless the session checks it itself; ``address`` is the same
     for the record, unless a proxy responded. ``cookies`` are those that it sets, unless the session
-    keeps them. ``is_bounded`` is whether the session has limited the
-    size of the headers.
+    keeps them. ``is_bounded`` is whether the session has limited the size of the headers.
     """
 
     status: int
@@ -102,8 +99,7 @@ class Head:
     address: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """The way to a document: the URL requested, the URL that responded, and the requests between."""
 
     asked: str
@@ -121,14 +117,13 @@ class Kind(enum.Enum):
     OTHER = "a retry will not succeed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(NamedTuple):
     """What a flow needs to know about the session that sends."""
 
     names_itself: bool = False  # it has its own user agent
     has_login: bool = False  # it, or the client, logs in by itself at home
     timeout: object = None  # seconds: one number, or one to connect and one to read
-    secrets: Callable[[], set[str]] = field(default=set)  # not to be seen in a message
+    secrets: Callable[[], set[str]] = set  # not to be seen in a message
 
 
 class Flow:
@@ -193,7 +188,8 @@ class Flow:
         text = start.text()
         texts = [url if url == text else text]  # of what was asked for, one after another
         self.gate.begin(texts[0])
-        deadline, cookies, target = self.deadline(), HopCookies(), start
+        deadline, target = self.deadline(), start
+        cookies: HopCookies | None = None
         hops: list[Hop] = []
         while True:
             request = self._request(target, texts, session, cookies, deadline)
@@ -213,6 +209,7 @@ class Flow:
             if failure is not None:
                 return failure
             if head.cookies:
+                cookies = cookies or HopCookies()
                 cookies.take(target, head.cookies)
             if not location:
                 return Arrived(texts[0], texts[-1], tuple(hops), deadline)
@@ -223,15 +220,12 @@ class Flow:
 
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""
-        limits, ends = self.limits, []
+        limits, at, limit = self.limits, math.inf, ""
         if limits.document_seconds is not None:
-            ends.append((time.monotonic() + limits.document_seconds, "document_seconds"))
+            at, limit = time.monotonic() + limits.document_seconds, "document_seconds"
         if self._began is not None and limits.seconds is not None:
-            ends.append((self._began + limits.seconds, "seconds"))
-        if not ends:
-            return None
-        at, limit = min(ends)
-        return Deadline(at, self._too_late[limit])
+            at, limit = min((at, limit), (self._began + limits.seconds, "seconds"))
+        return Deadline(at, self._too_late[limit]) if limit else None
 
     def admit(self, host: str, addresses: Iterable[str] | None) -> None:
         """Raise :class:`Refused` if a host may not be connected to at one of its addresses.
@@ -249,15 +243,16 @@ class Flow:
         target: HttpUrl,
         texts: list[str],
         session: Session,
-        cookies: HopCookies,
+        cookies: HopCookies | None,
         deadline: Deadline | None,
     ) -> Request:
         is_home = self.identity.is_home(target)
-        headers = self.identity.headers(target, names_itself=session.names_itself)
+        headers = self.identity.headers(is_home=is_home, names_itself=session.names_itself)
         if target.login is not None and not (is_home and session.has_login):
             headers["Authorization"] = target.login.header()
-        cookie = cookies.header(target)
-        headers.update(self.conditions.get((texts[0], texts[-1]), ()))
+        cookie = cookies.header(target) if cookies is not None else None
+        if self.conditions:
+            headers.update(self.conditions.get((texts[0], texts[-1]), ()))
         if cookie is not None:
             own = headers.get("Cookie")
             headers["Cookie"] = f"{own}; {cookie}" if own else cookie
@@ -329,7 +324,11 @@ class Flow:
 
 def _size(headers: Mapping[str, str]) -> int:
     """Return the size of headers in bytes; those of a mock may be anything."""
-    return sum(len(str(name)) + len(str(value)) + 4 for name, value in headers.items())
+    try:
+        text = len("".join(headers)) + len("".join(headers.values()))
+    except TypeError:
+        text = sum(len(f"{name}{value}") for name, value in headers.items())
+    return text + 4 * len(headers)
 
 
 def phrase(status: int, reason: str) -> str:
@@ -378,20 +377,20 @@ class Body:
     def __init__(
         self, content_encoding: str | None, limit: int | None, deadline: Deadline | None
     ) -> None:
-        self._decoder = BodyDecoder(content_encoding)
+        self._decoder = BodyDecoder(content_encoding) if content_encoding else None
         self._limit = self._room = limit
         self._deadline = deadline
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what has been decoded; raises :class:`BrokenBody` if it is too late or too large."""
-        for piece in self._decoder.feed(data):
+        for piece in (data,) if self._decoder is None else self._decoder.feed(data):
             yield from self._bounded(piece)
             self._check_time()
         self._check_time()
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        for piece in self._decoder.close():
+        for piece in () if self._decoder is None else self._decoder.close():
             yield from self._bounded(piece)
 
     def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:

@@ -107,18 +107,17 @@ class Identity:
             self._home = dataclasses.replace(target, rest="/", login=None)
         return self._home.may_share(target)
 
-    def headers(self, url: HttpUrl | str, *, names_itself: bool = False) -> dict[str, str]:
+    def headers(self, *, is_home: bool, names_itself: bool = False) -> dict[str, str]:
         """Return the headers of a request; without a user agent if the session has its own."""
         headers = {"Accept-Encoding": ACCEPTED}
         if self._user_agent is not None or not names_itself:
             headers["User-Agent"] = self._user_agent or self._our_name
         if scarce():  # a connection that is kept for later is missing elsewhere now
             headers["Connection"] = "close"
-        home = self.is_home(url)
-        headers.update(
-            (name, value) for name, value in self._headers.items() if home or is_harmless(name)
-        )
-        return headers
+        if not self._headers:
+            return headers
+        mine = self._headers.items()
+        return headers | {name: value for name, value in mine if is_home or is_harmless(name)}
 
 
 def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[str, str]:

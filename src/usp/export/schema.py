@@ -6,6 +6,7 @@ same to Arrow.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -136,6 +137,30 @@ def chosen(columns: Iterable[str] | None, known: Iterable[str] = COLUMNS) -> tup
 def pyarrow(part: str = "") -> Any:
     """Return pyarrow, or a module of it; raises ``MissingExtraError`` without the extra ``arrow``."""
     return load_extra(f"pyarrow{part}", "Arrow tables and Parquet files need pyarrow", "arrow")
+
+
+def spare_pandas() -> None:
+    """Let pyarrow do without pandas, in a process of our own.
+
+    With the first list that becomes an array, pyarrow loads pandas if it is installed, to see whether
+    the list is one of its columns. That takes longer than everything else that a worker loads.
+    """
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        pyarrow().array([0])  # looks for pandas, and never again unless it is asked for
+    finally:
+        sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    """A finder of modules that does not find pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise ``ModuleNotFoundError`` for pandas; leave others to other finders."""
+        del path, target
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def arrow_schema(columns: Iterable[str] | None = None) -> Any:

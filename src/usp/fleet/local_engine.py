@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
+from usp.export.schema import spare_pandas
 from usp.fleet.assignments import Assignments
 from usp.fleet.crawler import crawl_groups, killer_group
 from usp.fleet.messages import Broken, GroupDone, Over, SiteDone, Wanted, WorkerLost
@@ -225,6 +226,7 @@ def work(pipe: Connection[Any, Any], job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver gets it, and says what to do
     driver = _Driver(pipe)
     try:
+        spare_pandas()
         for group in crawl_groups(
             job,
             driver.batches(),

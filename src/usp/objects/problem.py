@@ -187,6 +187,8 @@ class Problems:
 
     def listed(self) -> list[Problem]:
         """Return all problems so far, by line; the last ones count those that were not kept."""
+        if not self._kept:
+            return []
         kept = sorted(self._kept, key=lambda problem: problem.line or 0)
         more = (
             Problem(code.message, lost=lost, times=times, code=code)

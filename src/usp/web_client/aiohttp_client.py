@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import math
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -195,6 +196,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         timeout = checked_timeout(timeout)
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
+        self._bounded_timeout: aiohttp.ClientTimeout | None = None  # of the last request
 
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""
@@ -264,24 +266,19 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         headers = request.headers
         if self._auth is not None and request.is_home:
             headers = {**headers, "Authorization": _authorization(self._auth)}
-        timeout = self._timeout
-        if request.deadline is not None:
-            timeout = aiohttp.ClientTimeout(
-                total=request.deadline.left, connect=timeout.connect, sock_read=timeout.sock_read
-            )
         aiohttp_sessions.last_peer.set(None)
         response: aiohttp.ClientResponse = await session.get(
             yarl.URL(text, encoded=True),
             headers=headers,
             proxy=proxy,
-            timeout=timeout,
+            timeout=self._timeout_until(request.deadline),
             allow_redirects=False,
         )
-        known = aiohttp_sessions.peer_of(response)
-        address = None if proxied else known or aiohttp_sessions.last_peer.get()
-        peer = None
-        if not proxied and not self._own_session:
-            peer = known or next(iter(addresses or ()), None)
+        address = peer = None
+        if not proxied:
+            address = aiohttp_sessions.last_peer.get() or aiohttp_sessions.peer_of(response)
+            if not self._own_session:
+                peer = address or next(iter(addresses or ()), None)
         cookies = aiohttp_sessions.set_cookies(response)
         if session is self._session and not self._own_session:
             aiohttp_sessions.bound_cookies(session, url, cookies)
@@ -293,16 +290,31 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             response.status, reason, response.headers, as_it_came, cookies, peer, address=address
         )
 
+    def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
+        """Return the timeout of a request; long ones are whole seconds, as aiohttp rounds them."""
+        if deadline is None:
+            return self._timeout
+        left = deadline.left
+        total = math.ceil(left) if left > self._timeout.ceil_threshold else left
+        if self._bounded_timeout is None or self._bounded_timeout.total != total:
+            connect, read = self._timeout.connect, self._timeout.sock_read
+            self._bounded_timeout = aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
+        return self._bounded_timeout
+
     def _facts(self) -> Session:
         """Return what the flow needs to know about the session."""
-        session = self._session
-        proxies = (*self._proxies.values(), getattr(session, "_default_proxy", None))
+        session, timeout = self._session, self._timeout
         return Session(
             names_itself=not self._own_session and "User-Agent" in getattr(session, "headers", ()),
             has_login=self._auth is not None or getattr(session, "auth", None) is not None,
-            timeout=(self._timeout.connect, self._timeout.sock_read),
-            secrets=lambda: secrets_of_proxies(*proxies),
+            timeout=(timeout.connect, timeout.sock_read),
+            secrets=self._secrets,
         )
+
+    def _secrets(self) -> set[str]:
+        """Return what must not appear in a message."""
+        own = getattr(self._session, "_default_proxy", None)
+        return secrets_of_proxies(*self._proxies.values(), own)
 
     def _session_for(self, request: Request, *, proxied: bool) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.

@@ -211,6 +211,8 @@ class Gate:
 
     def begin(self, url: str) -> None:
         """Set the start of the crawl, unless it is set already."""
+        if self._start is not None:
+            return
         host = asked_host(url)
         with self._lock:
             if self._start is not None or not host:

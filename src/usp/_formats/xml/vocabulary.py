@@ -160,10 +160,11 @@ class Vocabulary(AbstractSitemapParser):
     def may_have_strays(self, text: str) -> bool:
         """Return whether entries that do not belong here may begin in a text that was not read."""
         text = text.lower() if self.fold else text
-        # The word alone is found faster than a tag, and most documents do not have it.
-        return any(
-            stray in text and (f"<{stray}" in text or f":{stray}" in text) for stray in self.strays
-        )
+        for stray in self.strays:
+            # The word alone is found faster than a tag, and most documents do not have it.
+            if stray in text and (f"<{stray}" in text or f":{stray}" in text):
+                return True
+        return False
 
     @property
     def root_name(self) -> str:

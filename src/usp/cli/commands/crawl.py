@@ -176,6 +176,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import MissingExtraError
     from usp.cli.output import logging_to
+    from usp.export.schema import spare_pandas
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
     from usp.fleet.store import DatasetError, NotADatasetError
@@ -192,6 +193,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
                 latest[:] = [progress]
                 show(progress)
 
+            spare_pandas()
             summary = crawl_fleet(read_sites(sites, tell.notice), output, run, heard)
     except (NotADatasetError, SiteListError) as error:
         raise click.UsageError(printable(str(error))) from error
