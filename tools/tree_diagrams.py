@@ -114,6 +114,7 @@ class _Client(AbstractWebClient):
 
 FLOW = """
 digraph flow {
+  nodesep=0.15; ranksep=0.35;
   node [fontname="Helvetica", fontsize=11, margin="0.15,0.08"];
   edge [fontname="Helvetica", fontsize=10, arrowsize=0.6, color="#777777"];
   bytes [label="bytes of a response", shape=plaintext];
@@ -121,13 +122,13 @@ digraph flow {
   asked [label="requested as robots.txt,\\nand neither HTML nor XML?", shape=diamond];
   angle [label="begins with <?", shape=diamond];
   urls [label="holds a URL?", shape=diamond];
-  root [label="XMLSitemapParser\\nlooks for the root", shape=box];
-  robots [label="IndexRobotsTxtSitemapParser\\nIndexRobotsTxtSitemap", shape=box];
-  index [label="IndexXMLSitemapParser\\nIndexXMLSitemap", shape=box];
-  pages [label="PagesXMLSitemapParser\\nPagesXMLSitemap", shape=box, style=rounded];
-  rss [label="PagesRSSSitemapParser\\nPagesRSSSitemap", shape=box, style=rounded];
-  atom [label="PagesAtomSitemapParser\\nPagesAtomSitemap", shape=box, style=rounded];
-  plain [label="PlainTextSitemapParser\\nPagesTextSitemap", shape=box, style=rounded];
+  root [label="XML: which root?", shape=box];
+  robots [label="IndexRobotsTxtSitemap", shape=box];
+  index [label="IndexXMLSitemap", shape=box];
+  pages [label="PagesXMLSitemap", shape=box, style=rounded];
+  rss [label="PagesRSSSitemap", shape=box, style=rounded];
+  atom [label="PagesAtomSitemap", shape=box, style=rounded];
+  plain [label="PagesTextSitemap", shape=box, style=rounded];
   invalid [label="InvalidSitemap", shape=box, style=dashed, color="#b00020", fontcolor="#b00020"];
   bytes -> text -> asked;
   asked -> robots [label="yes"];

@@ -32,11 +32,14 @@ def _read(app: Sphinx, docname: str, source: list[str]) -> None:
 
 def _expand_contents(text: str, found: list[str]) -> str:
     """Return contents with the names of pages for patterns: in order, each page once."""
+    listed = {"index"}
 
     def expand(match: re.Match[str]) -> str:
         patterns = match["names"].split()
-        names = dict.fromkeys(name for pattern in patterns for name in patfilter(found, pattern))
-        names.pop("index", None)
+        names = dict.fromkeys(
+            name for pattern in patterns for name in patfilter(found, pattern) if name not in listed
+        )
+        listed.update(names)
         return f"```{{toctree}}\n{match['options']}\n" + "\n".join(names) + "\n```"
 
     return _CONTENTS.sub(expand, text)
