@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -70,3 +71,41 @@ def test_plain_help_is_as_wide_as_it_is_told(run, monkeypatch, columns, most):
     monkeypatch.setenv("COLUMNS", columns)
     options = run("ls", "--help").out.partition("\nOptions:")[2].splitlines()
     assert max(map(len, options)) <= most
+
+
+@pytest.fixture
+def on_terminal(run, monkeypatch):
+    """Return the help of a command as a terminal of 80 columns shows it, without colors."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda name: re.sub(r"\x1b\[[\d;]*m", "", run(name, "--help").out)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_panels_have_every_option_and_the_commands_own_come_first(on_terminal, name):
+    text = on_terminal(name)
+    shown = re.findall(r"^│ [*]? *(--[\w-]+)", text, re.MULTILINE)
+    options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
+    longest = {max(one.opts, key=len) for one in options if not one.hidden}
+    assert set(shown) >= longest - {"--no-fold"}
+    assert re.findall("╭─ (.*?) ─", text)[0] == "Options"
+    assert "--help" in text.partition("╰")[0]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_fit_on_a_terminal(on_terminal, name):
+    for line in COMMANDS[name].help.partition("Examples:")[2].splitlines():
+        assert line.strip() in on_terminal(name)
+
+
+def test_options_that_belong_together_stand_together(run):
+    sections = re.split(r"^(\w[\w ]*):\n", run("ls", "--help").out, flags=re.MULTILINE)
+    options = dict(zip(sections[1::2], sections[2::2], strict=True))
+    beginnings = {name: text.split()[0] for name, text in options.items() if name != "Usage"}
+    assert beginnings == {
+        "Options": "-f,",
+        "Filters": "--since",
+        "Where sitemaps are looked for": "-r,",
+        "Requests and limits": "--user-agent",
+        "Messages and exit status": "--keep-partial",
+    }

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 _CONFIG = f"{__name__}.config"  # in the memory of a context: the configuration file
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
+click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
+    "required",
+    "opt_long",
+    "opt_short",
+    "metavar_short",
+    "help",
+]
+click.rich_click.OPTIONS_TABLE_HELP_SECTIONS = ["help", "range", "required", "default"]
 
 
 class _Group(click.RichGroup):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -349,7 +350,8 @@ def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:
     tell.as_json = tell.as_json or value
 
 
-json_option = click.option(
+_json = partial(
+    click.option,
     "--json",
     is_flag=True,
     is_eager=True,
@@ -357,4 +359,9 @@ json_option = click.option(
     callback=_wants,
     help="Write all messages to standard error as JSON, one object per line.",
 )
+MESSAGES = "Messages and exit status"
+"""The panel of the help for options about them."""
+
+json_message_option = _json(panel=MESSAGES)
+json_option = _json()
 """An option of every command; the configuration file can set it too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -12,19 +13,18 @@ if TYPE_CHECKING:
     from usp.cli.shared_options import F
     from usp.selection import Selection
 
+_filter = partial(click.option, panel="Filters")
 FILTER_OPTIONS = [
-    click.option(
+    _filter(
         "--since",
         metavar="DATE",
         help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
         "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
         "index is older are not downloaded.",
     ),
-    click.option(
-        "--until", metavar="DATE", help="Only pages last modified on or before this date."
-    ),
-    click.option("--dated", is_flag=True, help="Leave out pages without a date."),
-    click.option(
+    _filter("--until", metavar="DATE", help="Only pages last modified on or before this date."),
+    _filter("--dated", is_flag=True, help="Leave out pages without a date."),
+    _filter(
         "--include",
         multiple=True,
         metavar="PATTERN",
@@ -32,15 +32,15 @@ FILTER_OPTIONS = [
         "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap;"
         " others that an index lists are not downloaded.",
     ),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
-    click.option(
+    _filter("--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."),
+    _filter(
         "--no-skip",
         is_flag=True,
         help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
         "or URL in the index.",
     ),
-    click.option("--unique", is_flag=True, help="Each URL once, even if several sitemaps have it."),
-    click.option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+    _filter("--unique", is_flag=True, help="Each URL once, even if several sitemaps have it."),
+    _filter("--same-host", is_flag=True, help="Only pages on the website's own host."),
 ]
 
 

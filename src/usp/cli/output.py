@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
 _EVERY = 0.1  # seconds between two looks at a pipe
+_OWN = "Options"  # the panel of a command's own options
 _PLAIN_WIDTH = 80  # columns of help that no terminal shows
 _NARROWEST = 50
 
@@ -73,7 +74,10 @@ class Command(click.RichCommand):
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help."""
-        return super().get_help(ctx) if is_for_people() else plain_help(self, ctx)
+        if not is_for_people():
+            return plain_help(self, ctx)
+        self.panels = [click.RichOptionPanel(_OWN)]  # first; the others are as options name them
+        return super().get_help(ctx)
 
 
 def is_for_people() -> bool:
@@ -93,7 +97,14 @@ def plain_help(
     formatter = HelpFormatter(width=max(width - 2, _NARROWEST))
     core.Command.format_usage(command, ctx, formatter)
     core.Command.format_help_text(command, ctx, formatter)
-    core.Command.format_options(command, ctx, formatter)
+    panels: dict[str, list[tuple[str, str]]] = {_OWN: []}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record and isinstance(parameter, core.Option):
+            panels.setdefault(getattr(parameter, "panel", None) or _OWN, []).append(record)
+    for name, records in panels.items():
+        with formatter.section(name):
+            formatter.write_dl(records)
     if commands:
         with formatter.section("Commands"):
             formatter.write_dl(list(commands))

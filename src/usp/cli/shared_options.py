@@ -5,7 +5,7 @@ They are declared without loading what they are for: the help needs none of it.
 
 from __future__ import annotations
 
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +13,7 @@ import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
 
-from usp.cli.errors import json_option, tell
+from usp.cli.errors import MESSAGES, json_message_option, tell
 from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
@@ -62,33 +62,39 @@ def is_from_file(parameter: str) -> bool:
 # How requests are made ----------------------------------------------------------------------------
 
 
+_website_option = partial(click.option, panel="Where sitemaps are looked for")
+request_option = partial(click.option, panel="Requests and limits")
+message_option = partial(click.option, panel=MESSAGES)
+
 _WEBSITE_OPTIONS = [
-    click.option("-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."),
-    click.option(
+    _website_option(
+        "-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."
+    ),
+    _website_option(
         "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
     ),
-    click.option(
+    _website_option(
         "--known-path",
         "known_paths",
         multiple=True,
         metavar="PATH",
         help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
     ),
-    click.option(
+    _website_option(
         "--html-links",
         is_flag=True,
         help="Also follow sitemaps and feeds that the homepage links to.",
     ),
 ]
 _FETCH_OPTIONS = [
-    click.option(
+    request_option(
         "--timeout",
         envvar="USP_TIMEOUT",
         type=Number(min=0, min_open=True),
         metavar="SECONDS",
         help="Time to wait for a connection, and for each part of a response.",
     ),
-    click.option(
+    request_option(
         "--wait",
         envvar="USP_WAIT",
         type=Number(min=0, max=86_400),
@@ -96,20 +102,20 @@ _FETCH_OPTIONS = [
         metavar="SECONDS",
         help="Pause between requests to the same host, which are then sent one at a time.",
     ),
-    click.option(
+    request_option(
         "--ca-bundle",
         envvar="USP_CA_BUNDLE",
         type=click.Path(exists=True, path_type=Path),
         metavar="FILE",
         help="Trust the certificate authorities in this PEM file or folder.",
     ),
-    click.option(
+    request_option(
         "--insecure",
         envvar="USP_INSECURE",
         is_flag=True,
         help="Do not verify TLS certificates.",
     ),
-    click.option(
+    request_option(
         "-H",
         "--header",
         "headers",
@@ -118,19 +124,19 @@ _FETCH_OPTIONS = [
         help="Additional header to send. Headers that may hold secrets are sent to the website's own "
         "host only.",
     ),
-    click.option(
+    request_option(
         "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
     ),
 ]
 _CRAWL_OPTIONS = [
     *_WEBSITE_OPTIONS,
-    click.option(
+    request_option(
         "--user-agent",
         envvar="USP_USER_AGENT",
         metavar="NAME",
         help="User-Agent header to send.",
     ),
-    click.option(
+    request_option(
         "--concurrency",
         envvar="USP_CONCURRENCY",
         type=Integer(min=1, max=64),
@@ -140,7 +146,7 @@ _CRAWL_OPTIONS = [
         help="Maximum number of simultaneous requests to one host.",
     ),
     *_FETCH_OPTIONS,
-    click.option(
+    request_option(
         "--max",
         "limits",
         multiple=True,
@@ -149,41 +155,43 @@ _CRAWL_OPTIONS = [
         help="Set a limit, for example pages=1000, seconds=60, document_bytes=10MiB or depth=3; "
         f"'none' removes it. Names: {', '.join(LIMIT_NAMES)}.",
     ),
-    click.option(
+    request_option(
         "--allow-network",
         multiple=True,
         envvar="USP_ALLOW_NETWORK",
         metavar="NET",
         help="Allow connections to this private network, address or host ('any': all of them).",
     ),
-    click.option(
+    _website_option(
         "--site",
         metavar="URL",
         help="Website or sitemap to read from a WARC file that has several.",
     ),
-    click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
-    click.option("--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."),
-    click.option(
+    request_option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
+    message_option(
+        "--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."
+    ),
+    message_option(
         "--strict",
         is_flag=True,
         envvar="USP_STRICT",
         help="Exit with status 3 if any sitemap is missing or incomplete.",
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
-    click.option(
+    message_option("-q", "--quiet", is_flag=True, help="Show no progress."),
+    message_option(
         "-v",
         "--verbose",
         count=True,
         metavar="",
         help="Log more: -v logs each step, -vv every detail.",
     ),
-    click.option(
+    message_option(
         "-l",
         "--log-file",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Append the log to this file instead of showing it.",
     ),
-    json_option,
+    json_message_option,
 ]
 _AS_GIVEN = (
     *("strict", "user_agent", "timeout", "concurrency"),

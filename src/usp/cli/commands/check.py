@@ -133,7 +133,7 @@ def command(
     \b
     Examples:
       usp check example.org                          a website
-      usp check public/                              a folder, before it is deployed
+      usp check public/                              files, before a deployment
       usp check example.org --select SM4 --ignore SM407
       usp check example.org --write-baseline known.json
       usp check example.org --baseline known.json    only what is new

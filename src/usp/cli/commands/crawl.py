@@ -14,7 +14,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
-from usp.cli.errors import FAILED, json_option, remedy, tell
+from usp.cli.errors import FAILED, json_message_option, remedy, tell
 from usp.cli.filters import filter_options, read_selection
 from usp.cli.option_values import (
     LIMIT_NAMES,
@@ -27,7 +27,13 @@ from usp.cli.option_values import (
     read_zones,
 )
 from usp.cli.output import Command
-from usp.cli.shared_options import COLUMNS, fetch_options, website_values
+from usp.cli.shared_options import (
+    COLUMNS,
+    fetch_options,
+    message_option,
+    request_option,
+    website_values,
+)
 from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
 
 if TYPE_CHECKING:
@@ -98,7 +104,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Number of sites on one host (or address) that are crawled at the same time.",
 )
-@click.option(
+@request_option(
     "--site-seconds",
     type=Number(min=0, min_open=True),
     metavar="SECONDS",
@@ -106,7 +112,7 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     show_default=True,
     help="Maximum time for the sitemaps of one site.",
 )
-@click.option(
+@request_option(
     "--max",
     "limits",
     multiple=True,
@@ -133,29 +139,29 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     is_flag=True,
     help="Keep the files of older versions of the tables, for time travel.",
 )
-@click.option(
+@request_option(
     "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
 )
-@click.option(
+@request_option(
     "--allow-network",
     multiple=True,
     metavar="NET",
     help="Allow connections to this private network, address or host ('any': all of them).",
 )
 @fetch_options
-@click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
+@request_option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
-@click.option(
+@message_option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
+@message_option(
     "-v", "--verbose", count=True, metavar="", help="Log more: -v logs each step, -vv every detail."
 )
-@click.option(
+@message_option(
     "-l",
     "--log-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Append the log to this file instead of showing it.",
 )
-@json_option
+@json_message_option
 def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
     """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
 

@@ -67,7 +67,7 @@ def command(
     \b
     Examples:
       usp diff monday.warc.gz tuesday.warc.gz    two snapshots
-      usp diff site.warc.gz example.org          a snapshot and the website as it is now
+      usp diff site.warc.gz example.org          what changed since then
       usp diff old/sitemap.xml new/sitemap.xml   two files
       usp diff a.warc.gz b.warc.gz -f jsonl      for programs
     """  # noqa: D301 - click knows the backspace

@@ -43,7 +43,7 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
     \b
     Examples:
       usp update site.warc.gz
-      usp update site.warc.gz --trust-lastmod     skip sitemaps with an unchanged date
+      usp update site.warc.gz --trust-lastmod     skip those of the same date
       usp update site.warc.gz -o today.warc.gz    keep the old snapshot, too
     """  # noqa: D301 - click knows the backspace
     from dataclasses import replace

@@ -74,8 +74,8 @@ def command(
     \b
     Examples:
       usp watch example.org --snapshot site.warc.gz
-      usp watch example.org --snapshot site.warc.gz --every 1h --jsonl >> changes.jsonl
-      usp watch example.org/news.xml --snapshot news.warc.gz --exec 'jq -r .url | notify'
+      usp watch example.org --snapshot s.warc.gz --every 1h --jsonl >> new.jsonl
+      usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
     """  # noqa: D301 - click knows the backspace
     from usp.cli.watching import Watcher
 
