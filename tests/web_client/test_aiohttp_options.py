@@ -58,6 +58,25 @@ def ask(*urls: str, **options) -> list:
     return asyncio.run(fetch())
 
 
+def test_the_proxies_of_the_environment_are_used_except_for_hosts_that_want_none(site, monkeypatch):
+    site.answers["proxied:http://far.invalid/"] = "by proxy"
+    monkeypatch.setenv("http_proxy", site.base)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    zones = usp.Zones(allow=("127.0.0.1",))  # it begins at a host that seems to be public
+    urls = ["http://far.invalid/", site.url("/")]
+    answers = ask(*urls, *urls, zones=zones)
+    assert [data for _, data in answers] == [b"by proxy", b"home"] * 2
+
+
+def test_proxies_that_are_given_come_before_those_of_the_environment(site, monkeypatch):
+    site.answers["proxied:http://far.invalid/"] = "by proxy"
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    ((_, data),) = ask("http://far.invalid/", proxy=site.base)
+    assert data == b"by proxy"
+
+
 def basic_auth() -> aiohttp.BasicAuth:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # aiohttp 4 will have none

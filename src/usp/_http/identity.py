@@ -126,6 +126,13 @@ def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[s
     return {**everything, **(by_scheme or {})}
 
 
+def proxies_of_environment(url: HttpUrl) -> dict[str, str]:
+    """Return the proxies that the environment names for a URL, in the same way as ``requests``."""
+    from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
+
+    return get_environ_proxies(url.text())
+
+
 def proxy_for(url: HttpUrl, proxies: Mapping[str, str]) -> str | None:
     """Return the proxy for a URL; one for its host goes first, as in ``requests``."""
     if not proxies:

@@ -21,6 +21,7 @@ from usp._http.identity import (
     check_options,
     checked_timeout,
     proxies_of,
+    proxies_of_environment,
     proxy_for,
 )
 from usp._http.redaction import secrets_of_proxies
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Mapping
 
+    from usp._base.urls import HttpUrl
     from usp._http.flow import Conditions, Deadline
     from usp.limits import Limits
     from usp.objects.exchange import Hop
@@ -46,6 +48,7 @@ __all__ = [
     "AiohttpWebClientSuccessResponse",
 ]
 
+_MAX_HOSTS = 1000  # whose proxies are remembered
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
 
 
@@ -155,6 +158,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
         self._proxies = proxies_of(proxy, proxies)
+        self._proxies_of_hosts: dict[tuple[str, str], str | None] = {}
         self.set_timeout(timeout)
         self._session = session
         self._own_session = session is None
@@ -174,6 +178,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             _session=None if self._own_session else self._session,
             _guest=None,
             _proxied=None,
+            _proxies_of_hosts={},
         )
         return client
 
@@ -201,6 +206,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""
         self._proxies = dict(proxies)
+        self._proxies_of_hosts = {}
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set the headers that ask for a document only if it has changed."""
@@ -253,7 +259,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     async def _ask(self, request: Request) -> tuple[aiohttp.ClientResponse, Head]:
         """Send one request, without following redirects."""
         url, text = request.url, request.text
-        proxy = proxy_for(url, self._proxies)
+        proxy = self._proxy_for(url)
         session = self._session_for(request, proxied=proxy is not None)
         proxied = proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
@@ -289,6 +295,21 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         return response, Head(
             response.status, reason, response.headers, as_it_came, cookies, peer, address=address
         )
+
+    def _proxy_for(self, url: HttpUrl) -> str | None:
+        """Return the proxy for a URL; with a session of our own, also one of the environment.
+
+        It is cached: looking into the environment takes longer than a small response.
+        """
+        if not self._own_session:
+            return proxy_for(url, self._proxies)
+        host = url.scheme, url.host
+        if host not in self._proxies_of_hosts:
+            if len(self._proxies_of_hosts) >= _MAX_HOSTS:
+                self._proxies_of_hosts.clear()
+            found = {**proxies_of_environment(url), **self._proxies}
+            self._proxies_of_hosts[host] = proxy_for(url, found)
+        return self._proxies_of_hosts[host]
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
         """Return the timeout of a request; long ones are whole seconds, as aiohttp rounds them."""
