@@ -1,24 +1,23 @@
 """Makes the pictures of the documentation: ``python tools/pictures.py [PICTURE...]``.
 
     charts         from bench/results.json, by ``python -m bench --out``; the README's table, too
-    recordings     terminals: real commands on the demo website (needs openssl)
+    recordings     terminals: real commands on the demo website
     architecture   the layers (needs Graphviz)
-    graph          what ``usp graph`` draws (needs openssl and Graphviz)
+    graph          what ``usp graph`` draws (needs Graphviz)
     trees          the same of other websites, and what becomes of a document (needs Graphviz)
-    report         the HTML report (needs openssl, playwright, and a Chromium of the system)
+    report         the HTML report (needs playwright, and a Chromium of the system)
 
-Without a name it makes all of them, in docs/images. They look the same each time, but for the times
-that the report shows. Drawings are SVG files without fonts, scripts or links of their own.
+Without a name it makes all of them, in docs/images; it needs the dependency group ``test``. They look
+the same each time, but for the times that the report shows. Drawings are SVG files without fonts,
+scripts or links of their own.
 """
 
 # ruff: noqa: INP001, T201 - a script
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -28,9 +27,6 @@ import architecture
 import recordings
 import tree_diagrams
 from drawings import on_paper
-from stand_in import SITE, stand_in
-
-from usp._demo import demo_files
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -88,7 +84,7 @@ def make_architecture() -> None:
 
 def make_graph() -> None:
     """Draw the sitemaps of the demo website."""
-    drawn = on_paper(_usp("graph", "-f", "svg"))
+    drawn = on_paper(recordings.written("usp graph example.org -f svg"))
     (FOLDER / "graph.svg").write_text(drawn, encoding="utf-8")
 
 
@@ -105,7 +101,8 @@ def make_report() -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as play:
         report = Path(scratch) / "report.html"
-        report.write_text(_usp("report", "-o", "-"), encoding="utf-8")
+        written = recordings.written("usp report example.org -o -")
+        report.write_text(written, encoding="utf-8")
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         _shot(browser, report, "report-light.png", theme="light")
         _shot(browser, report, "report-dark.png", theme="dark")
@@ -113,19 +110,6 @@ def make_report() -> None:
         _shot(browser, report, "report-phone.png", theme="light", **size)
         _shot(browser, report, "report-phone-dark.png", theme="dark", **size)
         browser.close()
-
-
-def _usp(command: str, *options: str) -> str:
-    """Return what a command writes about the demo website."""
-    with stand_in(demo_files(SITE)) as environment:
-        return subprocess.run(  # noqa: S603 - our own commands
-            [sys.executable, "-m", "usp.cli", command, SITE, "-q", *options],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=True,
-            env={**os.environ, **environment},
-        ).stdout
 
 
 def _shot(

@@ -10,24 +10,27 @@ from __future__ import annotations
 import io
 import os
 import re
-import subprocess
 import sys
-from contextlib import chdir
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from html import unescape
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
-from stand_in import SITE, stand_in
 
-from usp._demo import demo_files
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "docs"))
+
+import doc_runs
+from doc_sites import example_sites
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from doc_sites import Sites
 
 COLUMNS = 104
 
@@ -102,36 +105,30 @@ _TEMPLATE = """\
 """
 
 
-def printed(command: str, environment: dict[str, str]) -> str:
-    """Return what a command prints, in colour, on a terminal of ``COLUMNS`` columns."""
-    return subprocess.run(  # noqa: S603 - our own commands
-        [sys.executable, "-m", "usp.cli", *command.split()[1:]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, **environment, "FORCE_COLOR": "1"},
-    ).stdout
+def written(command: str, *, later: bool = False) -> str:
+    """Return what a command writes to its standard output about the demo website."""
+    with _terminal() as sites:
+        sites.fill(later=later)
+        return doc_runs.command(command).out.decode()
 
 
-def outputs(
-    recording: Recording, run: Callable[[str, dict[str, str]], str] = printed
-) -> Iterator[tuple[str, str]]:
-    """Yield each command with what it prints in a folder of its own, run by ``run``."""
-    files = demo_files(SITE)
-    with TemporaryDirectory() as folder, chdir(folder), stand_in(files) as environment:
-        environment["COLUMNS"] = str(COLUMNS)
+def outputs(recording: Recording) -> Iterator[tuple[str, str]]:
+    """Yield each command with what it prints, in colour."""
+    with _terminal() as sites:
         for command in recording.commands:
-            if recording.later and command == recording.commands[-1]:
-                files |= demo_files(SITE, later=True)
-            yield command, _steady(run(command, environment))
+            sites.fill(later=recording.later and command == recording.commands[-1])
+            yield command, doc_runs.steady(doc_runs.command(command, together=True).out.decode())
 
 
-def _steady(text: str) -> str:
-    """Return what was printed as if it was another day: the demo website is never older than today."""
-    today = datetime.now(UTC).date()
-    return text.replace(str(today), "2025-06-03").replace(str(today - timedelta(1)), "2025-06-02")
+@contextmanager
+def _terminal() -> Iterator[Sites]:
+    """Be at a terminal that shows colours, with the demo website as https://example.org/."""
+    with TemporaryDirectory(prefix="usp-pictures-") as place:
+        home = Path(place) / "home"
+        home.mkdir()
+        with example_sites(Path(place)) as sites, doc_runs.reader(home, sites):
+            os.environ |= {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "NO_COLOR": ""}
+            yield sites
 
 
 def svg(title: str, typed: Sequence[tuple[str, str]], columns: int = COLUMNS) -> str:

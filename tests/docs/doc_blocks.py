@@ -82,7 +82,7 @@ class Block:
 def pages() -> list[Path]:
     """Return the pages whose examples are run."""
     top = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
-    return sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").rglob("*.md")])
+    return sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
 
 
 def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
