@@ -84,9 +84,9 @@ def _imports(rows: list[list[str]]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name in depth}
     for path in checked["MODULES"]:
         above = box(checked["name_of"](path))
-        for name, deferred in checked["imports"](path):
+        for name, _ in checked["imports"](path):
             below = box(name)
-            if above and below and not deferred and depth[above] < depth[below]:
+            if above and below and depth[above] < depth[below]:
                 found[above].add(below)
     reached = {name: set[str]() for name in depth}
     for name in sorted(depth, key=lambda name: -depth[name]):
