@@ -58,7 +58,7 @@ RECORDINGS = {
             "usp ls example.org --since 2025-04 --until 2025-05 --dated -f csv --columns url,lastmod",
         ),
     ),
-    "check.svg": Recording("usp check", ("usp check example.org",)),
+    "check.svg": Recording("usp check", ("usp check example.org",), columns=108),
     "diff.svg": Recording(
         "usp diff",
         ("usp snapshot example.org -o monday.warc.gz", "usp diff monday.warc.gz example.org"),
@@ -140,7 +140,7 @@ def svg(title: str, typed: Sequence[tuple[str, str]], columns: int = COLUMNS) ->
         if at:
             console.print()
         console.print(Text.assemble(("$ ", "green"), (command, "bold")))
-        whole = columns == COLUMNS
+        whole = columns >= COLUMNS
         cut = None if whole else "ellipsis"
         for line in Text.from_ansi(output.rstrip("\n")).split():
             console.print(line, no_wrap=not whole, overflow=cut)

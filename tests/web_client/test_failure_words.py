@@ -154,6 +154,14 @@ def test_nothing_comes_in_time(kind, raw):
 
 
 @pytest.mark.parametrize("kind", ["requests", "aiohttp"])
+def test_a_proxy_that_wants_a_password_is_quoted(kind):
+    said = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    with contextlib.closing(RawServer(said)) as proxy:
+        told = words(kind, "https://example.org/x", proxy=f"http://127.0.0.1:{proxy.port}")
+    assert told == "the proxy cannot be used: it responded 407 Proxy Authentication Required"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_proxy_that_fails_is_named_and_not_the_website(kind):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -184,7 +184,7 @@ class _Target:
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return the reason, if the exceptions are among those that are known."""
-    for told in (_of_lookup, _of_tls, _of_connection, _of_head):
+    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_head):
         for one in found:
             if said := told(one, target):
                 return said
@@ -247,6 +247,20 @@ def _of_connection(error: BaseException, target: _Target) -> Reason | None:
     return None
 
 
+def _of_tunnel(error: BaseException, target: _Target) -> Reason | None:
+    """Return the reason if a proxy did not lead to the website: what it responded."""
+    del target
+    if "ClientHttpProxyError" in _names_of(error):
+        responded = f"{getattr(error, 'status', '')} {getattr(error, 'message', '')}"
+    elif isinstance(error, OSError) and str(error).startswith(_TUNNEL):
+        responded = str(error).removeprefix(_TUNNEL)
+    else:
+        return None
+    words = " ".join(responded.split())[:_MOST_WORDS]
+    return Reason(FailureCode.PROXY_ERROR, f"it responded {words}")
+
+
+_TUNNEL = "Tunnel connection failed: "  # as http.client says it
 _NO_WAY = frozenset(
     {
         *(errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL),
