@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from usp import graph as graph
     from usp import helpers as helpers
     from usp import limits as limits
+    from usp import mcp as mcp
     from usp import objects as objects
     from usp import options as options
     from usp import report as report

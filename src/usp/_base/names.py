@@ -32,7 +32,7 @@ _MODULES = (
         "graph",
     ),
     "helpers",
-    *("limits", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
+    *("limits", "mcp", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
     "web_client",
 )
 
@@ -109,6 +109,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
             name: f"usp.fleet.{module}:{name}" for module, names in _FLEET.items() for name in names
         },
     },
+    "usp.mcp": {"create_server": "usp.mcp.server:create_server"},
     "usp.helpers": {
         "Callable": "collections.abc:Callable",
         "HTTPStatus": "http:HTTPStatus",

@@ -139,6 +139,13 @@ def read_limits(given: tuple[str, ...]) -> Limits:
     return Limits(**values)
 
 
+def changed_limits(usual: Limits, given: tuple[str, ...]) -> Limits:
+    """Return the usual limits of a command, changed by ``NAME=VALUE`` pairs."""
+    read = read_limits(given)
+    names = {pair.partition("=")[0].strip().replace("-", "_") for pair in given}
+    return dataclasses.replace(usual, **{name: getattr(read, name) for name in names})
+
+
 def _read_number(name: str, text: str) -> float | None:
     if text.lower() == "none":
         return None

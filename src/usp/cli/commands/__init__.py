@@ -30,6 +30,7 @@ SHORT_HELP: Mapping[str, str] = {
     "crawl": "Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.",
     "stats": "Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, "
     "dates.",
+    "mcp": "Serve the library to language models and agents: a Model Context Protocol server.",
     "help": "Show a page of the documentation, or the list of topics.",
 }
 """The first sentence of each command's own help."""

@@ -20,8 +20,8 @@ from usp.cli.option_values import (
     LIMIT_NAMES,
     Integer,
     Number,
+    changed_limits,
     read_header,
-    read_limits,
     read_proxy,
     read_verify,
     read_zones,
@@ -265,10 +265,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
 
 def _read_limits(given: tuple[str, ...], seconds: float) -> Limits:
     """Return the limits of a site: those of a fleet, with the given ones changed."""
-    read = read_limits(given)
-    names = {pair.partition("=")[0].strip().replace("-", "_") for pair in given}
-    changed = {"seconds": seconds} | {name: getattr(read, name) for name in names}
-    return dataclasses.replace(FLEET_LIMITS, **changed)
+    return changed_limits(dataclasses.replace(FLEET_LIMITS, seconds=seconds), given)
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""The options of a server: what its crawls may use and reach, what it keeps, what it may read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from usp.limits import Limits
+from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from usp.web_client.zones import Zones
+
+_MIB = 1024 * 1024
+
+SERVER_LIMITS = Limits(
+    document_bytes=64 * _MIB,
+    sitemaps=5_000,
+    pages=1_000_000,
+    redirects=10,
+    url_length=2_048,
+    spool_bytes=512 * _MIB,
+    document_seconds=30,
+    seconds=30,
+)
+"""The limits of one call: somebody waits for it, and what it returns must fit into a context."""
+
+CACHE_SECONDS = 900.0
+CACHE_TREES = 8
+CACHE_BYTES = 1024 * _MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The options of a server.
+
+    ``crawl`` are the options of every crawl, its limits those of one call. ``zones`` are the networks
+    that may be connected to; by default public addresses only, wherever a call begins. The next ones
+    are those of the HTTP client. Trees are kept for ``cache_seconds``, at most ``cache_trees`` of them,
+    whose documents have no more than ``cache_bytes`` in total. Snapshots are read from the folder
+    ``snapshots``, and no other file is ever opened.
+    """
+
+    crawl: CrawlOptions = field(default_factory=lambda: CrawlOptions(limits=SERVER_LIMITS))
+    zones: Zones | None = None
+    user_agent: str | None = None
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    timeout: float | None = None
+    proxy: str | None = field(default=None, repr=False)
+    verify: bool | str = True
+    concurrency: int = DEFAULT_CONCURRENCY
+    snapshots: str | PathLike[str] | None = None
+    cache_seconds: float = CACHE_SECONDS
+    cache_trees: int = CACHE_TREES
+    cache_bytes: int = CACHE_BYTES
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for a number that makes no sense."""
+        for name in ("cache_seconds", "cache_trees", "cache_bytes"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a non-negative number, not {value!r}")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one call."""
+        return self.crawl.limits or SERVER_LIMITS
