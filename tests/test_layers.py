@@ -13,13 +13,8 @@ import usp
 ROOT = Path(usp.__file__).parent
 
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
-<<<<<<< HEAD
-    ["cli", "_demo", "__main__"],
-    ["export", "report", "graph", "checks", "changes", "fleet", "contrib"],
-=======
     ["cli", "mcp", "_demo", "__main__"],
-    ["export", "report", "graph", "checks", "changes", "fleet"],
->>>>>>> cb00a86 (Serve the library to agents: usp mcp, a Model Context Protocol server)
+    ["export", "report", "graph", "checks", "changes", "fleet", "contrib"],
     ["tree", "aio", "stream", "fetch_parse", "snapshot", "_compat"],
     ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],

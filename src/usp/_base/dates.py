@@ -354,8 +354,8 @@ _WHOLE_YEAR = re.compile(r"\d{4}")
 _WHOLE_MONTH = re.compile(r"\d{4}[-/.]\d{1,2}")
 
 
-def moment(name: str, given: Moment) -> datetime | date | str:
-    """Return the time seven days ago for ``7d``, and any other date unchanged.
+def moment(name: str, given: Moment, now: datetime | None = None) -> datetime | date | str:
+    """Return the time seven days ago, or before ``now``, for ``7d``, and any other date unchanged.
 
     Raises ``ValueError`` for what cannot be read.
     """
@@ -364,7 +364,7 @@ def moment(name: str, given: Moment) -> datetime | date | str:
         span = timedelta(hours=int(ago[1]) * _HOURS[ago[2].lower()])
     if isinstance(span, timedelta):
         try:
-            return datetime.now(UTC) - span
+            return (now or datetime.now(UTC)) - span
         except OverflowError:
             raise ValueError(f"{name} {given!r} is before the year 1") from None
     period(name, given)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._base.display import counted, duration
 from usp.mcp.cursors import Cursor, digest_of
+from usp.mcp.page_lists import PageLists
 from usp.mcp.reading import Reading, Stopped
 from usp.mcp.trees import EVERY, NO_SKIPS, Trees, address
 from usp.mcp.words import Refusal
@@ -34,6 +35,7 @@ class Workshop:
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
         self.trees = Trees(options)
+        self.lists = PageLists()
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="usp-mcp")
 
     async def close(self) -> None:
@@ -54,9 +56,10 @@ class Call:
     ) -> None:
         self.options = workshop.options
         self.trees = workshop.trees
+        self.lists = workshop.lists
         self._threads = workshop.threads
         listed = {name: arguments[name] for name in arguments if name not in _OF_A_PART}
-        self._digest = digest_of(tool, listed)
+        self.digest = digest_of(tool, listed)
         self._report = report
         self._reported = 0.0
 
@@ -76,7 +79,7 @@ class Call:
         """Return the tree of a list that was begun, and where it goes on."""
         if refresh:
             raise Refusal("refresh begins a new list: leave out either refresh or the cursor.")
-        read = Cursor.read(cursor, self._digest, numbers)
+        read = Cursor.read(cursor, self.digest, numbers)
         visit = self.trees.find(read.tree)
         if visit is None:
             raise Refusal(
@@ -87,7 +90,7 @@ class Call:
 
     def cursor(self, visit: Visit, *position: float | None) -> str:
         """Return the cursor of the next part of a list."""
-        return str(Cursor(visit.name, self._digest, position))
+        return str(Cursor(visit.name, self.digest, position))
 
     async def read(
         self,

@@ -22,7 +22,7 @@ from usp._base.urls import BadUrl, read_url, url_parts, without_login
 from usp._http.identity import DEFAULT_TIMEOUT
 from usp.events import SitemapFailed, SitemapFinished, SitemapFound
 from usp.exceptions import SitemapException
-from usp.mcp.words import Refusal, clean_url
+from usp.mcp.words import Refusal, clean, clean_url
 from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import AbstractIndexSitemap, InvalidSitemap, PagesTextSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -62,7 +62,7 @@ def address(text: str) -> str:
     except BadUrl as error:
         raise Refusal(
             f"{clean_url(without_login(text))!r} is not the address of a website or a sitemap "
-            f"({error}). Use for example https://example.org/."
+            f"({clean(str(error))}). Use for example https://example.org/."
         ) from error
     return url
 

@@ -84,12 +84,11 @@ def remedy_of(failure: Failure) -> str:
 
 
 def nothing_read(url: str, failures: Sequence[Failure]) -> Refusal:
-    """Return what to say if nothing of a website could be read: the reasons, each once."""
-    told: dict[str, str] = {}
-    for failure in failures:
-        told.setdefault(reason_of(failure), remedy_of(failure))
-    lines = [f"{why}. To do: {what}." if what else f"{why}." for why, what in [*told.items()][:3]]
-    return Refusal(f"Nothing could be read from {clean_url(url)}: {' '.join(lines)}")
+    """Return what to say if no pages of a website could be read: the first reasons of each kind."""
+    firsts = {failure.code: failure for failure in reversed(failures)}
+    told = {reason_of(failure): remedy_of(failure) for failure in firsts.values()}
+    lines = [f"{why}. To do: {what}." if what else f"{why}." for why, what in [*told.items()][-3:]]
+    return Refusal(f"Nothing could be read from {clean_url(url)}: {' '.join(reversed(lines))}")
 
 
 def wrong_arguments(errors: Iterable[Mapping[str, Any]], names: Iterable[str]) -> Refusal:

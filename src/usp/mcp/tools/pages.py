@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import heapq
-import re
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from itertools import compress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from usp._base.dates import as_written, in_utc, known_date, period
+from usp._base.dates import as_written, moment
 from usp._base.display import counted
-from usp._crawl.seen_urls import SeenUrls
+from usp.mcp.page_lists import Wanted, find_pages
 from usp.mcp.reading import page_sitemaps
 from usp.mcp.schemas import ListArguments, Result, Source, Texts, Value, fitting
 from usp.mcp.trees import NO_SKIPS, Skips
 from usp.mcp.words import Refusal, clean, clean_url, nothing_read, quoted
-from usp.objects.page_blocks import PickedPages
-from usp.selection import Selection, date_of
+from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
+    from datetime import date
 
     from usp.mcp.call import Call
-    from usp.mcp.reading import Reading
+    from usp.mcp.page_lists import PageList
     from usp.mcp.trees import Visit
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import SitemapPage
 
-_AGO = re.compile(r"([0-9]{1,6})\s*([hdw])", re.IGNORECASE)
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LANGUAGES = 20
 _DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
 _PATTERN = (
@@ -105,9 +99,7 @@ class PageResult(Result):
     """Pages; each URL once."""
 
     source: Source
-    total: int | None = Field(
-        default=None, description="Number of pages that match, in all parts of the list."
-    )
+    total: int = Field(description="Number of pages that match, in all parts of the list.")
     undated: int | None = Field(
         default=None,
         description="With since or until: pages that match otherwise but have no date. They are "
@@ -119,7 +111,7 @@ class PageResult(Result):
     def lines(self) -> Iterable[str]:
         """Yield the result as text."""
         yield from self.source.lines()
-        yield f"{counted(self.total or 0, 'page')} found; {len(self.pages)} here:"
+        yield f"{counted(self.total, 'page')} found; {len(self.pages)} here:"
         for page in self.pages:
             title = f" {quoted(page.title)}" if page.title else ""
             yield f"{page.lastmod or page.published or 'undated'} {page.url}{title}"
@@ -131,7 +123,7 @@ class PageResult(Result):
 
 async def list_pages(call: Call, given: PageArguments) -> PageResult:
     """Return pages of a website."""
-    selection = _selection(given, None)  # wrong values are refused before anything is fetched
+    selection = _selection(given, datetime.now(UTC))  # wrong ones are refused before a request
     if given.cursor is None:
         sitemaps = [
             text for text in (*given.include, *given.exclude) if text.startswith("sitemap:")
@@ -139,42 +131,51 @@ async def list_pages(call: Call, given: PageArguments) -> PageResult:
         key = (given.since or "", *sorted(sitemaps)) if given.since or sitemaps else ()
         skips = Skips(selection, key) if key else NO_SKIPS
         visit, kept = await call.visit(given.url, refresh=given.refresh, skips=skips)
-        begin = _Begin()
+        begin = 0
     else:
-        visit, cursor = call.begun(given.cursor, 4, refresh=given.refresh)
-        begin, kept = _Begin.of(cursor.position), True
-    selection = _selection(given, visit.fetched)
-    found = await call.read(_found, visit, selection, given, begin)
-    if not found.sitemaps and visit.failures:
+        visit, cursor = call.begun(given.cursor, 1, refresh=given.refresh)
+        begin, kept = max(int(cursor.position[0] or 0), 0), True
+    if visit.failures and next(page_sitemaps(visit.tree), None) is None:
         raise nothing_read(visit.url, visit.failures)
-    taken = fitting([one.page for one in found.pages])
-    has_more = len(taken) < len(found.pages) or found.has_more
-    last = found.pages[len(taken) - 1] if taken else None
-    more = last is not None and has_more
+    listed = await _listed(call, visit, given)
+    found = await call.read(listed.pages, visit.tree, begin, given.limit)
+    taken = fitting([_page(page, sitemap) for page, sitemap in found])
+    total, end = len(listed.places), begin + len(taken)
     return PageResult(
         source=Source.of(visit, kept=kept),
-        total=found.total,
-        undated=found.undated if selection.since or selection.until else None,
+        total=total,
+        undated=listed.undated if given.since or given.until else None,
         pages=taken,
-        next_cursor=call.cursor(visit, *last.key, found.total, found.undated)
-        if last and more
-        else None,
+        next_cursor=call.cursor(visit, end) if taken and end < total else None,
     )
+
+
+async def _listed(call: Call, visit: Visit, given: PageArguments) -> PageList:
+    """Return the list of all pages that match, which another part of it may have found."""
+    key = visit.name, call.digest
+    known = call.lists.get(key)
+    if known is not None:
+        return known
+    wanted = Wanted(
+        _selection(given, visit.fetched),
+        contains=(given.contains or "").casefold(),
+        keep_undated=given.keep_undated or not (given.since or given.until),
+        newest_first=given.order == "newest",
+    )
+    listed = await call.read(find_pages, visit.tree, wanted)
+    call.lists.keep(key, listed)
+    return listed
 
 
 # Which pages ---------------------------------------------------------------------------------------
 
 
-def _selection(given: PageArguments, now: datetime | None) -> Selection:
-    """Return the filter; ``7d`` is seven days before the website was fetched.
-
-    So it means the same for all parts of a list.
-    """
-    moment = now or datetime.now(UTC)
+def _selection(given: PageArguments, now: datetime) -> Selection:
+    """Return the filter; ``7d`` is seven days before a moment: the same for all parts of a list."""
     try:
         return Selection(
-            since=_moment("since", given.since, moment),
-            until=_moment("until", given.until, moment),
+            since=_moment("since", given.since, now),
+            until=_moment("until", given.until, now),
             include=given.include,
             exclude=given.exclude,
             same_host=given.same_host,
@@ -183,172 +184,13 @@ def _selection(given: PageArguments, now: datetime | None) -> Selection:
         raise Refusal(f"Wrong arguments: {clean(str(error))}.") from error
 
 
-def _moment(name: str, text: str | None, now: datetime) -> str | datetime | None:
-    if not text:
-        return None
-    match = _AGO.fullmatch(text.strip())
+def _moment(name: str, text: str | None, now: datetime) -> date | str | None:
     try:
-        if match is not None:
-            return now - timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])
-        period(name, text)
-    except (ValueError, OverflowError) as error:
+        return moment(name, text, now) if text else None
+    except ValueError as error:
         raise Refusal(
-            f"Wrong arguments: {name} {clean(text)!r} is not a date. Use {_DATE}."
+            f"Wrong arguments: {name} {clean(text or '')!r} is not a date. Use {_DATE}."
         ) from error
-    return text
-
-
-@dataclass(frozen=True, slots=True)
-class _Begin:
-    """Where a part of a list begins: after the page with this key; what is known of the whole list.
-
-    The key of a page is how it is ordered: its date, None if it has none or dates do not matter, and
-    its number among all that match.
-    """
-
-    date: float | None = None
-    number: int = -1
-    total: int | None = None
-    undated: int | None = None
-
-    @classmethod
-    def of(cls, position: tuple[float | int | None, ...]) -> _Begin:
-        date, number, total, undated = position
-        return cls(date, int(number or 0), _whole(total), _whole(undated))
-
-    @property
-    def rank(self) -> tuple[float, int]:
-        """Where it is in the order; smaller is earlier."""
-        return _rank(self.date, self.number)
-
-
-def _whole(number: float | None) -> int | None:
-    return None if number is None else int(number)
-
-
-_UNDATED = 1e18  # after all dates
-_FIRST = (-_UNDATED, -1)
-
-
-def _rank(date: float | None, number: int) -> tuple[float, int]:
-    return (_UNDATED if date is None else -date), number
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A page, with its key."""
-
-    key: tuple[float | None, int]
-    page: Page
-
-    @property
-    def rank(self) -> tuple[float, int]:
-        return _rank(*self.key)
-
-
-@dataclass(slots=True)
-class _Part:
-    """A part of a list."""
-
-    pages: list[_Found] = field(default_factory=list)
-    has_more: bool = False
-    total: int | None = None
-    undated: int | None = None
-    sitemaps: int = 0
-
-
-def _found(
-    reading: Reading, visit: Visit, selection: Selection, given: PageArguments, begin: _Begin
-) -> _Part:
-    """Return a part of the list: in one pass over all pages, which keeps only those of the part."""
-    part = _Part(sitemaps=sum(1 for _ in page_sitemaps(visit.tree)))
-    newest = given.order == "newest"
-    after = begin.rank if begin.number >= 0 else _FIRST
-    leaves_out = not given.keep_undated and bool(given.since or given.until)
-    kept: list[_Found] = []
-    number = undated = 0
-    for sitemap, matching in _matching(reading, visit, selection, given):
-        block, dates = matching, _dates(matching)
-        if None in dates:
-            undated += dates.count(None)
-            if leaves_out:
-                block = PickedPages(block, [date is not None for date in dates])
-                dates = [date for date in dates if date is not None]
-        stamps = [None if date is None or not newest else _stamp(date) for date in dates]
-        keys = [(stamp, number + at) for at, stamp in enumerate(stamps)]
-        ranked = [(_rank(*key), at) for at, key in enumerate(keys) if _rank(*key) > after]
-        if len(kept) > given.limit:
-            worst = kept[-1].rank
-            ranked = [one for one in ranked if one[0] < worst]
-        chosen = heapq.nsmallest(given.limit + 1, ranked)
-        if chosen:
-            kept += _pages(block, sitemap, keys, [at for _, at in chosen])
-            kept = sorted(kept, key=lambda one: one.rank)[: given.limit + 1]
-        number += len(keys)
-        if not newest and begin.total is not None and len(kept) > given.limit:
-            number, undated = begin.total, begin.undated or 0  # counted before
-            break
-    part.pages, part.has_more = kept[: given.limit], len(kept) > given.limit
-    part.total, part.undated = number, undated
-    return part
-
-
-def _matching(
-    reading: Reading, visit: Visit, selection: Selection, given: PageArguments
-) -> Iterator[tuple[str, PageBlock]]:
-    """Yield the pages that match in blocks, dated or not, each with the URL of the sitemap."""
-    run = selection.run(visit.tree.url)
-    wanted = (given.contains or "").casefold()
-    seen = SeenUrls()
-    for sitemap in page_sitemaps(visit.tree):
-        if not run.wants(sitemap.url):
-            continue
-        for _, selected in run.of_blocks(reading.blocks(sitemap)):
-            block: PageBlock | None = _containing(selected, wanted) if wanted else selected
-            if block is None:
-                continue
-            new = seen.add_all(list(block.urls))
-            if new is not None:
-                if not any(new):
-                    continue
-                block = PickedPages(block, new)
-            yield sitemap.url, block
-
-
-def _containing(block: PageBlock, wanted: str) -> PageBlock | None:
-    keep = [wanted in url.casefold() for url in block.urls]
-    if block.texts() is None:  # only then pages have anything but dates and the like
-        titles = (page.news_story.title if page.news_story else "" for page in block.pages())
-        keep = [
-            one or wanted in (title or "").casefold()
-            for one, title in zip(keep, titles, strict=True)
-        ]
-    return PickedPages(block, keep) if any(keep) else None
-
-
-def _dates(block: PageBlock) -> list[datetime | None]:
-    texts = block.texts()
-    if texts is None:
-        return [date_of(page) for page in block.pages()]
-    return [known_date(text) for text in texts.get("lastmod", [""] * len(block.urls))]
-
-
-def _stamp(date: datetime) -> float:
-    return in_utc(date).timestamp()
-
-
-def _pages(
-    block: PageBlock, sitemap: str, keys: Sequence[tuple[float | None, int]], numbers: Sequence[int]
-) -> list[_Found]:
-    """Return some pages of a block."""
-    keep = [False] * len(keys)
-    for at in numbers:
-        keep[at] = True
-    pages = compress(block.pages(), keep)
-    return [
-        _Found(key, _page(page, sitemap))
-        for key, page in zip(compress(keys, keep), pages, strict=True)
-    ]
 
 
 def _page(page: SitemapPage, sitemap: str) -> Page:
