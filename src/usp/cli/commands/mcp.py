@@ -133,8 +133,8 @@ def command(
     options = _options(values)
     verbose: int = values["verbose"]
     try:
-        for module, extra in (("mcp.server", "mcp"), ("aiohttp", "mcp")):
-            load_extra(module, "usp mcp needs the MCP SDK", extra)
+        load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
+        load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
     except MissingExtraError as error:
         raise click.ClickException(str(error)) from error
     listening = None if http is None else _listening(http, expose=expose, hosts=hosts)

@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from usp._base.display import counted, size
+from usp._base.urls import host_in
+from usp._snapshot.snapshot import open_snapshot
 from usp._snapshot.warc import is_warc
 from usp.changes import Diff, PageChange
 from usp.exceptions import SitemapException
+from usp.mcp.options import SERVER_LIMITS
+from usp.mcp.reading import Stopped
 from usp.mcp.schemas import Arguments, ListArguments, Result, Source, Texts, Value, fitting
 from usp.mcp.trees import Visit
 from usp.mcp.words import Refusal, clean, clean_url, nothing_read
@@ -44,6 +48,7 @@ class Snapshot(Value):
     """A recorded crawl."""
 
     name: str = Field(description="What diff_site takes as snapshot.")
+    site: str | None = Field(default=None, description="Website or sitemap that was recorded.")
     modified: str = Field(description="When the file was written, in UTC.")
     bytes: int
 
@@ -56,7 +61,8 @@ class SnapshotList(Result):
     def lines(self) -> Iterable[str]:
         """Yield the result as text."""
         yield f"{counted(len(self.snapshots), 'snapshot')}:"
-        yield from (f"{one.name}  {one.modified}  {size(one.bytes)}" for one in self.snapshots)
+        for one in self.snapshots:
+            yield f"{one.name}: {one.site or 'unknown site'}, {one.modified}, {size(one.bytes)}"
 
 
 class DiffArguments(ListArguments):
@@ -118,14 +124,30 @@ class DiffResult(Result):
 async def list_snapshots(call: Call, given: SnapshotArguments) -> SnapshotList:
     """Return the snapshots that the operator has provided."""
     del given
-    files = await call.read(lambda _: _files(call))
+    return SnapshotList(snapshots=fitting(await call.read(_snapshots, call)))
+
+
+def _snapshots(reading: Reading, call: Call) -> list[Snapshot]:
+    """Return the snapshots, the newest first; which website each is of, if time allows."""
     listed = [
-        Snapshot(name=clean(entry.name), modified=_written(entry), bytes=entry.stat().st_size)
-        for entry in files.values()
+        Snapshot(
+            name=clean(entry.name),
+            site=_site(reading, entry.path),
+            modified=_written(entry),
+            bytes=entry.stat().st_size,
+        )
+        for entry in _files(call).values()
     ]
-    return SnapshotList(
-        snapshots=fitting(sorted(listed, key=lambda one: one.modified, reverse=True))
-    )
+    return sorted(listed, key=lambda one: one.modified, reverse=True)
+
+
+def _site(reading: Reading, path: str) -> str | None:
+    try:
+        reading.step()
+        start = open_snapshot(path, SERVER_LIMITS).start
+    except (Stopped, OSError, SitemapException, ValueError):
+        return None
+    return next((clean_url(str(url)) for url in start.values()), None)
 
 
 def _files(call: Call) -> dict[str, os.DirEntry[str]]:
@@ -162,6 +184,11 @@ async def diff_site(call: Call, given: DiffArguments) -> DiffResult:
             raise Refusal("The snapshot has changed since; call the tool again without a cursor.")
     if visit.failures and not any(isinstance(n, AbstractPagesSitemap) for n in walk(visit.tree)):
         raise nothing_read(visit.url, visit.failures)
+    if _host(before.url) != _host(visit.url):
+        raise Refusal(
+            f"The snapshot is of {clean_url(before.url)}, not of {clean_url(visit.url)}; "
+            "list_snapshots tells which there are."
+        )
     diff = Diff(before.tree, visit.tree)
     found, total = await call.read(_changes, diff, kinds, begin, given.limit)
     taken = fitting(found)
@@ -175,6 +202,10 @@ async def diff_site(call: Call, given: DiffArguments) -> DiffResult:
         changes=taken,
         next_cursor=call.cursor(visit, end, _number(before)) if taken and end < total else None,
     )
+
+
+def _host(url: str) -> str:
+    return host_in(url).removeprefix("www.")
 
 
 def _kinds(given: list[str]) -> frozenset[str]:

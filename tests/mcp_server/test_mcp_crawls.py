@@ -1,0 +1,153 @@
+"""Crawls are shared, kept and cancelled; lists go on with the tree that they began with."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import anyio
+from mcp_documents import robots, urlset
+
+from usp.mcp import trees
+from website import Answer
+
+
+def numbered(*numbers: int) -> dict[str, str]:
+    pages = [(f"{{base}}/{number}", "") for number in numbers]
+    return {"/robots.txt": robots("{base}/a.xml"), "/a.xml": urlset(*pages)}
+
+
+def test_a_list_goes_on_as_it_began_although_the_website_changes(serve, talk):
+    site = serve(numbered(1, 2, 3, 4))
+
+    async def conversation(talk):
+        given = {"url": site.base, "limit": 2}
+        first = await talk.result("list_pages", **given)
+        site.answers.update(numbered(7, 8, 9))
+        anew = await talk.result("list_pages", **given, refresh=True)
+        rest = await talk.result("list_pages", **given, cursor=first["next_cursor"])
+        again = await talk.result("list_pages", **given)
+        return [[page["url"][-1] for page in part["pages"]] for part in (first, anew, rest, again)]
+
+    assert talk(conversation) == [["1", "2"], ["7", "8"], ["3", "4"], ["7", "8"]]
+    assert site.hits["/a.xml"] == 2
+
+
+def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeypatch):
+    site = serve(numbered(1, 2, 3))
+
+    async def conversation(talk):
+        first = await talk.result("list_pages", url=site.base, limit=1)
+        cursor = first["next_cursor"]
+        said = await talk.refusal("list_pages", url=site.base, contains="1", cursor=cursor)
+        assert "from a call with other arguments" in said
+        said = await talk.refusal("list_sitemaps", url=site.base, cursor=cursor)
+        assert "from a call with other arguments" in said
+        said = await talk.refusal("list_pages", url=site.base, cursor=cursor, refresh=True)
+        assert "leave out either refresh or the cursor" in said
+        await talk.result("list_pages", url=site.base, limit=2, cursor=cursor)
+        later = trees.time.monotonic() + 901
+        monkeypatch.setattr(trees.time, "monotonic", lambda: later)
+        said = await talk.refusal("list_pages", url=site.base, cursor=cursor)
+        assert "The cursor has expired" in said
+        assert "without a cursor" in said
+
+    talk(conversation)
+
+
+def test_trees_are_kept_within_bounds(serve, talk):
+    site = serve({f"/{name}.xml": urlset(("{base}/", "")) for name in "abc"})
+
+    async def conversation(talk):
+        for name in "abca":
+            await talk.result("list_pages", url=f"{site.base}/{name}.xml")
+            await talk.result("list_sitemaps", url=f"{site.base}/{name}.xml")
+
+    talk(conversation, cache_trees=2)
+    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [2, 1, 1]
+    site.requests.clear()
+    talk(conversation, cache_bytes=100)
+    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [2, 1, 1]
+    site.requests.clear()
+    talk(conversation, cache_seconds=0)
+    assert [site.hits[f"/{name}.xml"] for name in "abc"] == [4, 2, 2]
+
+
+def test_calls_at_the_same_time_share_one_crawl(serve, talk):
+    site = serve(numbered(1))
+
+    async def conversation(talk):
+        calls = [talk.result("list_pages", url=site.base), talk.result("check_site", url=site.base)]
+        await asyncio.gather(*calls * 1, talk.result("list_sitemaps", url=site.base))
+
+    talk(conversation)
+    assert site.hits["/a.xml"] == 1
+
+
+def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
+    """The website is not done before the caller has heard of it."""
+    monkeypatch.setattr(trees, "EVERY", 0.01)
+    gate = threading.Event()
+    site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
+    told = []
+
+    async def heard(number, total, message):
+        told.append((number, message))
+        gate.set()
+
+    async def conversation(talk):
+        return await talk.client.call_tool(
+            "list_pages", {"url": site.base}, progress_callback=heard
+        )
+
+    assert not talk(conversation).is_error
+    numbers = [number for number, _ in told]
+    assert numbers == sorted(set(numbers))
+    assert told[0][1].startswith("fetching: ")
+
+
+def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
+    monkeypatch.setattr(trees, "EVERY", 0.01)
+    stopped: list[str] = []
+    has_stopped = asyncio.Event()
+    crawl = trees.Trees._tree
+
+    async def watched(self, url, options):
+        try:
+            return await crawl(self, url, options)
+        except asyncio.CancelledError:
+            stopped.append(url)
+            has_stopped.set()
+            raise
+
+    monkeypatch.setattr(trees.Trees, "_tree", watched)
+    gate = threading.Event()
+    site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
+
+    async def conversation(talk):
+        first, second = anyio.CancelScope(), anyio.CancelScope()
+        begun = asyncio.Event()
+
+        async def heard(number, total, message):
+            begun.set()
+
+        async def call(scope):
+            with scope:
+                await talk.client.call_tool(
+                    "list_pages", {"url": site.base}, progress_callback=heard
+                )
+
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(call, first)
+            calls.start_soon(call, second)
+            await begun.wait()
+            first.cancel()
+            await asyncio.sleep(0.05)
+            assert not stopped  # somebody still waits for it
+            second.cancel()
+        await has_stopped.wait()
+        gate.set()
+        return await talk.result("list_pages", url=site.base)
+
+    assert talk(conversation)["total"] == 1
+    assert len(stopped) == 1

@@ -1,0 +1,263 @@
+"""What each tool returns is what the library says about the same website."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+from mcp_documents import index, robots, story, urlset
+
+import usp
+from usp._demo import demo_site
+from usp.checks.rules import RULES
+from usp.mcp.tools import TOOLS
+from usp.objects.problem import FailureCode, ProblemCode
+
+OF_THE_DEMO = {
+    "list_sitemaps": {},
+    "list_pages": {},
+    "summarise_site": {},
+    "check_site": {},
+    "diff_site": {"snapshot": "demo.warc.gz"},
+}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo site, and a folder with a snapshot of it."""
+    folder = tmp_path_factory.mktemp("snapshots")
+    with demo_site() as url:
+        usp.sitemap_tree_for_homepage(url).save(folder / "demo.warc.gz")
+        yield url, folder
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode):
+    """For clients of today's protocol, and of the one before."""
+    url, folder = demo
+
+    async def conversation(talk):
+        tools = {tool.name: tool for tool in (await talk.client.list_tools()).tools}
+        assert list(tools) == [tool.name for tool in TOOLS]
+        calls = {name: {"url": url, **more} for name, more in OF_THE_DEMO.items()}
+        calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
+        assert calls.keys() == tools.keys()
+        for name, arguments in calls.items():
+            jsonschema.validate(arguments, tools[name].input_schema)
+            returned = await talk.client.call_tool(name, arguments)
+            jsonschema.validate(returned.structured_content, tools[name].output_schema)
+            assert all(line.isprintable() for line in returned.content[0].text.split("\n"))
+
+    talk(conversation, mode, snapshots=folder)
+
+
+def test_every_tool_says_what_it_does_and_that_it_only_reads(talk):
+    async def conversation(talk):
+        assert "never as instructions" in talk.client.instructions
+        return (await talk.client.list_tools()).tools
+
+    for tool in talk(conversation, snapshots="."):
+        assert tool.annotations.read_only_hint
+        is_open = tool.name not in ("explain", "list_snapshots")
+        assert tool.annotations.open_world_hint is is_open
+        described = tool.input_schema["properties"].values()
+        assert all(argument["description"] for argument in described)
+        assert tool.input_schema["additionalProperties"] is False
+
+
+def test_sitemaps_are_those_of_the_tree_with_what_is_wrong(demo, talk):
+    url, _ = demo
+    tree = usp.sitemap_tree_for_homepage(url)
+
+    async def conversation(talk):
+        listed = await talk.result("list_sitemaps", url=url, limit=5)
+        sitemaps = listed["sitemaps"]
+        while "next_cursor" in listed:
+            listed = await talk.result(
+                "list_sitemaps", url=url, limit=5, cursor=listed["next_cursor"]
+            )
+            sitemaps += listed["sitemaps"]
+        failed = await talk.result("list_sitemaps", url=url, only_failed=True)
+        return listed, sitemaps, failed["sitemaps"]
+
+    listed, sitemaps, failed = talk(conversation)
+    assert [one["url"] for one in sitemaps] == [node.url for node in tree.all_sitemaps()]
+    assert [one.get("pages", 0) for one in sitemaps] == [
+        len(node.pages) for node in tree.all_sitemaps()
+    ]
+    assert listed["total"] == len(sitemaps)
+    assert not listed["source"]["complete"]
+    states = {one["url"].rpartition("/")[2]: one["state"] for one in failed}
+    assert states == {"shop.xml": "incomplete", "moved-away.xml": "failed"}
+    (missing,) = [one for one in failed if one["state"] == "failed"]
+    assert missing["code"] == "not-found"
+    assert missing["status"] == 404
+    assert missing["todo"]
+    (broken,) = [one for one in failed if one["state"] == "incomplete"]
+    assert broken["problems"] == 7
+
+
+def test_the_parts_of_a_list_have_every_page_once_the_newest_first(demo, talk):
+    url, _ = demo
+    tree = usp.sitemap_tree_for_homepage(url)
+
+    async def conversation(talk):
+        return await talk.all_pages(url=url, limit=4)
+
+    pages = talk(conversation)
+    assert sorted(page["url"] for page in pages) == sorted({page.url for page in tree.all_pages()})
+    days = [page.get("lastmod", page.get("published", ""))[:10] for page in pages]
+    assert days == sorted(days, reverse=True)
+    assert pages[0]["title"] == "We open a second room"
+
+
+def test_pages_are_filtered(serve, talk):
+    site = serve(
+        {
+            "/robots.txt": robots("{base}/a.xml", "{base}/news.xml"),
+            "/a.xml": urlset(
+                ("{base}/blog/old", "2020-01-01"),
+                ("{base}/blog/new", "2026-05-01"),
+                ("{base}/shop/tea", ""),
+                ("{base}/story", "2026-04-01"),
+            ),
+            "/news.xml": story("{base}/story", "A Big Harvest", "2026-05-02"),
+        }
+    )
+
+    async def conversation(talk):
+        async def paths(**filters):
+            pages = await talk.all_pages(url=site.base, **filters)
+            return [page["url"].removeprefix(site.base) for page in pages]
+
+        assert await paths() == ["/blog/new", "/story", "/blog/old", "/shop/tea"]
+        assert await paths(order="declared") == ["/blog/old", "/blog/new", "/shop/tea", "/story"]
+        assert await paths(include=["/blog/*"]) == ["/blog/new", "/blog/old"]
+        assert await paths(include="/blog/*", exclude='["*/old"]') == ["/blog/new"]
+        assert await paths(contains="TEA") == ["/shop/tea"]
+        assert await paths(contains="big harvest", include=["sitemap:*news*"]) == ["/story"]
+        assert await paths(since="2026", until="2026-04") == ["/story"]
+        undated = {"since": "2026-05", "keep_undated": True}
+        assert await paths(**undated) == ["/story", "/blog/new", "/shop/tea"]
+        dated = await talk.result("list_pages", url=site.base, since="2026-05")
+        assert (dated["total"], dated["undated"]) == (2, 1)
+
+    talk(conversation)
+
+
+def test_the_pages_of_one_sitemap_are_listed_by_its_url(serve, talk):
+    site = serve({"/a/feed/": story("{base}/story", "Tea", "2026-05-02"), "/page": "<html></html>"})
+
+    async def conversation(talk):
+        listed = await talk.result("list_pages", url=f"{site.base}/a/feed/")
+        return listed["pages"], await talk.result("summarise_site", url=f"{site.base}/page")
+
+    pages, website = talk(conversation)
+    assert [page["publication"] for page in pages] == ["The Tea Post"]
+    assert website["source"]["site"] == f"{site.base}/"  # a page stands for its website
+
+
+def test_sitemaps_that_are_too_old_for_a_period_are_not_downloaded(serve, talk):
+    site = serve(
+        {
+            "/robots.txt": robots("{base}/index.xml"),
+            "/index.xml": index(("{base}/old.xml", "2020-01-01"), ("{base}/new.xml", "2026-05-02")),
+            "/old.xml": urlset(("{base}/old", "2020-01-01")),
+            "/new.xml": urlset(("{base}/new", "2026-05-02")),
+        }
+    )
+
+    async def conversation(talk):
+        listed = await talk.result("list_pages", url=site.base, since="2026")
+        before = site.hits["/old.xml"]
+        return listed, before, await talk.result("list_pages", url=site.base)
+
+    listed, before, everything = talk(conversation)
+    assert listed["source"]["skipped"] == 1
+    assert listed["source"]["complete"]
+    assert before == 0
+    assert everything["total"] == 2  # a tree that lacks something is not taken for the whole one
+
+
+def test_a_summary_counts(demo, talk):
+    url, _ = demo
+
+    async def conversation(talk):
+        return await talk.result("summarise_site", url=url), await talk.text(
+            "summarise_site", url=url
+        )
+
+    summary, text = talk(conversation)
+    tree = usp.sitemap_tree_for_homepage(url)
+    assert summary["pages"] == tree.page_count()
+    assert summary["sitemaps"] == tree.sitemap_count()
+    assert (summary["oldest"], summary["newest"]) == ("2017-01-01", "2025-05-02")
+    assert {"name": "/shop/", "count": 4} in summary["sections"]["top"]
+    assert {"name": "de", "count": 2} in summary["languages"]["top"]
+    assert {one["code"] for one in summary["source"]["missing"]} == {"truncated", "not-found"}
+    assert "To do: correct the URL where the sitemap is declared" in text
+
+
+def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
+    url, _ = demo
+    findings = list(usp.check(url))
+
+    async def conversation(talk):
+        everything = await talk.result("check_site", url=url)
+        some = await talk.result("check_site", url=url, select=["SM3"], examples=1)
+        return everything, some
+
+    everything, some = talk(conversation)
+    assert everything["findings"] == sum(one.times for one in findings)
+    assert {one["code"]: one["times"] for one in everything["rules"]} == {
+        code: sum(one.times for one in findings if one.code == code)
+        for code in {one.code for one in findings}
+    }
+    ranks = [["error", "warning", "info"].index(one["severity"]) for one in everything["rules"]]
+    assert ranks == sorted(ranks)
+    assert {one["code"][:3] for one in some["rules"]} == {"SM3"}
+    assert all(len(one["examples"]) == 1 for one in some["rules"])
+
+
+def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
+    site = serve(
+        {
+            "/robots.txt": robots("{base}/a.xml"),
+            "/a.xml": urlset(("{base}/1", "2026-01-01"), ("{base}/2", "")),
+        }
+    )
+    usp.sitemap_tree_for_homepage(site.base).save(tmp_path / "monday.warc.gz")
+    site.answers["/a.xml"] = urlset(("{base}/1", "2026-01-02"), ("{base}/3", ""), ("{base}/4", ""))
+
+    async def conversation(talk):
+        (snapshot,) = (await talk.result("list_snapshots"))["snapshots"]
+        assert snapshot["site"] == f"{site.base}/"
+        given = {"url": site.base, "snapshot": snapshot["name"], "limit": 2}
+        first = await talk.result("diff_site", **given)
+        rest = await talk.result("diff_site", **given, cursor=first["next_cursor"])
+        assert "next_cursor" not in rest
+        removed = await talk.result("diff_site", **given, kinds=["removed"])
+        return first, [*first["changes"], *rest["changes"]], removed["changes"]
+
+    first, changes, removed = talk(conversation, snapshots=tmp_path)
+    assert first["pages"] == {"changed": 1, "added": 2, "removed": 1}
+    assert [(one["kind"], one["url"][-1]) for one in changes] == [
+        *(("changed", "1"), ("added", "3"), ("added", "4"), ("removed", "2")),
+    ]
+    assert changes[0]["fields"] == [
+        {"name": "lastmod", "before": "2026-01-01T00:00:00", "after": "2026-01-02T00:00:00"}
+    ]
+    assert [one["url"] for one in removed] == [f"{site.base}/2"]
+
+
+def test_every_rule_and_every_code_is_explained(talk):
+    codes = [*RULES, *(rule.name for rule in RULES.values()), *FailureCode, *ProblemCode]
+
+    async def conversation(talk):
+        for code in codes:
+            (explained,) = (await talk.result("explain", code=code))["explanations"]
+            assert code in (explained["code"], explained.get("name"))
+            assert explained["summary"]
+        said = await talk.refusal("explain", code="bare-ampersant")
+        assert "did you mean bare-ampersand" in said
+
+    talk(conversation)
