@@ -15,6 +15,7 @@ copyright = author  # noqa: A001 - the name that Sphinx reads
 version = release = usp.__version__
 
 extensions = [
+    "llms",
     "myst_parser",
     "repository",
     "sphinx.ext.autodoc",

@@ -95,6 +95,7 @@ REAL = {
     "docs",
     "faults",
     "fleet",
+    "mcp_server",
     "report",
     "snapshot",
     "stream",

@@ -21,6 +21,7 @@ LEAVES = "leaves"
 # What a box says below its name, and the stages of a document's way that it is.
 BOXES: dict[str, tuple[str, str]] = {
     "cli": ("the commands", "out"),
+    "mcp": ("for agents", "out"),
     "export": ("tables, files", "out"),
     "report": ("an HTML page", "out"),
     "graph": ("diagrams", "out"),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("async", "arrow", "fleet")
+EXTRAS = ("async", "arrow", "fleet", "mcp")
 
 _MINIMUM = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?>=(?P<version>[0-9][0-9.]*)")
 

@@ -74,6 +74,9 @@ class SiteSummary(Result):
     hosts: Counts = Field(description="Pages by host.")
     languages: Counts = Field(description="Links to versions in other languages (hreflang).")
     news: int = Field(description="Pages with news, or entries of feeds.")
+    news_months: list[Count] = Field(
+        description="News by month of their publication; the latest first."
+    )
     publications: Counts = Field(description="News by the name of their publication.")
     images: int
     videos: int
@@ -132,7 +135,6 @@ def _summary(reading: Reading, visit: Visit, source: Source) -> SiteSummary:
         complete = False
     nodes = [node for node in walk(visit.tree) if not isinstance(node, IndexWebsiteSitemap)]
     formats = Counter(kind_of(node).name for node in nodes)
-    months = sorted(content.dates.months.items(), reverse=True)[:_MOST_MONTHS]
     return SiteSummary(
         source=source,
         sitemaps=len(nodes),
@@ -143,12 +145,18 @@ def _summary(reading: Reading, visit: Visit, source: Source) -> SiteSummary:
         oldest=days[0] if days else None,
         newest=days[1] if days else None,
         undated=content.dates.undated,
-        months=[Count(name=name, count=count) for name, count in bounded(months)],
+        months=_latest(content.dates.months),
         sections=Counts.of(content.sections, _MOST_SECTIONS),
         hosts=Counts.of(content.hosts, _MOST_NAMES),
         languages=Counts.of(content.languages, _MOST_NAMES),
         news=content.news,
+        news_months=_latest(content.news_dates.months),
         publications=Counts.of(content.publications, _MOST_NAMES),
         images=content.images,
         videos=content.videos,
     )
+
+
+def _latest(months: Tally) -> list[Count]:
+    latest = sorted(months.items(), reverse=True)[:_MOST_MONTHS]
+    return [Count(name=name, count=count) for name, count in bounded(latest)]
