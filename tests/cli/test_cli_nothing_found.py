@@ -7,6 +7,7 @@ import pytest
 from usp._demo import demo_site
 from usp.cli import errors
 from usp.objects.problem import Failure, FailureCode
+from website import Site, robots, urlset
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,18 @@ def test_filters_that_leave_out_everything_are_named(run, demo, how, tmp_path, m
     assert ended.status == 0
     assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
     assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
+
+
+@pytest.mark.parametrize("how", [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]])
+def test_sitemaps_without_pages_are_named(run, how, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers = {"/robots.txt": robots("/a.xml", "/b.txt"), "/a.xml": urlset()}
+    with Site(answers) as site:
+        ended = run("ls", site.base, "-k", *how)
+        assert ended.status == 0
+        assert "usp: 1 sitemap read, without any pages\n" in ended.err
+        site.answers["/a.xml"] = urlset("/1")
+        assert "without any pages" not in run("ls", site.base, "-k", *how).err
 
 
 def test_programs_are_told_the_same(run, demo):

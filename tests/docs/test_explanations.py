@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from doc_blocks import ROOT, blocks
 
 from usp._crawl.website import KNOWN_SITEMAP_PATHS
+from usp._store import MEMORY, SMALL
 from usp.objects.failure_codes import FailureCode
 
 
@@ -21,3 +24,34 @@ def test_every_failure_has_something_to_do_where_a_site_yields_nothing():
         if f"[`{code.value}`]" not in guide and not code.value.startswith("limit-")
     ]
     assert missing == []
+
+
+def rows(page: str) -> list[list[str]]:
+    """Return the rows of all tables of a page."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    return [
+        [cell.strip() for cell in row.split("|")]
+        for row in re.findall(r"^\|(.*)\|$", text, re.MULTILINE)
+    ]
+
+
+def test_the_figures_of_documents_are_those_that_were_measured():
+    """They are repeated where they explain something."""
+    measured = {row[0]: row for row in reversed(rows("performance.md")) if row[1:2] == ["usp"]}
+    said = dict(row for row in rows("documents.md") if len(row) == 2)
+    for pages in ("10,000", "100,000", "1,000,000", "10,000,000"):
+        assert said[pages] == f"{measured[f'growth: {pages} URLs'][5]} MiB"
+    cases = [
+        "plain: every url",
+        "plain: url and three fields",
+        "rich: every url",
+        "rich: every field",
+    ]
+    seconds = [text for text in said.values() if re.fullmatch(r"[\d.]+ s", text)]
+    assert seconds == [f"{float(measured[case][4]):.1f} s" for case in cases]
+
+
+def test_what_documents_says_about_memory_is_what_the_store_does():
+    text = (ROOT / "docs" / "documents.md").read_text("utf-8")
+    assert f"at most {SMALL >> 10} KiB" in text
+    assert f"less than {MEMORY >> 20} MiB" in text

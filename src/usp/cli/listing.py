@@ -141,8 +141,8 @@ def _list_tree(crawling: Crawling, listing: Listing, start: Address, progress: P
     else:
         blocks = (listing.selection or Selection()).blocks(tree)
         _write_table(selected.blocks(blocks), listing, tree.url)
-    if listing.selection is not None and not selected.count:
-        _tell_nothing_matches(tree.page_count())
+    if not selected.count:
+        _tell_empty(tree, tree.page_count())
     _end(tree, crawling, listing, start)
 
 
@@ -181,7 +181,9 @@ def _list_stream(crawling: Crawling, listing: Listing, start: Address, progress:
             if stream.tree is not None:
                 _end_if_nothing(stream.tree, crawling, listing, start)
             blocks = coming if first is None else chain((first,), coming)
-            _write_blocks(progress.counted_blocks(blocks), listing, stream.top.url)
+            read, selected = _write_blocks(progress.counted_blocks(blocks), listing, stream.top.url)
+            if not selected:
+                _tell_empty(stream.tree, read)
             _end(stream.tree, crawling, listing, start)
         return
 
@@ -198,10 +200,14 @@ def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
             raise BrokenPipeError
 
 
-def _write_blocks(blocks: Iterator[tuple[str, PageBlock]], listing: Listing, site: str) -> None:
+def _write_blocks(
+    blocks: Iterator[tuple[str, PageBlock]], listing: Listing, site: str
+) -> tuple[int, int]:
+    """Write the pages of blocks; return how many were read, and how many written."""
     read, selected = _Pages(), _Pages()
+    blocks = read.blocks(blocks)
     if listing.selection is not None:
-        blocks = listing.selection.run(site).of_stream(read.blocks(blocks))
+        blocks = listing.selection.run(site).of_stream(blocks)
     blocks = selected.blocks(blocks)
     if listing.target is None:
         blocks = _flushed(blocks)
@@ -210,8 +216,7 @@ def _write_blocks(blocks: Iterator[tuple[str, PageBlock]], listing: Listing, sit
         _write_lines((shown(url) for _, block in blocks for url in block.urls), listing.target)
     else:
         _write_table(blocks, listing, site)
-    if read.count and not selected.count:
-        _tell_nothing_matches(read.count)
+    return read.count, selected.count
 
 
 class _Pages:
@@ -233,13 +238,17 @@ class _Pages:
             yield line
 
 
-def _tell_nothing_matches(count: int) -> None:
-    """Report that the filters have left out everything, which looks like an empty website otherwise."""
-    if count:
-        sys.stdout.flush()
-        tell.notice(
-            f"no page matches the filters; {counted(count, 'page')} left out", left_out=count
-        )
+def _tell_empty(tree: AbstractSitemap | None, read: int) -> None:
+    """Report why no page is listed although sitemaps were read."""
+    sys.stdout.flush()
+    if read:
+        message = f"no page matches the filters; {counted(read, 'page')} left out"
+        tell.notice(message, left_out=read)
+    elif tree is not None:
+        nodes = (tree, *tree.all_sitemaps())
+        empty = sum(isinstance(node, AbstractPagesSitemap) for node in nodes)
+        if empty:
+            tell.notice(f"{counted(empty, 'sitemap')} read, without any pages", empty=empty)
 
 
 def _flushed(blocks: Iterable[tuple[str, PageBlock]]) -> Iterator[tuple[str, PageBlock]]:
