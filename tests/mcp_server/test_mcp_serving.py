@@ -14,6 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_documents import robots, urlset
 
 from usp.cli import main
+from usp.mcp import serving
 
 USP = [sys.executable, "-m", "usp", "mcp"]
 
@@ -49,6 +50,16 @@ def test_a_client_starts_the_server_and_talks_to_it_on_the_standard_streams(site
     assert refused.is_error
     assert not odd
     assert f"{site.base}/a.xml" in (tmp_path / "log").read_text()
+
+
+def test_a_client_that_goes_away_ends_the_server_quietly(monkeypatch):
+    """Writing to it fails in a task, whose failure comes in a group."""
+
+    async def gone(_):
+        raise ExceptionGroup("tasks", [ExceptionGroup("of a task", [BrokenPipeError()])])
+
+    monkeypatch.setattr(serving, "_stdio", gone)
+    serving.serve_stdio(None)
 
 
 def test_over_http_only_the_names_of_this_machine_are_served(site):

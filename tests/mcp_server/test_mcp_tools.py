@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import jsonschema
+import asyncio
+
 import pytest
+from jsonschema import Draft202012Validator
 from mcp_documents import index, robots, story, urlset
 
 import usp
 from usp._demo import demo_site
 from usp.checks.rules import RULES
 from usp.mcp.tools import TOOLS
+from usp.mcp.tools.explain import ExplainArguments, explain
 from usp.objects.problem import FailureCode, ProblemCode
 
 OF_THE_DEMO = {
@@ -42,9 +45,9 @@ def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode)
         calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
         assert calls.keys() == tools.keys()
         for name, arguments in calls.items():
-            jsonschema.validate(arguments, tools[name].input_schema)
+            Draft202012Validator(tools[name].input_schema).validate(arguments)
             returned = await talk.client.call_tool(name, arguments)
-            jsonschema.validate(returned.structured_content, tools[name].output_schema)
+            Draft202012Validator(tools[name].output_schema).validate(returned.structured_content)
             assert all(line.isprintable() for line in returned.content[0].text.split("\n"))
 
     talk(conversation, mode, snapshots=folder)
@@ -252,12 +255,14 @@ def test_what_changed_since_a_snapshot_is_told_in_parts(serve, talk, tmp_path):
 def test_every_rule_and_every_code_is_explained(talk):
     codes = [*RULES, *(rule.name for rule in RULES.values()), *FailureCode, *ProblemCode]
 
-    async def conversation(talk):
-        for code in codes:
-            (explained,) = (await talk.result("explain", code=code))["explanations"]
-            assert code in (explained["code"], explained.get("name"))
-            assert explained["summary"]
-        said = await talk.refusal("explain", code="bare-ampersant")
-        assert "did you mean bare-ampersand" in said
+    async def all_of_them():
+        return [(await explain(None, ExplainArguments(code=code))).explanations for code in codes]
 
-    talk(conversation)
+    for code, (explained,) in zip(codes, asyncio.run(all_of_them()), strict=True):
+        assert code in (explained.code, explained.name)
+        assert explained.summary
+
+    async def conversation(talk):
+        return await talk.refusal("explain", code="bare-ampersant")
+
+    assert "did you mean bare-ampersand" in talk(conversation)

@@ -103,11 +103,15 @@ def find_pages(reading: Reading, tree: AbstractSitemap, wanted: Wanted) -> PageL
                 new = seen.add_all([block.urls[at] for at in chosen])
                 chosen = chosen if new is None else list(compress(chosen, new))
             times = _stamps(block)
-            undated += sum(times[at] is None for at in chosen)
-            if not wanted.keep_undated:
-                chosen = [at for at in chosen if times[at] is not None]
-            places.extend(first + at for at in chosen)
-            stamps.extend(-_LATEST if (time := times[at]) is None else time for at in chosen)
+            if len(chosen) < len(times):
+                times = [times[at] for at in chosen]
+            without = times.count(None)
+            undated += without
+            if without and not wanted.keep_undated:
+                dated = [time is not None for time in times]
+                chosen, times = list(compress(chosen, dated)), list(compress(times, dated))
+            places.extend([first + at for at in chosen])
+            stamps.extend([-_LATEST if time is None else time for time in times])
             first += len(block.urls)
     if wanted.newest_first:
         order = sorted(range(len(places)), key=stamps.__getitem__, reverse=True)  # stable
@@ -140,11 +144,13 @@ def _matching(
 _LATEST = 1e18  # seconds; no date has so many
 
 
-def _stamps(block: PageBlock) -> Sequence[float | None]:
+def _stamps(block: PageBlock) -> list[float | None]:
     """Return the dates of the pages of a block, in seconds."""
     texts = block.texts()
     if texts is not None:
-        return [_stamp(text) for text in texts.get("lastmod", [""] * len(block.urls))]
+        column = texts.get("lastmod", [""] * len(block.urls))
+        known = {text: _stamp(text) for text in set(column)}
+        return [known[text] for text in column]
     dates = (date_of(page) for page in block.pages())
     return [None if date is None else in_utc(date).timestamp() for date in dates]
 

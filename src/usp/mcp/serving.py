@@ -20,13 +20,16 @@ _PATIENCE = 2  # seconds that open connections are given at the end
 
 
 def serve_stdio(server: Server[Any]) -> None:
-    """Serve on the standard input and output until the input ends.
+    """Serve on the standard input and output until one of them is closed.
 
     Raises ``KeyboardInterrupt`` at Ctrl-C, with a thread that still waits for the standard input:
     the process has to end without waiting for it.
     """
     loop = asyncio.new_event_loop()
-    loop.run_until_complete(_stdio(server))
+    try:
+        loop.run_until_complete(_stdio(server))
+    except* BrokenPipeError:
+        pass  # the client is gone
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from usp.checks.values import Finding
+    from usp.limits import Limits
     from usp.mcp.call import Call
     from usp.mcp.reading import Reading
     from usp.mcp.trees import Visit
+
+_PROOF_SECONDS = 3.0
 
 
 class CheckArguments(SiteArguments):
@@ -126,9 +129,15 @@ def _checking(call: Call, given: CheckArguments) -> Checking:
         given.select,
         given.ignore,
         web_client=call.trees.client(),
-        options=call.options.crawl,
+        options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
         is_live=True,
     )
+
+
+def _for_proofs(limits: Limits) -> Limits:
+    """Return the limits for the robots.txt of another host, of which there may be many slow ones."""
+    seconds = min(_PROOF_SECONDS, limits.seconds or _PROOF_SECONDS)
+    return replace(limits, seconds=seconds, document_seconds=seconds)
 
 
 def _checked(
