@@ -47,6 +47,7 @@ SHARED = {
         "test_fleet_truth.py",
         "test_fleet_cli.py",
         "test_fleet_deaths.py",
+        "test_fleet_interrupts.py",
         "test_fleet_operating.py",
         "test_shortage.py",
     ),

@@ -229,3 +229,19 @@ def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):
     result = run(stats.command, tmp_path)
     assert result.exit_code == 2
     assert "'usp crawl SITES -o" in " ".join(result.output.split())
+
+
+def test_failures_are_shown_with_an_example_and_what_to_do(tmp_path):
+    sites = [f"http://10.0.0.{number}/" for number in range(1, 4)]
+    root = tmp_path / "dataset"
+    run(crawl.command, "-", "-o", root, "--workers", "1", stdin="\n".join(sites))
+    (failure,) = dataset_stats(root)["failures"]
+    assert (failure["code"], failure["sites"], failure["example"]) == (
+        "address-refused",
+        3,
+        sites[0],
+    )
+    assert "a private address" in failure["example_reason"]
+    shown = " ".join(run(stats.command, root).output.split())
+    assert "3 sites address-refused: connections to this address are not allowed" in shown
+    assert f"for example {sites[0]}; --allow-network NET permits it" in shown

@@ -215,10 +215,10 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
         order = []
 
         async def visit(number: int) -> None:
-            await turns.enter("h")
+            room = await turns.enter("h")
             order.append(number)
             await asyncio.sleep(0.01)
-            turns.leave("h")
+            room.release()
 
         tasks = [asyncio.create_task(visit(number)) for number in range(4)]
         await asyncio.sleep(0)

@@ -17,7 +17,7 @@ from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, dataset_stats
 from usp.fleet.committing import Committer
 from usp.fleet.dataset import Dataset
-from usp.fleet.messages import GroupDone, SiteDone
+from usp.fleet.messages import SiteDone
 from usp.fleet.parts import Group, GroupWriter
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.tree import sitemap_from_str
@@ -219,15 +219,6 @@ def test_what_was_crawled_again_before_an_interrupt_is_kept(dataset):
     assert dataset.sites()["http://b/"] == "complete"
 
 
-def test_a_site_that_is_reported_twice_is_committed_once(dataset):
-    committer = Committer(dataset, dataset.begin_run())
-    committer.take(group_of(dataset, sites("a", "b")))
-    committer.take(group_of(dataset, sites("b", "c")))
-    committer.take(group_of(dataset, sites("a")))
-    committer.close()
-    check(dataset, sites("a", "b", "c"))
-
-
 def test_a_run_commits_no_more_once_a_newer_one_has_begun(dataset, tmp_path):
     committer = Committer(dataset, dataset.begin_run())
     group = group_of(dataset, sites("a"))
@@ -292,7 +283,7 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
     for number in range(7):
         row = row_of(f"http://{number}/", "failed", pages=2, duration=float(number))
         progress.take(SiteDone(row))
-        progress.take(GroupDone(Group((row,), ())))
+        progress.take(Group((row,), ()))
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest()[0] == ("http://6/", 6.0)
     assert "7 of 10 sites · 7 failed" in progress.line()

@@ -12,11 +12,12 @@ import pytest
 from fleet_support import OPTIONS
 
 from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
-from usp.fleet.assignments import Assignments
 from usp.fleet.crawler import Job, crawl_groups
 from usp.fleet.dataset import Dataset
+from usp.fleet.engine import Assignments
 from usp.fleet.local_engine import work
-from usp.fleet.messages import GroupDone, Over, Place, SiteDone, Wanted, WorkerLost
+from usp.fleet.messages import Place, SiteDone, Wanted, WorkerLost
+from usp.fleet.parts import Group
 from usp.fleet.ray_engine import RayEngine
 from usp.fleet.store import DatasetError
 
@@ -65,12 +66,12 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     monkeypatch.setattr(os, "_exit", end)
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    answers = [[(url, Place(url))] for url in urls] + [None]
+    answers = [[(url, Place(url))] for url in urls] + [[]]
     ours, theirs = multiprocessing.Pipe()
     told: list[object] = []
 
     def drive() -> None:
-        while not told or told[-1] != Over():
+        while not told or not isinstance(told[-1], Group):
             told.append(ours.recv())
             if told[-1] == Wanted():
                 ours.send(answers.pop(0))
@@ -84,7 +85,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
         signal.signal(signal.SIGINT, before)
     driver.join()
     assert sorted(one.row["site"] for one in told if isinstance(one, SiteDone)) == sorted(urls)
-    (done,) = [one.group.sites for one in told if isinstance(one, GroupDone)]
+    (done,) = [one.sites for one in told if isinstance(one, Group)]
     assert {row["site"]: row["outcome"] for row in done} == dict.fromkeys(urls, "complete")
     assert not statuses
     ours.close()
@@ -116,7 +117,8 @@ def test_sites_of_a_worker_that_died_are_handed_out_again():
     assert batch == [("a1", Place("a")), ("a2", Place("a")), ("b1", Place("b"))]
     assert left.take_back(dict(batch[1:])) is None
     assert left.batch(9) == [("a2", Place("a")), ("b1", Place("b"))]
-    assert left.is_empty
+    assert not left
+    assert not left.suspects
 
 
 def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_with_the_third():
@@ -124,10 +126,11 @@ def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_w
     for _ in range(2):
         left.take_back(dict(left.batch(9)))
     assert left.batch(9) == []
-    first, second = left.suspect(), left.suspect()
+    first, second = left.suspects.popleft(), left.suspects.popleft()
     assert (first, second) == ([("a", Place("a"))], [("b", Place("b"))])
     assert left.take_back(dict(first)) == "a"
-    assert left.is_empty
+    assert not left
+    assert not left.suspects
 
 
 class FakeRay:
@@ -192,7 +195,7 @@ class FakeRay:
 
     def get(self, value):
         if isinstance(value, Exception):
-            raise value
+            raise type(value)(*value.args)  # a new one, which this frame does not keep
         return value
 
 
@@ -209,7 +212,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     fake = FakeRay(deaths=deaths)
     engine = engine_on(fake, monkeypatch, tmp_path, workers=2)
     told = list(engine.run([(url, [url]) for url in urls]))
-    groups = [one.group for one in told if isinstance(one, GroupDone)]
+    groups = [one for one in told if isinstance(one, Group)]
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if isinstance(one, WorkerLost)]
     assert len(lost) == deaths.count(0)
@@ -220,7 +223,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
     told = list(engine.run([("a", [fleet.urls[0]])]))
-    (group,) = [one.group for one in told if isinstance(one, GroupDone)]
+    (group,) = [one for one in told if isinstance(one, Group)]
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
 
@@ -244,9 +247,9 @@ def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
     left = Assignments((name, [name]) for name in names)
     done, workers = [], 0
     killers = []
-    while not left.is_empty:
+    while left or left.suspects:
         workers += 1
-        batch = dict(left.batch(4000) if left else left.suspect())
+        batch = dict(left.batch(4000) if left else left.suspects.popleft())
         if "s1234" not in batch and workers > 2:
             done += batch
         elif (killer := left.take_back(batch)) is not None:

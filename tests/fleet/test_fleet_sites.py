@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
-from usp.fleet.assignments import Assignments
+from usp.fleet.engine import Assignments
 from usp.fleet.messages import Place
 from usp.fleet.site_list import (
     address_of,
@@ -150,8 +150,8 @@ def test_sites_of_one_host_are_one_group_and_the_largest_comes_first():
 def test_a_group_is_never_divided():
     groups = [("a", ["1", "2", "3"]), ("b", ["4"]), ("c", ["5"])]
     left = Assignments(groups)
-    assert left.sites(2) == [(number, Place("a")) for number in "123"]
-    assert left.sites(2) == [("4", Place("b")), ("5", Place("c"))]
+    assert left.batch(2) == [(number, Place("a")) for number in "123"]
+    assert left.batch(2) == [("4", Place("b")), ("5", Place("c"))]
 
 
 def test_sites_at_one_address_are_found_by_looking_them_up():

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -203,12 +203,13 @@ def system_words(error: OSError) -> str:
 # What helps ----------------------------------------------------------------------------------------
 
 
-def _options_here() -> frozenset[str]:
-    """Return the options of the command that is running."""
+def _options_here(command: click.Command | None = None) -> frozenset[str]:
+    """Return the options of a command, by default of the one that is running."""
     context = click.get_current_context(silent=True)
-    if context is None:
-        return frozenset()
-    return frozenset(option for parameter in context.command.params for option in parameter.opts)
+    if command is None and context is not None:
+        command = context.command
+    parameters = [] if command is None else command.params
+    return frozenset(option for parameter in parameters for option in parameter.opts)
 
 
 def why(failure: Failure) -> str:
@@ -227,8 +228,19 @@ def problem_text(text: str, code: AnyCode) -> str:
     return _reworded(text, limit_advice(code))
 
 
-def remedy(code: str) -> str:
-    """Return what to do about failures with this code: the options that help, or general advice."""
+def failure_line(failure: Mapping[str, Any]) -> str:
+    """Return how many sites of a fleet failed for a reason, with an example and what to do."""
+    return (
+        f"  {counted(failure['sites'], 'site')} {failure['code']}: {failure['reason']},"
+        f" for example {failure['example']}; {failure['remedy']}"
+    )
+
+
+def remedy(code: str, command: click.Command | None = None) -> str:
+    """Return what to do about failures with this code: the options that help, or general advice.
+
+    The options are those of a command, by default of the one that is running.
+    """
     from usp._base.reason import Advice
     from usp.objects.failure_codes import BY_VALUE
 
@@ -236,7 +248,7 @@ def remedy(code: str) -> str:
     advice = limit_advice(known)
     if known in _TOPICS:
         advice = Advice(_TOPICS[known], "NET")
-    options = _options_here()
+    options = _options_here(command)
     words = "" if advice is None else _WORDS[advice.topic](advice.name, options)
     if not words and known in _PASSING and "--retry-failed" in options:
         more = ", with a longer --timeout" if known.endswith("timeout") else ""

@@ -30,11 +30,11 @@ class _Waiting:
 
 
 class Committer:
-    """Takes groups, and commits them.
+    """Takes groups, each site once, and commits them; ``close`` commits the rest.
 
     ``older`` are the files that have the sites now that are crawled again. A group with such sites
     replaces their files: it waits until all that are wanted of these are there, so that files need not
-    be rewritten several times. ``close`` commits the rest.
+    be rewritten several times.
     """
 
     def __init__(self, dataset: Dataset, run: int, older: Mapping[str, str] | None = None) -> None:
@@ -45,51 +45,29 @@ class Committer:
         for site, file in self._older.items():
             self._missing[file].add(site)
         self._waiting: list[_Waiting] = []
-        self._done: set[str] = set()
-        self._last = float("-inf")
-        self._took = 0.0
+        self._next = float("-inf")
 
     def take(self, group: Group) -> list[Row]:
         """Take a group; return the rows of the sites that are committed now."""
-        new = self._without_known(group)
-        if new is not None:
-            files: set[str] = set()
-            for row in new.sites:
-                self._done.add(row["site"])
-                file = self._older.get(row["site"])
-                if file is not None:
-                    self._missing[file].discard(row["site"])
-                    files.add(file)
-            self._join(_Waiting([new], files))
-        if time.monotonic() - self._last < _SHARE * self._took:
-            return []
-        return self._commit([one for one in self._waiting if self._is_ready(one)])
-
-    def close(self) -> list[Row]:
-        """Commit everything that was taken."""
-        return self._commit(self._waiting)
-
-    def _without_known(self, group: Group) -> Group | None:
-        """Return a group without sites that were reported before, as by a task that was repeated."""
-        known = [row["site"] for row in group.sites if row["site"] in self._done]
-        if not known:
-            return group
-        names = [part.name for part in group.parts]
-        return rewritten(self._dataset.store, self._run, names, known)
-
-    def _join(self, new: _Waiting) -> None:
-        """Add groups to those that wait: what replaces the same file is committed together."""
+        new = _Waiting([group], set())
+        for site in (row["site"] for row in group.sites if row["site"] in self._older):
+            self._missing[self._older[site]].discard(site)
+            new.files.add(self._older[site])
         others = []
-        for one in self._waiting:
+        for one in self._waiting:  # what replaces the same file is committed together
             if one.files.isdisjoint(new.files):
                 others.append(one)
             else:
                 new = _Waiting(one.groups + new.groups, one.files | new.files)
         self._waiting = [*others, new]
+        if time.monotonic() < self._next:
+            return []
+        missing = {file for file, sites in self._missing.items() if sites}
+        return self._commit([one for one in self._waiting if one.files.isdisjoint(missing)])
 
-    def _is_ready(self, waiting: _Waiting) -> bool:
-        """Return whether all that is wanted of the files that groups replace is there."""
-        return not any(self._missing[file] for file in waiting.files)
+    def close(self) -> list[Row]:
+        """Commit everything that was taken."""
+        return self._commit(self._waiting)
 
     def _commit(self, ready: list[_Waiting]) -> list[Row]:
         if not ready:
@@ -98,27 +76,29 @@ class Committer:
         groups = [group for one in ready for group in one.groups]
         rows = [row for group in groups for row in group.sites]
         replaced: dict[str, list[str]] = defaultdict(list)
-        for row in rows:
-            if row["site"] in self._older:
-                replaced[self._older.pop(row["site"])].append(row["site"])
+        for site in (row["site"] for row in rows if row["site"] in self._older):
+            replaced[self._older.pop(site)].append(site)
         there = set().union(*map(self._dataset.files, TABLES)) if replaced else set()
-        kept = [self._rest_of(file, sites, there) for file, sites in replaced.items()]
-        self._dataset.commit(
-            [*groups, *(group for group in kept if group is not None)], list(replaced)
-        )
+        gone = []
+        for file, sites in replaced.items():
+            names = [name for table in TABLES if (name := f"{table}/{file}") in there]
+            groups += self._rest_of(names, sites)
+            gone += names
+        self._dataset.commit(groups, gone)
         self._waiting = [one for one in self._waiting if one not in ready]
-        self._last = time.monotonic()
-        self._took = self._last - began
+        now = time.monotonic()
+        self._next = now + _SHARE * (now - began)
         return rows
 
-    def _rest_of(self, file: str, gone: list[str], there: set[str]) -> Group | None:
+    def _rest_of(self, names: list[str], gone: list[str]) -> list[Group]:
         """Return what is left of a group of files without some of its sites."""
-        names = [f"{table}/{file}" for table in TABLES if f"{table}/{file}" in there]
-        group = rewritten(self._dataset.store, self._run, names, gone)
-        if group is not None and self._older:
-            name = group.parts[0].name.rpartition("/")[2]
-            for row in group.sites:  # not crawled again yet: it moves along
-                if row["site"] in self._older:
-                    self._older[row["site"]] = name
-                    self._missing[name].add(row["site"])
-        return group
+        _, *columns = self._dataset.columns("pages")
+        group = rewritten(self._dataset.store, self._run, names, gone, columns)
+        if group is None:
+            return []
+        name = group.parts[0].name.rpartition("/")[2]
+        for row in group.sites:  # not crawled again yet: it moves along
+            if row["site"] in self._older:
+                self._older[row["site"]] = name
+                self._missing[name].add(row["site"])
+        return [group]

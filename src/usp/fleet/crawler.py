@@ -11,14 +11,14 @@ import gc
 import logging
 import queue
 import threading
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.names import load_extra
+from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
 from usp.fleet.earlier import EarlierFiles
@@ -27,7 +27,7 @@ from usp.fleet.options import FleetOptions
 from usp.fleet.parts import GROUP_SECONDS, GroupWriter
 from usp.fleet.site_list import homepages, host_key
 from usp.fleet.store import Store
-from usp.fleet.tables import rows_of, wrap
+from usp.fleet.tables import wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 Item: TypeAlias = tuple[str, Any]
 
-__all__ = [
-    "crawl_sites",
-]
+__all__ = ["crawl_sites"]
 
 _RESOLVERS = 64
 """Threads that look up names: that may take long, and blocks a thread."""
@@ -89,15 +87,14 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
 
 
 def crawl_tables(
-    batches: Iterator[Batch], options: FleetOptions, files: EarlierFiles | None = None
+    batches: Iterator[Batch], options: FleetOptions, job: Job | None = None
 ) -> Generator[Item | None]:
     """Crawl sites; yield their rows as batches, each with the name of its table.
 
-    Sites of one key take turns; ``files`` have what was found of them before. The batches of one site
-    are consecutive, its row of ``sites`` last.
-    None is yielded after every second without a batch.
+    Sites of one key take turns. The batches of one site are consecutive, its row of ``sites`` last.
+    None is yielded after every second without a batch. ``job`` is the run that they are crawled for.
     """
-    crawler = _Crawler(batches, options, files)
+    crawler = _Crawler(batches, options, job)
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
     thread.start()
     try:
@@ -131,18 +128,17 @@ class _Crawler:
     The last item of ``out`` is None, or the exception that ended everything.
     """
 
-    def __init__(
-        self, batches: Iterator[Batch], options: FleetOptions, files: EarlierFiles | None
-    ) -> None:
+    def __init__(self, batches: Iterator[Batch], options: FleetOptions, job: Job | None) -> None:
         self.out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
         self.stopped = threading.Event()
         self._batches = batches
         self._options = options
-        self._files = files
+        self._run = None if job is None else job.run
+        self._files = None if job is None else EarlierFiles(Store(job.root), options)
         self._site = site_module()
         self._turns = self._site.HostTurns(options.per_host, options.wait)
         self._ready: deque[tuple[str, Place]] = deque()
-        self._waiting: dict[str, deque[tuple[str, Place]]] = {}
+        self._waiting: dict[str, deque[tuple[str, Place]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
@@ -205,7 +201,7 @@ class _Crawler:
         while self._ready and self._has_room():
             site, place = self._ready.popleft()
             if self._busy[place.key] >= self._options.together:
-                self._waiting.setdefault(place.key, deque()).append((site, place))
+                self._waiting[place.key].append((site, place))
                 continue
             self._busy[place.key] += 1
             task = asyncio.create_task(self._crawl_key(site, place))
@@ -220,17 +216,12 @@ class _Crawler:
 
     async def _crawl_key(self, site: str, place: Place) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
-        key = place.key
-        while True:
-            await self._crawl_site(site, place.older)
-            waiting = self._waiting.get(key)
-            if not waiting:
-                self._waiting.pop(key, None)
-                self._busy[key] -= 1
-                if not self._busy[key]:
-                    del self._busy[key]
-                return
+        await self._crawl_site(site, place.older)
+        while waiting := self._waiting.pop(place.key, None):
             site, place = waiting.popleft()
+            self._waiting[place.key] = waiting
+            await self._crawl_site(site, place.older)
+        self._busy -= Counter([place.key])  # and forget a key that is free
 
     async def _crawl_site(self, site: str, older: str | None) -> None:
         held = 0
@@ -244,7 +235,7 @@ class _Crawler:
         if older is not None and self._files is not None:
             earlier = await asyncio.to_thread(self._files.of, site, older)
         client = self._site.FleetClient(self._options, self._turns, earlier)
-        crawl = self._site.SiteCrawl(site, self._options, client, hold, earlier)
+        crawl = self._site.SiteCrawl(site, self._options, client, hold, earlier, self._run)
         try:
             await crawl.fetch()
             async with self._reading:  # one at a time: the rows of a site are consecutive
@@ -285,37 +276,34 @@ class Job:
 
     def writer(self) -> GroupWriter:
         """Return a writer of groups."""
-        return GroupWriter(
-            Store(self.root), self.run, self.options.columns, seconds=self.commit_seconds
-        )
+        return GroupWriter(Store(self.root), self.run, self.options.columns, self.commit_seconds)
 
 
 def crawl_groups(
     job: Job,
     batches: Iterator[Batch],
     *,
-    on_site: Callable[[Row], None] | None = None,
+    on_site: Callable[[Row], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Group]:
     """Crawl sites and write their rows; yield each group when it is finished."""
     with _as_a_worker():
         writer = job.writer()
-        between = True  # two sites, and not in the middle of one
+        table = "sites"  # of the last batch: there it is between two sites
         try:
-            files = EarlierFiles(Store(job.root), job.options)
-            with closing(crawl_tables(batches, job.options, files)) as items:
+            with closing(crawl_tables(batches, job.options, job)) as items:
                 for item in items:
                     group = None
                     if item is not None:
-                        group = writer.add(*item)
-                        between = item[0] == "sites"
-                        if between and on_site is not None:
-                            on_site(item[1].to_pylist()[0])
-                    elif between:
+                        table, batch = item
+                        group = writer.add(table, batch)
+                        if table == "sites":
+                            on_site(batch.to_pylist()[0])
+                    elif table == "sites":
                         group = writer.tick()
                     if group is not None:
                         yield group
-                    if between and stopped():
+                    if table == "sites" and stopped():
                         break
             group = writer.finish()
             if group is not None:
@@ -345,17 +333,11 @@ def _as_a_worker() -> Iterator[None]:
 
 def killer_group(job: Job, site: str) -> Group:
     """Return the group of a site that kills every worker that crawls it."""
-    row = {
-        "site": site,
-        "outcome": "failed",
-        "reason": _KILLER,
-        "code": FailureCode.INTERNAL_ERROR.value,
-        **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), 0),
-        "duration": 0.0,
-        "started": datetime.now(UTC),
-    }
+    why = Reason(FailureCode.INTERNAL_ERROR, _KILLER)
     writer = job.writer()
-    writer.add("sites", rows_of("sites", [row]))
+    writer.write(
+        "sites", site_module().SiteCrawl(site, job.options, run=job.run, reason=why).row([])
+    )
     group = writer.finish()
     assert group is not None
     return group

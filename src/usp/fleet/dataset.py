@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import json
 import secrets
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import pyarrow
 from usp.fleet.store import DatasetError, NotADatasetError, Store, deltalake
-from usp.fleet.tables import TABLES, delta_schema
+from usp.fleet.tables import TABLES, plain_schema
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from usp.fleet.parts import Group, Part
+    from usp.fleet.parts import Group
 
 __all__ = ["Dataset"]
 
@@ -56,12 +55,12 @@ class Dataset:
 
     def exists(self) -> bool:
         """Return whether there is a dataset."""
-        with self.store.words():
-            return all(self._is_table(table) for table in TABLES)
+        return all(map(self._is_table, TABLES))
 
     def _is_table(self, table: str) -> bool:
         kind = deltalake().DeltaTable
-        return bool(kind.is_deltatable(self.store.path(table), self.store.first_options))
+        with self.store.words():
+            return bool(kind.is_deltatable(self.store.path(table), self.store.first_options))
 
     def check(self) -> None:
         """Raise :class:`NotADatasetError` unless there is a dataset."""
@@ -75,38 +74,25 @@ class Dataset:
 
         ``columns`` are those of the pages; columns that an existing table lacks are added to it.
         """
-        self._refuse_other_things()
+        if not self.store.is_remote:
+            _refuse_other_things(Path(self.store.root))
         delta = deltalake()
-        with self.store.words():
-            for table in TABLES:
-                if not self._is_table(table):
+        for table in TABLES:
+            schema = plain_schema(table, columns)
+            if not self._is_table(table):
+                with self.store.words():
                     delta.DeltaTable.create(
                         self.store.path(table),
-                        delta_schema(table, columns),
+                        schema,
                         mode="ignore",
                         storage_options=self.store.options,
                         configuration=_CONFIGURATION,
                     )
-                known = set(pyarrow().schema(self.table(table).schema().to_arrow()).names)
-                new = [field for field in delta_schema(table, columns) if field.name not in known]
-                if new:
+            new = [field for field in schema if field.name not in self.columns(table)]
+            if new:
+                with self.store.words():
                     fields = delta.Schema.from_arrow(pyarrow().schema(new)).fields
-                    self.table(table).alter.add_columns(fields)
-
-    def _refuse_other_things(self) -> None:
-        if self.store.is_remote:
-            return
-        root = Path(self.store.root)
-        if root.exists() and not root.is_dir():
-            raise NotADatasetError(f"{root} is a file; choose a folder for the dataset")
-        if (
-            root.is_dir()
-            and any(root.iterdir())
-            and not any(map(_is_begun, map(root.joinpath, TABLES)))
-        ):
-            raise NotADatasetError(
-                f"{root} is not empty and not a dataset of usp crawl; choose another folder"
-            )
+                    self._tables[table].alter.add_columns(fields)
 
     def table(self, name: str) -> Any:
         """Return a table as it is now."""
@@ -118,14 +104,17 @@ class Dataset:
                 self._tables[name].update_incremental()
         return self._tables[name]
 
-    def sites(self) -> dict[str, str]:
-        """Return the outcome of every site that is in the dataset."""
-        return {site: sys.intern(outcome) for site, outcome in self._each_site("outcome")}
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns that a table has."""
+        return [field.name for field in self.table(table).schema().fields]
 
-    def _each_site(self, column: str) -> Iterator[tuple[str, Any]]:
+    def sites(self, column: str = "outcome") -> dict[str, Any]:
+        """Return a value of every site that is in the dataset, which is its outcome."""
         with self.store.words():
             table = self.table("sites").to_pyarrow_table(columns=["site", column])
-        return zip(*(values.to_pylist() for values in table.columns), strict=True)
+        names, values = (one.to_pylist() for one in table.columns)
+        same = {value: value for value in values}  # one object for all that are equal
+        return {name: same[value] for name, value in zip(names, values, strict=True)}
 
     def groups(self, wanted: Collection[str]) -> dict[str, str]:
         """Return the name of the files in which each of some sites is, if it is in the dataset."""
@@ -172,7 +161,7 @@ class Dataset:
         if not first:
             self._write("sites", [], again=self._run)
             return set()
-        return {site for site, run in self._each_site("run") if (run or 0) >= first}
+        return {site for site, run in self.sites("run").items() if (run or 0) >= first}
 
     def end_again(self) -> None:
         """Take note that all sites were crawled again."""
@@ -185,18 +174,15 @@ class Dataset:
     def _take_back(self, table: str, done: int) -> None:
         """Restore a table to its last version without commits that are not in ``sites``."""
         delta = deltalake()
+        current = self._ours(table)
         with self.store.words():
-            current = self._ours(table)
-            version = current.version()
-            while version > 0:
-                version -= 1
-                older = delta.DeltaTable(
-                    self.store.path(table), version=version, storage_options=self.store.options
-                )
+            older = delta.DeltaTable(self.store.path(table), storage_options=self.store.options)
+            for version in reversed(range(current.version())):
+                older.load_as_version(version)
                 if int(older.transaction_version(_COMMITS) or 0) <= done:
                     break
             properties = delta.CommitProperties(max_commit_retries=0)
-            current.restore(version, commit_properties=properties)
+            current.restore(older.version(), commit_properties=properties)
 
     def _ours(self, table: str, newest: int | None = None) -> Any:
         """Return a table as it is now; raises :class:`DatasetError` if it has a newer run."""
@@ -204,21 +190,24 @@ class Dataset:
             raise DatasetError(f"a newer run has taken over {self.store}; this one ends")
         return self._tables[table]
 
-    def commit(self, groups: Iterable[Group], instead_of: Collection[str] = ()) -> None:
-        """Commit groups; ``instead_of`` are names of files that they replace.
+    def commit(self, groups: Iterable[Group], gone: Collection[str] = ()) -> None:
+        """Commit groups; ``gone`` are the names of files that they replace.
 
         Raises :class:`DatasetError` if another run has taken over the dataset.
         """
-        parts = [part for group in groups for part in group.parts]
+        action, now = deltalake(".transaction"), int(time.time() * 1000)
+        actions: dict[str, list[Any]] = {table: [] for table in TABLES}
+        for part in (part for group in groups for part in group.parts):
+            # Only their number: sites come in any order, so that limits of values would leave out none.
+            statistics = json.dumps({"numRecords": part.rows})
+            name = part.name.partition("/")[2]
+            actions[part.table].append(action.AddAction(name, part.size, {}, now, True, statistics))
+        for table, _, name in (one.partition("/") for one in gone):
+            actions[table].append(action.RemoveAction(name, True, now))
         self._number += 1
         for table in TABLES:
-            actions = [_added(part) for part in parts if part.table == table]
-            if instead_of:
-                there = self.files(table)
-                gone = [f"{table}/{name}" for name in instead_of if f"{table}/{name}" in there]
-                actions += map(_removed, gone)
-            if actions or table == "sites":
-                self._write(table, actions, self._number)
+            if actions[table] or table == "sites":
+                self._write(table, actions[table], self._number)
 
     def _write(
         self,
@@ -234,13 +223,14 @@ class Dataset:
         and ``again`` are those of :data:`_COMMITS` and :data:`_AGAIN`, if they change.
         """
         delta = deltalake()
-        changed = {_RUNS: self._run, _COMMITS: number, _AGAIN: again}
-        numbers = {name: value for name, value in changed.items() if value is not None}
+        numbers = {_RUNS: self._run, _COMMITS: number, _AGAIN: again}
         name = secrets.token_hex(8)
         properties = delta.CommitProperties(
             custom_metadata={_NAME: name},
             max_commit_retries=0,
-            app_transactions=[delta.Transaction(*one) for one in numbers.items()],
+            app_transactions=[
+                delta.Transaction(app, value) for app, value in numbers.items() if value is not None
+            ],
         )
         for attempt in range(1, _ATTEMPTS + 1):
             current = self._ours(table, newest)
@@ -260,33 +250,23 @@ class Dataset:
 
     def vacuum(self) -> None:
         """Remove all files that are not in the tables as they are now."""
-        with self.store.words():
-            for table in TABLES:
-                self._ours(table).vacuum(
-                    0, dry_run=False, enforce_retention_duration=False, full=True
-                )
-
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Write ``_summary.json``."""
-        self.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+        now = {"enforce_retention_duration": False, "dry_run": False}
+        for table in TABLES:
+            current = self._ours(table)
+            with self.store.words():
+                current.vacuum(0, full=True, **now)
 
 
-def _is_begun(folder: Path) -> bool:
-    """Return whether a folder is a table, or one that a run was cut short to create."""
-    return (folder / "_delta_log").is_dir() or (folder.is_dir() and not any(folder.iterdir()))
-
-
-def _added(part: Part) -> Any:
-    # Only their number: sites come in any order, so that limits of values would leave out no file.
-    statistics = json.dumps({"numRecords": part.rows})
-    action = deltalake(".transaction").AddAction
-    return action(part.name.partition("/")[2], part.size, {}, _now(), True, statistics)
-
-
-def _removed(name: str) -> Any:
-    action = deltalake(".transaction").RemoveAction
-    return action(name.partition("/")[2], True, _now())
-
-
-def _now() -> int:
-    return int(time.time() * 1000)
+def _refuse_other_things(root: Path) -> None:
+    """Raise :class:`NotADatasetError` if there is something in a folder that is not a dataset."""
+    if root.exists() and not root.is_dir():
+        raise NotADatasetError(f"{root} is a file; choose a folder for the dataset")
+    begun = (  # an empty one was perhaps about to become a table when a run was cut short
+        (root / table / "_delta_log").is_dir() or not any((root / table).iterdir())
+        for table in TABLES
+        if (root / table).is_dir()
+    )
+    if root.is_dir() and any(root.iterdir()) and not any(begun):
+        raise NotADatasetError(
+            f"{root} is not empty and not a dataset of usp crawl; choose another folder"
+        )

@@ -8,8 +8,9 @@ downloaded.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import BadUrl, read_url
@@ -18,7 +19,7 @@ from usp._http.flow import condition
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.schema import pyarrow
-from usp.fleet.parts import with_all_columns
+from usp.fleet.parts import scan
 from usp.fleet.store import DatasetError
 from usp.fleet.tables import schema_of
 from usp.objects.sitemap import KINDS, AbstractPagesSitemap
@@ -44,25 +45,19 @@ class EarlierFiles:
     """Finds what the last crawl has found of sites, in the files in which they are."""
 
     def __init__(self, store: Store, options: FleetOptions) -> None:
-        self._store = store
-        self._options = options
+        self._is_used = options.keeps_unchanged
         self._lock = threading.Lock()
-        self._files: OrderedDict[str, _File] = OrderedDict()
+        self._file = lru_cache(_MOST_FILES)(lambda name: _File(store, name, options))
 
     def of(self, site: str, name: str | None) -> Earlier | None:
         """Return what is known of a site that is in the files of this name, if it can be used."""
-        if name is None or not self._options.keeps_unchanged:
+        if name is None or not self._is_used:
             return None
-        with self._lock:
-            if name not in self._files:
-                try:
-                    self._files[name] = _File(self._store, name, self._options)
-                except (DatasetError, OSError):
-                    return None  # then everything is downloaded
-            self._files.move_to_end(name)
-            while len(self._files) > _MOST_FILES:
-                self._files.popitem(last=False)
-            file = self._files[name]
+        try:
+            with self._lock:
+                file = self._file(name)
+        except (DatasetError, OSError):
+            return None  # then everything is downloaded
         rows = file.sitemaps.get(site)
         return Earlier(site, rows, file) if rows else None
 
@@ -112,73 +107,62 @@ class _File:
     def __init__(self, store: Store, name: str, options: FleetOptions) -> None:
         self._store = store
         self._name = name
-        self._schema = schema_of("pages", options.columns)
+        self._columns = options.columns
         self._lock = threading.Lock()
+        self._groups: list[Any] = []
         self._places: dict[str, list[tuple[int, int, int]]] | None = None
         self._last: tuple[int, Any] = (-1, None)
         same = {
             row["site"]
-            for row in self._read("sites", ["site", "options", "code"])
+            for row in self._rows("sites")
             if row["options"] == options.digest and not _is_cut(row["code"] or "")
         }
+        rows = [(row, _text(row["url"])) for row in self._rows("sitemaps") if row["site"] in same]
+        times = Counter((row["site"], url) for row, url in rows)
         self.sitemaps: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
-        twice: set[tuple[str, str]] = set()
-        for row in self._read("sitemaps"):
-            if row["site"] in same and (url := _text(row["url"])) is not None:
-                if url in self.sitemaps[row["site"]]:
-                    twice.add((row["site"], url))
+        for row, url in rows:
+            has_validator = row["etag"] or row["last_modified"]
+            is_good = row["failure"] is None and row["type"] in _KINDS
+            if url is not None and has_validator and is_good and times[row["site"], url] == 1:
                 self.sitemaps[row["site"]][url] = row
-        for site, rows in self.sitemaps.items():
-            self.sitemaps[site] = {
-                url: row
-                for url, row in rows.items()
-                if (row["etag"] or row["last_modified"])
-                and row["failure"] is None
-                and row["type"] in _KINDS
-                and (site, url) not in twice
-            }
 
-    def _read(self, table: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
-        with self._store.reading(f"{table}/{self._name}") as source:
-            read = pyarrow(".parquet").read_table(source, columns=columns)
-        rows: list[dict[str, Any]] = read.to_pylist()
+    def _rows(self, table: str) -> list[dict[str, Any]]:
+        with self._store.words():
+            rows: list[dict[str, Any]] = (
+                scan(self._store, f"{table}/{self._name}").to_table().to_pylist()
+            )
         return rows
 
     def pages(self, site: str, sitemaps: list[str]) -> Iterator[Any]:
-        pa, compute = pyarrow(), pyarrow(".compute")
-        wanted = pa.array(sitemaps, pa.string())
-        for group, start, length in self._index().get(site, ()):
-            rows = self._row_group(group).slice(start, length)
-            kept = rows.filter(compute.is_in(rows.column("sitemap"), value_set=wanted))
-            for batch in kept.to_batches(max_chunksize=_MOST_PAGES):
-                yield with_all_columns(batch, self._schema)
-
-    def _index(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Return the row groups of the pages of each site, and the first row and their number."""
-        with self._lock:
+        wanted = pyarrow(".compute").field("sitemap").isin(sitemaps)
+        with self._lock, self._store.words():
             if self._places is None:
-                compute = pyarrow(".compute")
-                self._places = defaultdict(list)
-                with self._store.reading(f"pages/{self._name}") as source:
-                    file = pyarrow(".parquet").ParquetFile(source)
-                    for group in range(file.num_row_groups):
-                        sites = file.read_row_group(group, ["site"]).column("site")
-                        texts = sites.cast(pyarrow().string()).combine_chunks()
-                        runs, start = compute.run_end_encode(texts), 0
-                        ends = runs.run_ends.to_pylist()
-                        for site, end in zip(runs.values.to_pylist(), ends, strict=True):
-                            self._places[site].append((group, start, end - start))
-                            start = end
-            return self._places
+                (file,) = scan(self._store, f"pages/{self._name}", self._columns).get_fragments()
+                self._groups = file.split_by_row_group()
+                self._places = _places(self._groups)
+        for group, start, length in self._places.get(site, ()):
+            kept = self._row_group(group).slice(start, length).filter(wanted)
+            yield from kept.to_batches(max_chunksize=_MOST_PAGES)
 
-    def _row_group(self, group: int) -> Any:
+    def _row_group(self, number: int) -> Any:
         """Return a row group; the last one is kept, since sites come in the order of the file."""
-        with self._lock:
-            if self._last[0] != group:
-                with self._store.reading(f"pages/{self._name}") as source:
-                    file = pyarrow(".parquet").ParquetFile(source)
-                    self._last = (group, file.read_row_group(group))
+        with self._lock, self._store.words():
+            if self._last[0] != number:
+                schema = schema_of("pages", self._columns)
+                self._last = (number, self._groups[number].to_table(schema))
             return self._last[1]
+
+
+def _places(groups: list[Any]) -> dict[str, list[tuple[int, int, int]]]:
+    """Return where the pages of each site are: row groups, and the first row and number of rows."""
+    places: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for number, group in enumerate(groups):
+        sites = group.to_table(columns=["site"]).column("site").cast(pyarrow().string())
+        runs, start = pyarrow(".compute").run_end_encode(sites.combine_chunks()), 0
+        for site, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            places[site].append((number, start, end - start))
+            start = end
+    return places
 
 
 def _is_cut(code: str) -> bool:

@@ -1,12 +1,11 @@
-"""What workers report to the driver of a run."""
+"""What the driver of a run and its workers tell each other; workers also report each finished group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from usp.fleet.parts import Group
+from usp.fleet.parts import Group
 
 Row: TypeAlias = dict[str, Any]
 """A row of ``sites``."""
@@ -24,7 +23,17 @@ class Place(NamedTuple):
 
 
 Batch: TypeAlias = list[tuple[str, Place]]
-"""Sites that are given to a worker."""
+"""Sites for a worker; an empty one if there are no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A worker should finish its group, and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A worker is idle, and wants sites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +44,6 @@ class SiteDone:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupDone:
-    """A group was written, and can be committed."""
-
-    group: Group
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerLost:
-    """A worker has died; what it had not written is crawled again."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A worker is idle, and wants sites."""
-
-
-@dataclass(frozen=True, slots=True)
 class Broken:
     """A worker cannot go on, for a reason that is not a site."""
 
@@ -61,9 +51,9 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
-    """A worker has no more work, and ends."""
+class WorkerLost:
+    """A worker has died; what it had not written is crawled again."""
 
 
-News: TypeAlias = SiteDone | GroupDone | WorkerLost
+News: TypeAlias = SiteDone | Group | WorkerLost
 """What an engine reports to the run."""

@@ -12,37 +12,46 @@ from usp.fleet.messages import SiteDone, WorkerLost
 from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from usp.fleet.messages import News, Row
 
 _SLOWEST = 5
+_SUMS = ("sitemaps", "pages", "bytes", "requests")
+
+
+def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, Any]:
+    """Return why something is missing, of how many sites, with an example and what to do."""
+    known = BY_VALUE.get(code)
+    return {
+        "code": code,
+        "reason": getattr(known, "message", None),
+        "sites": sites,
+        "example": example,
+        "example_reason": reason,
+        "remedy": getattr(known, "remedy", None),
+    }
 
 
 class FleetProgress:
     """Counts what a run has done: ``line`` for people, ``summary`` for programs.
 
     ``total`` is the number of sites to crawl, ``listed`` that of the list, and ``before`` how many were
-    in the dataset already; with ``replaces``, the sites to crawl are among them.
+    in the dataset already; with ``replaces``, the sites to crawl are among them. ``safe`` counts those
+    that this run has committed; ``is_ending`` is true after Ctrl-C.
     """
 
     def __init__(
-        self,
-        total: int = 0,
-        before: int = 0,
-        listed: int | None = None,
-        *,
-        replaces: bool = False,
+        self, total: int = 0, before: int = 0, listed: int | None = None, *, replaces: bool = False
     ) -> None:
         self.total = total
         self.before = before
         self.listed = total if listed is None else listed
         self._replaces = replaces
         self.outcomes: Counter[str] = Counter()
-        self.pages = self.sitemaps = self.bytes = self.requests = self.workers_lost = 0
-        self.safe = 0  # sites that this run has committed
+        self.pages = self.sitemaps = self.bytes = self.requests = 0
+        self.workers_lost = self.safe = 0
+        self.is_ending = False
         self._failures: Counter[str] = Counter()
-        self._examples: dict[str, tuple[str, str]] = {}
+        self._examples: dict[str, Row] = {}
         self._slowest: list[tuple[float, str]] = []
         self._seen: set[str] = set()
         self._started = time.monotonic()
@@ -61,48 +70,30 @@ class FleetProgress:
         """Count what an engine reports; a site that is reported twice counts once."""
         if isinstance(message, WorkerLost):
             self.workers_lost += 1
-        elif isinstance(message, SiteDone):
-            self._take_site(message.row)
-        else:
-            for row in message.group.sites:
+            return
+        for row in (message.row,) if isinstance(message, SiteDone) else message.sites:
+            if row["site"] not in self._seen:
+                self._seen.add(row["site"])
                 self._take_site(row)
 
-    def committed(self, rows: Iterable[Row]) -> None:
-        """Count sites that are in the dataset now."""
-        self.safe += sum(1 for _ in rows)
-
-    def _take_site(self, row: dict[str, Any]) -> None:
-        if row["site"] in self._seen:
-            return
-        self._seen.add(row["site"])
+    def _take_site(self, row: Row) -> None:
         self.outcomes[row["outcome"]] += 1
-        self.pages += row.get("pages") or 0
-        self.sitemaps += row.get("sitemaps") or 0
-        self.bytes += row.get("bytes") or 0
-        self.requests += row.get("requests") or 0
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + (row.get(name) or 0))
         if row.get("code") is not None:
             self._failures[row["code"]] += 1
-            self._examples.setdefault(row["code"], (row["site"], row["reason"]))
-        if row.get("duration") is not None:
-            heapq.heappush(self._slowest, (row["duration"], row["site"]))
-            if len(self._slowest) > _SLOWEST:
-                heapq.heappop(self._slowest)
+            self._examples.setdefault(row["code"], row)
+        taken = (row.get("duration") or 0.0, row["site"])
+        self._slowest = heapq.nlargest(_SLOWEST, [*self._slowest, taken])
 
     def slowest(self) -> list[tuple[str, float]]:
         """Return the sites that took longest, and the seconds of each."""
-        return [(site, seconds) for seconds, site in sorted(self._slowest, reverse=True)]
+        return [(site, seconds) for seconds, site in self._slowest]
 
     def failures(self) -> list[dict[str, Any]]:
         """Return why something is missing, the most frequent reason first, with an example of each."""
         return [
-            {
-                "code": code,
-                "reason": BY_VALUE[code].message,
-                "sites": count,
-                "example": self._examples[code][0],
-                "example_reason": self._examples[code][1],
-                "remedy": BY_VALUE[code].remedy,
-            }
+            failure_row(code, count, self._examples[code]["site"], self._examples[code]["reason"])
             for code, count in sorted(self._failures.items(), key=lambda one: (-one[1], one[0]))
         ]
 
@@ -126,10 +117,8 @@ class FleetProgress:
             f"{rate:,.1f} sites/s",
             f"{clock(left / rate)} left" if rate and left else "",
             clock(seconds),
+            *(f"slowest {site} {duration(longest)}" for site, longest in self.slowest()[:1]),
         ]
-        if self._slowest:
-            site, longest = self.slowest()[0]
-            parts.append(f"slowest {site} {duration(longest)}")
         return " · ".join(part for part in parts if part)
 
     def summary(self) -> dict[str, Any]:
@@ -138,11 +127,8 @@ class FleetProgress:
         return {
             "sites": self.done,
             "before": self.before,
-            "outcomes": {name: self.outcomes[name] for name in sorted(self.outcomes)},
-            "sitemaps": self.sitemaps,
-            "pages": self.pages,
-            "bytes": self.bytes,
-            "requests": self.requests,
+            "outcomes": dict(sorted(self.outcomes.items())),
+            **{name: getattr(self, name) for name in _SUMS},
             "seconds": round(seconds, 3),
             "sites_per_second": round(self.done / max(seconds, 0.001), 3),
             "workers_lost": self.workers_lost,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import queue
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,23 +15,26 @@ from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.local_engine import LocalEngine
-from usp.fleet.messages import GroupDone
 from usp.fleet.options import ENGINES, FleetOptions
-from usp.fleet.parts import GROUP_SECONDS
+from usp.fleet.parts import GROUP_SECONDS, Group
 from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.store import DatasetError
+from usp.fleet.store import Aside, DatasetError
 from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from usp._base.urls import Login
+    from usp.fleet.engine import Engine
     from usp.fleet.messages import News
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
+
+_LAST_SECONDS = 5.0
+"""In which a store must respond to each request of a run that was interrupted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,42 +90,31 @@ def crawl_fleet(
     listed = dict.fromkeys(homepages(sites, logins))
     options = replace(how.options, logins=how.options.logins | logins)
     dataset = Dataset(root)
-    dataset.make(options.columns)
-    number = dataset.begin_run(keep_versions=how.keep_versions)
-    known = dataset.sites()
-    wanted, older = _wanted(dataset, listed, known, how)
+    aside = Aside()
+    number, known, wanted, older = aside(_begin, dataset, listed, how)
     progress = FleetProgress(len(wanted), len(known), len(listed), replaces=bool(older))
     on_progress(progress)
     started = datetime.now(UTC)
     if wanted:
         job = Job(dataset.store.root, number, options, how.commit_seconds)
-        _crawl(
-            _engine(job, how),
-            _groups(wanted, how),
-            older,
-            Committer(dataset, number, older),
-            progress,
-            on_progress,
-        )
-    if how.again:
-        dataset.end_again()
-    if not how.keep_versions:
-        dataset.vacuum()
+        committer = Committer(dataset, number, older)
+        news = _engine(job, how), _groups(wanted, how), older
+        _crawl(*news, committer, aside, progress, on_progress)
     summary = progress.summary() | {
         "run": number,
         "engine": how.engine,
         "started": started.isoformat(timespec="seconds"),
-        **_totals(dataset, listed),
     }
-    dataset.write_summary(summary)
-    return summary
+    finished: dict[str, Any] = aside(_finish, dataset, listed, how, summary)
+    return finished
 
 
 def _crawl(
-    engine: LocalEngine | RayEngine,
+    engine: Engine,
     groups: list[tuple[str, list[str]]],
     older: Mapping[str, str],
     committer: Committer,
+    aside: Aside,
     progress: FleetProgress,
     on_progress: Callable[[FleetProgress], None],
 ) -> None:
@@ -127,8 +122,8 @@ def _crawl(
 
     def take(message: News) -> None:
         progress.take(message)
-        if isinstance(message, GroupDone):
-            progress.committed(committer.take(message.group))
+        if isinstance(message, Group):
+            progress.safe += len(aside(committer.take, message))
         on_progress(progress)
 
     try:
@@ -138,12 +133,46 @@ def _crawl(
         for _ in engine.stop():
             pass
         raise
-    except BaseException:
-        for message in engine.stop():
-            take(message)
-        progress.committed(committer.close())
+    except BaseException as error:
+        aside.patience = _LAST_SECONDS
+        if isinstance(error, KeyboardInterrupt):
+            progress.is_ending = True
+            on_progress(progress)
+        with suppress(queue.Empty):  # what the store does not take any more is crawled again
+            progress.safe += len(aside.rest() or ())
+            for message in engine.stop():
+                take(message)
+            progress.safe += len(aside(committer.close))
         raise
-    progress.committed(committer.close())
+    progress.safe += len(aside(committer.close))
+
+
+def _begin(
+    dataset: Dataset, listed: Iterable[str], how: FleetRun
+) -> tuple[int, dict[str, str], list[str], dict[str, str]]:
+    """Return the number of a new run, what is known of sites, and which to crawl, with their files."""
+    dataset.make(how.options.columns)
+    number = dataset.begin_run(keep_versions=how.keep_versions)
+    known = dataset.sites()
+    return number, known, *_wanted(dataset, listed, known, how)
+
+
+def _finish(
+    dataset: Dataset, listed: Iterable[str], how: FleetRun, summary: dict[str, Any]
+) -> dict[str, Any]:
+    """End a run; return its summary, with what is in the dataset now and what of the list is not."""
+    if how.again:
+        dataset.end_again()
+    if not how.keep_versions:
+        dataset.vacuum()
+    there = dataset.sites()
+    outcomes = Counter(there.values())
+    summary |= {
+        "missing": sum(site not in there for site in listed),
+        "dataset": {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES},
+    }
+    dataset.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
+    return summary
 
 
 def _wanted(
@@ -167,17 +196,7 @@ def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:
     return grouped((site, host_key(site)) for site in wanted)
 
 
-def _engine(job: Job, how: FleetRun) -> LocalEngine | RayEngine:
+def _engine(job: Job, how: FleetRun) -> Engine:
     if how.engine == "ray":
         return RayEngine(job, how.workers, how.address)
     return LocalEngine(job, how.workers)
-
-
-def _totals(dataset: Dataset, listed: Collection[str]) -> dict[str, Any]:
-    """Return how many sites are in the dataset now, by outcome, and how many of the list are not."""
-    there = dataset.sites()
-    outcomes = Counter(there.values())
-    return {
-        "missing": sum(site not in there for site in listed),
-        "dataset": {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES},
-    }

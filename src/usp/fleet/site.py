@@ -6,7 +6,9 @@ import asyncio
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
@@ -18,12 +20,11 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
-from usp.export.sitemaps import bytes_received, problem_columns, why_missing
+from usp.export.sitemaps import problem_columns, sitemap_row
 from usp.fleet.store import DatasetError
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
-from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, kind_of
-from usp.web_client.abstract_client import WebClientErrorResponse
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSuccessResponse
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
-    from usp.web_client.abstract_client import (
-        AbstractAsyncWebClient,
-        AbstractWebClientResponse,
-    )
+    from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClientResponse
 
 GRACE = 30.0
 """Seconds after the time limit of a site in which its crawl must have ended by itself."""
@@ -48,45 +46,43 @@ _SLICE = 1 << 15  # pages that are read before the others get their turn
 _MOST_ROWS = 1000  # sitemaps in one batch
 
 
-class Notes:
-    """Counts the requests, bytes and seconds of a site while it is crawled."""
-
-    def __init__(self, on_bytes: Callable[[int], None]) -> None:
-        self.requests = self.bytes = 0
-        self._on_bytes = on_bytes
-
-    def __call__(self, event: Event) -> None:
-        """Take an event."""
-        if isinstance(event, SitemapStarted):
-            self.requests += 1
-        elif isinstance(event, SitemapReceived):
-            self.bytes += event.received
-            self._on_bytes(event.received)
-
-
 class SiteCrawl:
-    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
+    """Crawls one site: ``fetch`` its tree, then read its ``tables``. Never raises.
+
+    ``run`` is the number of the run, and ``reason`` why something is missing that no sitemap tells.
+    """
 
     def __init__(
         self,
         site: str,
         options: FleetOptions,
-        client: Any,
-        on_bytes: Callable[[int], None],
+        client: Any = None,
+        on_bytes: Callable[[int], None] = lambda _: None,
         earlier: Earlier | None = None,
+        run: int | None = None,
+        reason: Reason | None = None,
     ) -> None:
         self.site = site
-        self._earlier = earlier
         self._options = options
         self._client = client
-        self._notes = Notes(on_bytes)
+        self._on_bytes = on_bytes
+        self._earlier = earlier
+        self._run = run
+        self._reason = reason
         self._tree: AbstractSitemap | None = None
-        self._reason: Reason | None = None
         self._counts: Counter[int] = Counter()
         self._stepper = Stepper()
         self._read_until: float | None = None
         self._started = datetime.now(UTC)
         self._duration = 0.0
+        self._requests = self._bytes = 0
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, SitemapStarted):
+            self._requests += 1
+        elif isinstance(event, SitemapReceived):
+            self._bytes += event.received
+            self._on_bytes(event.received)
 
     async def fetch(self) -> None:
         """Fetch the sitemaps of the site, within its limits."""
@@ -97,7 +93,7 @@ class SiteCrawl:
         start = self.site if login is None else with_login(self.site, login)
         try:
             async with asyncio.timeout(None if seconds is None else seconds + GRACE):
-                options = self._options.for_site(self._notes)
+                options = self._options.for_site(self._hear)
                 self._tree = await sitemap_tree_for_homepage(start, self._client, options=options)
         except TimeoutError:
             self._reason = self._options.effective_limits.reached("seconds")
@@ -113,12 +109,10 @@ class SiteCrawl:
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield the rows as batches, each with the name of its table; the site's own row comes last."""
         rows: list[dict[str, Any]] = []
-        total = 0
         if self._tree is not None:
             try:
                 async for batch in self._pages(self._tree):
                     yield "pages", batch
-                total = sum(self._counts.values())
                 rows = await self._stepper.call(list, self._sitemaps(self._tree))
             except DatasetError:
                 raise  # not the site's fault either
@@ -128,11 +122,10 @@ class SiteCrawl:
                     raise LocalShortageError(code) from error
                 text = f"the pages could not be read: {type(error).__name__}: {error}"
                 self._reason = Reason(FailureCode.INTERNAL_ERROR, text)
-                total = sum(self._counts.values())
         for at in range(0, len(rows), _MOST_ROWS):
             yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
             await asyncio.sleep(0)
-        yield "sites", rows_of("sites", [self._outcome(rows, total)])
+        yield "sites", self.row(rows)
         self._tree = None  # its documents go with it
 
     async def _pages(self, tree: AbstractSitemap) -> AsyncIterator[Any]:
@@ -141,31 +134,36 @@ class SiteCrawl:
         blocks = self._counted(tree)
         kept = self._kept(tree)
         if not self._options.pages:
-            while await self._stepper.next(blocks) is not END:
+            async for _ in self._each(blocks):
                 pass
             return
-        while kept:  # more than once for what is in the tree more than once
+        for times in range(max(kept.values(), default=0)):  # some are in the tree more than once
             assert self._earlier is not None
-            copies = self._earlier.pages(kept)
-            while (batch := await self._stepper.next(copies)) is not END:
+            copies = self._earlier.pages([url for url, count in kept.items() if count > times])
+            async for batch in self._each(copies):
                 yield batch
-                await asyncio.sleep(0)
-            kept -= Counter(dict.fromkeys(kept, 1))
-        batches = batches_of(blocks, page_columns(self._options.columns), _SLICE)
-        while (batch := await self._stepper.next(batches)) is not END:
-            yield pages_of(self.site, batch, self._options.columns)
+        columns = self._options.columns
+        async for batch in self._each(batches_of(blocks, page_columns(columns), _SLICE)):
+            yield pages_of(self.site, batch, columns)
+
+    async def _each(self, steps: Iterator[Any]) -> AsyncIterator[Any]:
+        while (one := await self._stepper.next(steps)) is not END:
+            yield one
             await asyncio.sleep(0)
 
     def _kept(self, tree: AbstractSitemap) -> Counter[str]:
         """Count the pages of sitemaps that have not changed; return how often each is in the tree."""
         kept: Counter[str] = Counter()
-        if self._earlier is not None:
-            for node in tree.all_sitemaps():
-                row = self._earlier.row(node.exchange)
-                if row is not None:
-                    self._counts[id(node)] += row["pages"]
-                    kept[row["url"]] += 1
+        for node in tree.all_sitemaps() if self._earlier is not None else ():
+            row = self._known(node)
+            if row is not None:
+                self._counts[id(node)] += row["pages"]
+                kept[row["url"]] += 1
         return kept
+
+    def _known(self, node: AbstractSitemap) -> dict[str, Any] | None:
+        """Return the row that a sitemap had in the last crawl, if it has not changed."""
+        return None if self._earlier is None else self._earlier.row(node.exchange)
 
     def _overdue(self) -> Reason | None:
         """Return why reading should end, if it takes longer than the time limit of the crawl."""
@@ -195,69 +193,61 @@ class SiteCrawl:
         ]
         while waiting:
             node, parent, depth = waiting.pop()
-            yield self._row(node, parent, depth)
+            told = node.exchange
+            row = self._known(node) or self._row(node)
+            yield row | {
+                "parent": parent,
+                "depth": depth,
+                "status": node.status,
+                "duration": None if told is None else told.seconds,
+            }
             waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
 
-    def _row(self, node: AbstractSitemap, parent: str | None, depth: int) -> dict[str, Any]:
+    def _row(self, node: AbstractSitemap) -> dict[str, Any]:
         told = node.exchange
-        kept = None if self._earlier is None else self._earlier.row(told)
-        duration = None if told is None else told.seconds
-        if kept is not None:
-            new = {"parent": parent, "depth": depth, "status": node.status, "duration": duration}
-            return kept | new
-        why = why_missing(node)
-        has_pages = isinstance(node, AbstractPagesSitemap)
-        return {
+        row = sitemap_row(node, attrgetter("plain"), count=False) | {
             "site": self.site,
-            "url": node.url,
-            "parent": parent,
-            "type": kind_of(node).name,
-            "depth": depth,
-            "status": node.status,
-            "bytes": bytes_received(node),
-            "pages": self._counts[id(node)] if has_pages else None,
-            **self._problems(node),
-            "duration": duration,
-            "failure": None if why is None else why.plain,
-            "code": None if why is None else why.code.value,
             "etag": None if told is None else told.header("ETag"),
             "last_modified": None if told is None else told.header("Last-Modified"),
         }
+        if not isinstance(node, AbstractPagesSitemap):
+            return row | problem_columns(node.problems)
+        if self._options.problems:
+            row |= problem_columns(node.problems_until(self._overdue))
+        return row | {"pages": self._counts[id(node)]}
 
-    def _problems(self, node: AbstractSitemap) -> dict[str, Any]:
-        if isinstance(node, AbstractPagesSitemap):
-            wanted = self._options.problems
-            return problem_columns(node.problems_until(self._overdue)) if wanted else {}
-        return problem_columns(node.problems)
-
-    def _outcome(self, rows: list[dict[str, Any]], pages: int) -> dict[str, Any]:
+    def row(self, sitemaps: list[dict[str, Any]]) -> Any:
+        """Return the row of the site itself, as a batch."""
         failures = [] if self._tree is None else self._tree.failures()
-        found = any(row["pages"] is not None for row in rows)
+        pages = self._counts.total()
         reason = code = None
         if self._reason is not None:
             failure = Failure.of(self.site, self._reason)
-            reason, code = failure.plain, failure.code
+            reason, code = failure.plain, failure.code.value
         elif failures:
             more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
             reason = f"{failures[0].url}: {failures[0].plain}{more}"
-            code = failures[0].code
-        if reason is not None:
-            outcome = "partial" if found or pages else "failed"
-        else:
+            code = failures[0].code.value
+        if reason is None:
             outcome = "complete" if pages else "empty"
-        return {
+        else:
+            found = pages or any(row["pages"] is not None for row in sitemaps)
+            outcome = "partial" if found else "failed"
+        row = {
             "site": self.site,
             "outcome": outcome,
             "reason": reason,
-            "code": None if code is None else code.value,
-            "sitemaps": len(rows),
+            "code": code,
+            "sitemaps": len(sitemaps),
             "pages": pages,
-            "bytes": self._notes.bytes,
-            "requests": self._notes.requests,
+            "bytes": self._bytes,
+            "requests": self._requests,
             "duration": self._duration,
             "started": self._started,
+            "run": self._run,
             "options": self._options.digest,
         }
+        return rows_of("sites", [row])
 
 
 # The HTTP client: all sites of a worker share the limit of requests to one host --------------------
@@ -276,42 +266,30 @@ class HostTurns:
         self._most = 1 if wait else most
         self._wait = wait
         self._free_at: dict[str, float] = {}
-        self._rooms: dict[str, asyncio.Semaphore] = {}
-        self._visitors: Counter[str] = Counter()
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def enter(self, host: str) -> None:
-        """Wait for a turn, and for the pause to be over."""
-        self._visitors[host] += 1
-        room = self._rooms.setdefault(host, asyncio.Semaphore(self._most))
+    async def enter(self, host: str) -> asyncio.Semaphore:
+        """Wait for a turn, and for the pause to be over; return what is released after the request."""
+        room = self._rooms.get(host)
+        if room is None:  # as long as somebody holds it, all others get the same
+            room = self._rooms[host] = asyncio.Semaphore(self._most)
+        await room.acquire()
         try:
-            await room.acquire()
+            await self._pause(host)
         except BaseException:
-            self._forget(host)
+            room.release()
             raise
-        if self._wait:
-            try:
-                await self._pause(host)
-            except BaseException:
-                self.leave(host)
-                raise
+        return room
 
     async def _pause(self, host: str) -> None:
+        if not self._wait:
+            return
         now = asyncio.get_running_loop().time()
         if len(self._free_at) > _MOST_TIMES:
             self._free_at = {name: at for name, at in self._free_at.items() if at > now}
         begin = max(now, self._free_at.get(host, now))
         self._free_at[host] = begin + self._wait
         await asyncio.sleep(begin - now)
-
-    def leave(self, host: str) -> None:
-        """Pass the turn to the request that has waited longest."""
-        self._rooms[host].release()
-        self._forget(host)
-
-    def _forget(self, host: str) -> None:
-        self._visitors[host] -= 1
-        if not self._visitors[host]:
-            del self._visitors[host], self._rooms[host]
 
 
 class FleetClient(AiohttpWebClient, Recalls):
@@ -349,29 +327,24 @@ class FleetClient(AiohttpWebClient, Recalls):
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL once it is its turn at the host."""
-        host = host_of(url) or ""
-        await self._turns.enter(host)
+        room = await self._turns.enter(host_of(url) or "")
+        response: AbstractWebClientResponse | None = None
         try:
             response = await super().get(url)
-        except BaseException:
-            self._turns.leave(host)
-            raise
-        if isinstance(response, WebClientErrorResponse):
-            self._turns.leave(host)
-        elif isinstance(response, AiohttpWebClientSuccessResponse):
-            _leave_at_close(response, self._turns, host)
+        finally:
+            if isinstance(response, AiohttpWebClientSuccessResponse):
+                _release_at_close(response, room)
+            else:
+                room.release()
         return response
 
 
-def _leave_at_close(response: AiohttpWebClientSuccessResponse, turns: HostTurns, host: str) -> None:
-    close = response.close
-    left = False
+def _release_at_close(response: AiohttpWebClientSuccessResponse, room: asyncio.Semaphore) -> None:
+    close, held = response.close, [room]
 
     async def closing() -> None:
-        nonlocal left
-        if not left:
-            left = True
-            turns.leave(host)
+        while held:
+            held.pop().release()
         await close()
 
     response.close = closing  # type: ignore[method-assign]

@@ -6,12 +6,12 @@ import csv
 import io
 import socket
 import sys
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.safe_text import get_logger
 from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
@@ -38,11 +38,10 @@ _LONGEST_SITE = DEFAULT.url_length or 8192
 _LONGEST_LINE = 1 << 20  # characters; nothing that is a list has such lines
 _SHOWN = 2000
 _PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".tsv")
-_LINE_ENDS = ("\n", "\r")
+_CSV = {".csv": ",", ".tsv": "\t"}
 
 _RESOLVERS = 64
-_AHEAD = 1024  # names that are being looked up, or wait for those before them
+_AHEAD = 8192  # names that are being looked up
 
 log = get_logger("usp.fleet")
 
@@ -81,26 +80,24 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
 
 def _entries(source: str, name: str) -> Iterator[str]:
     """Yield every line of a list, or every value in the column of a table."""
-    if source == "-":
-        with _as_text(getattr(sys.stdin, "buffer", sys.stdin)) as file:
-            yield from map(str.strip, _lines(file, name))
-        return
     suffix = Path(source).suffix.lower()
-    with _opened(source) as binary, _as_text(binary) as file:
+    with _opened(source) as file:
         if suffix in _PARQUET:
-            yield from _parquet(binary, name)
+            yield from _parquet(file, name)
         elif suffix in _CSV:
-            yield from _csv(_lines(file, name), name, "\t" if suffix == ".tsv" else ",")
+            yield from _csv(_lines(file, name), name, _CSV[suffix])
         else:
             yield from map(str.strip, _lines(file, name))
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[IO[bytes]]:
-    """Yield a file of this machine, or of an object store."""
+def _opened(source: str) -> Iterator[Any]:
+    """Yield the standard input, or a file of this machine or of an object store."""
     with ExitStack() as stack:
         try:
-            if is_remote(source):
+            if source == "-":
+                file = getattr(sys.stdin, "buffer", sys.stdin)
+            elif is_remote(source):
                 place, _, name = source.rpartition("/")
                 store = Store(place)
                 file = stack.enter_context(store.reading(name, store.first_options))
@@ -117,28 +114,21 @@ def _opened(source: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-@contextmanager
-def _as_text(file: IO[bytes] | IO[str]) -> Iterator[IO[str]]:
-    """Read a file as UTF-8, whatever its mode, and leave it open."""
-    if isinstance(file, io.TextIOBase):  # somebody has put text in the place of stdin
-        yield file
-        return
-    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")  # type: ignore[type-var]
+def _lines(file: Any, name: str) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8, which stays open; raise an error for one that is too long."""
+    is_text = isinstance(file, io.TextIOBase)  # somebody has put text in the place of stdin
+    text = file if is_text else io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     try:
-        yield text
+        for number, line in enumerate(iter(partial(text.readline, _LONGEST_LINE), ""), 1):
+            if len(line) >= _LONGEST_LINE and not line.endswith(("\n", "\r")):
+                raise SiteListError(
+                    f"{name}: line {number} has more than {_LONGEST_LINE:,} characters; this is not"
+                    " a list of one site per line"
+                )
+            yield line
     finally:
-        text.detach()
-
-
-def _lines(file: IO[str], name: str) -> Iterator[str]:
-    """Yield lines; raises an error for one that is too long."""
-    for number, text in enumerate(iter(partial(file.readline, _LONGEST_LINE), ""), 1):
-        if len(text) >= _LONGEST_LINE and not text.endswith(_LINE_ENDS):
-            raise SiteListError(
-                f"{name}: line {number} has more than {_LONGEST_LINE:,} characters; this is not a"
-                " list of one site per line"
-            )
-        yield text
+        if not is_text:
+            text.detach()
 
 
 def _csv(lines: Iterator[str], name: str, delimiter: str) -> Iterator[str]:
@@ -227,17 +217,10 @@ def by_address(
     sites: Iterable[str], resolve: Callable[[str], str] = address_of
 ) -> Iterator[tuple[str, str]]:
     """Yield each site with the address of its host; 64 names are looked up at a time."""
-    waiting: deque[tuple[str, Future[str]]] = deque()
+    left = iter(sites)
     with ThreadPoolExecutor(_RESOLVERS, "usp-fleet-names") as pool:
-        for site in sites:
-            waiting.append((site, pool.submit(resolve, host_key(site))))
-            if len(waiting) >= _AHEAD:
-                wait([waiting[0][1]], return_when=FIRST_COMPLETED)
-            while waiting and waiting[0][1].done():
-                first, future = waiting.popleft()
-                yield first, future.result()
-        for site, future in waiting:
-            yield site, future.result()
+        while some := list(islice(left, _AHEAD)):
+            yield from zip(some, pool.map(resolve, map(host_key, some)), strict=True)
 
 
 def grouped(keyed: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:

@@ -1,12 +1,14 @@
 """Where a dataset is: a folder, or a bucket of S3, Google Cloud or Azure.
 
-Everything goes through ``deltalake``, which reads the credentials from the usual environment variables.
+Stores are used through ``deltalake``, which reads the credentials from the usual environment variables.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import re
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +19,51 @@ from usp._base.safe_text import excerpt
 from usp.export.schema import pyarrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
-"""The schemes of object stores; what has none is a folder."""
+_AWS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_AZURE = "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
+SCHEMES = {
+    **dict.fromkeys(("s3", "s3a"), _AWS),
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    **dict.fromkeys(("az", "azure", "adl", "abfs", "abfss"), _AZURE),
+}
+"""The schemes of object stores, with the usual variables of credentials; what has none is a folder."""
 
 _OPTIONS = {"aws_conditional_put": "etag"}  # a commit must not replace another one
 _PATIENCE = {"max_retries": "1000", "retry_timeout": "60s", "backoff_config.max_backoff": "2s"}
 """How long a request waits for a store that has gone away."""
+
+_PIECE = 1 << 20
+"""Bytes that are written at once: Arrow passes on what is smaller than its buffer as plain bytes."""
+
+_ADVICE = {
+    re.compile(sign, re.IGNORECASE): advice
+    for sign, advice in {
+        r"169\.254\.|metadata\.google|credential|account must be": (
+            "there are no credentials; set them in the environment, such as {variables}"
+        ),
+        "nosuchbucket|containernotfound|(?:bucket|container) does not exist": (
+            "there is no such bucket; create it first"
+        ),
+        "denied|forbidden|unauthorized|invalidaccesskey|signature|expired": (
+            "access is denied; check the credentials in the environment, and their rights"
+        ),
+        "scheme is not allowed": (
+            "this endpoint is not encrypted; AWS_ALLOW_HTTP=true allows that"
+        ),
+        "region": "the region may be wrong; set AWS_REGION",
+        "sending request|timed out|connection|response body|unavailable|server error": (
+            "the store does not respond; run the same command again when it does: it goes on from"
+            " there"
+        ),
+    }.items()
+}
+"""What to do, by what the error of a store says."""
+
+_MESSAGE = re.compile("<Message>([^<]*)")
+_ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
+_COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
 
 
 class DatasetError(Exception):
@@ -50,43 +89,6 @@ def is_remote(place: str) -> bool:
     return bool(separator) and scheme.lower() in SCHEMES
 
 
-_CREDENTIALS = {
-    "s": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-    "g": "GOOGLE_APPLICATION_CREDENTIALS",
-    "a": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-}
-"""The usual environment variables, by the first letter of a scheme."""
-
-_MESSAGE = re.compile("<Message>([^<]*)")
-_ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
-_COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
-_NO_CREDENTIALS = re.compile(
-    r"169\.254\.|metadata\.google|credential|account must be", re.IGNORECASE
-)
-_NO_BUCKET = re.compile(
-    "nosuchbucket|containernotfound|(?:bucket|container) does not exist", re.IGNORECASE
-)
-_NO_ACCESS = re.compile(
-    "denied|forbidden|unauthorized|invalidaccesskey|signature|expired", re.IGNORECASE
-)
-_NOT_ENCRYPTED = re.compile("scheme is not allowed", re.IGNORECASE)
-_REGION = re.compile("region", re.IGNORECASE)
-_SILENT = re.compile(
-    "sending request|timed out|connection|response body|unavailable|server error", re.IGNORECASE
-)
-_ADVICE = {
-    _NO_CREDENTIALS: ("there are no credentials; set them in the environment, such as {variables}"),
-    _NO_BUCKET: "there is no such bucket; create it first",
-    _NO_ACCESS: ("access is denied; check the credentials in the environment, and their rights"),
-    _NOT_ENCRYPTED: "this endpoint is not encrypted; AWS_ALLOW_HTTP=true allows that",
-    _REGION: "the region may be wrong; set AWS_REGION",
-    _SILENT: (
-        "the store does not respond; run the same command again when it does: it goes on from there"
-    ),
-}
-"""What to do, by what the error of a store says."""
-
-
 class Store:
     """A folder, or a place in a bucket; names of files in it are relative, with slashes.
 
@@ -98,17 +100,17 @@ class Store:
         scheme, separator, rest = given.partition("://")
         scheme = scheme.lower()
         self.is_remote = is_remote(given)
-        if self.is_remote and not rest.strip("/"):
-            raise NotADatasetError(f"{given} names no bucket; write {scheme}://BUCKET/NAME")
-        if separator and not self.is_remote and scheme != "file":
+        if self.is_remote:
+            self.root = f"{scheme}://{rest.strip('/')}"
+            if not rest.strip("/"):
+                raise NotADatasetError(f"{given} names no bucket; write {scheme}://BUCKET/NAME")
+        elif separator and scheme != "file":
             known = ", ".join(f"{name}://" for name in SCHEMES)
             raise NotADatasetError(
                 f"{given}: datasets cannot be at {scheme}://; choose a folder, or one of {known}"
             )
-        folder = rest if scheme == "file" and separator else given
-        self.root = (
-            f"{scheme}://{rest.strip('/')}" if self.is_remote else str(Path(folder).absolute())
-        )
+        else:
+            self.root = str(Path(rest if separator else given).absolute())
         self.first_options: dict[str, str] = dict(_OPTIONS) if self.is_remote else {}
         self.options = self.first_options | (_PATIENCE if self.is_remote else {})
 
@@ -119,48 +121,29 @@ class Store:
         """Return the whole path, or URL, of a file or a table."""
         return f"{self.root}/{name}" if self.is_remote else str(Path(self.root, name))
 
-    def _files(self, options: dict[str, str] | None = None) -> Any:
-        # The public handler wraps its files in those of pyarrow, which pass it what it refuses.
-        return deltalake("._internal").DeltaFileSystemHandler(
-            self.root, self.options if options is None else options
-        )
+    def files(self, options: dict[str, str] | None = None) -> Any:
+        """Return the file system of pyarrow for the files in it."""
+        system = pyarrow(".fs")
+        if not self.is_remote:
+            return system.SubTreeFileSystem(self.root, system.LocalFileSystem())
+        handler = deltalake(".fs").DeltaStorageHandler
+        return system.PyFileSystem(handler(self.root, options or self.options))
 
-    def create(self, name: str) -> NewFile:
-        """Begin a new file."""
-        with self.words():
-            if self.is_remote:
-                return NewFile(self, name, self._files().open_output_stream(name))
-            path = Path(self.root, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return NewFile(self, name, path.open("wb"))
+    @contextmanager
+    def reading(self, name: str, options: dict[str, str] | None = None) -> Iterator[Any]:
+        """Yield a file that is read as bytes."""
+        with self.words(), self.files(options).open_input_file(name) as file:
+            yield file
 
     def replace(self, name: str, content: bytes) -> None:
         """Write a small file, or replace it."""
         if self.is_remote:
-            file = self.create(name)
+            file = NewFile(self, name)
             file.write(content)
             file.close()
             return
         with replacing(Path(self.root, name)) as local:
             local.write(content)
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with self.words():
-            if self.is_remote:
-                self._files().delete_file(name)
-            else:
-                Path(self.root, name).unlink(missing_ok=True)
-
-    @contextmanager
-    def reading(self, name: str, options: dict[str, str] | None = None) -> Iterator[Any]:
-        """Yield a file that is read as bytes."""
-        with self.words():
-            if self.is_remote:
-                yield pyarrow().PythonFile(self._files(options).open_input_file(name))
-                return
-            with Path(self.root, name).open("rb") as file:
-                yield file
 
     @contextmanager
     def words(self) -> Iterator[None]:
@@ -183,7 +166,8 @@ class Store:
         text = _ADDRESS.sub("", " ".join(causes))
         for sign, advice in _ADVICE.items() if self.is_remote else ():
             if sign.search(text):
-                return f"{advice.format(variables=_CREDENTIALS.get(self.root[0]))} ({cause})"
+                variables = SCHEMES[self.root.partition(":")[0]]
+                return f"{advice.format(variables=variables)} ({cause})"
         return excerpt(": ".join(causes), 400)
 
 
@@ -193,33 +177,71 @@ def _causes(error: BaseException) -> list[str]:
     return [" ".join(cause.split()) for cause in text.split("↳")]
 
 
+class Aside:
+    """Calls functions in another thread, one after another, and waits for each.
+
+    A request to a store that does not respond holds up Ctrl-C in the thread that sends it, and may take
+    minutes. ``patience`` is how many seconds a call may take; then ``queue.Empty`` is raised.
+    """
+
+    def __init__(self) -> None:
+        self.patience: float | None = None
+        self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        self._is_called = False
+
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function returns."""
+
+        def call() -> None:
+            try:
+                self._results.put((function(*arguments), None))
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                self._results.put((None, error))
+
+        self._is_called = True
+        threading.Thread(target=call, name="usp-fleet-store", daemon=True).start()
+        return self.rest()
+
+    def rest(self) -> Any:
+        """Return what the last function returns if waiting for it was interrupted, else None."""
+        if not self._is_called:
+            return None
+        value, error = self._results.get(timeout=self.patience)
+        self._is_called = False
+        if error is not None:
+            raise error
+        return value
+
+
 class NewFile:
     """A file that is being written. It is in the store, and on the disk, once it is closed."""
 
-    def __init__(self, store: Store, name: str, stream: Any) -> None:
+    def __init__(self, store: Store, name: str) -> None:
         self._store = store
         self._name = name
-        self._stream = stream
-        self._size = 0
+        with store.words():
+            if not store.is_remote:
+                Path(store.path(name)).parent.mkdir(parents=True, exist_ok=True)
+            self._stream = store.files().open_output_stream(name, buffer_size=2 * _PIECE)
 
-    def write(self, data: Any) -> int:
-        """Write bytes; return their number."""
+    def write(self, data: Any) -> None:
+        """Write bytes."""
         with self._store.words():
-            self._stream.write(bytes(data) if self._store.is_remote else data)
-        self._size += len(data)
-        return len(data)
+            for at in range(0, len(data), _PIECE):
+                self._stream.write(data[at : at + _PIECE])
 
     def close(self) -> int:
         """Complete the file; return its size."""
         with self._store.words():
-            if not self._store.is_remote:
-                self._stream.flush()
-                os.fsync(self._stream.fileno())
+            size = int(self._stream.tell())
             self._stream.close()
-        return self._size
+            if not self._store.is_remote:
+                with Path(self._store.path(self._name)).open("rb") as file:
+                    os.fsync(file.fileno())
+        return size
 
     def discard(self) -> None:
         """Remove the file."""
-        with suppress(DatasetError, OSError):
+        with suppress(DatasetError, OSError), self._store.words():
             self._stream.close()
-            self._store.remove(self._name)
+            self._store.files().delete_file(self._name)

@@ -9,85 +9,63 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import COLUMNS, arrow_type, chosen, pyarrow
+from usp.export.sitemaps import SITEMAP_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = [
-    "page_columns",
-    "rows_of",
-    "schema_of",
-    "unwrap",
-    "wide_schema",
-    "wrap",
-]
+__all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
 
 TABLES = ("pages", "sitemaps", "sites")
 """The names of the tables, in the order in which they are committed."""
 
 OUTCOMES = ("complete", "partial", "failed", "empty")
 
-_SITEMAPS = {
-    "url": "string",
-    "parent": "string",
-    "type": "string",
-    "depth": "int32",
-    "status": "int32",
-    "bytes": "int64",
-    "pages": "int64",
-    "problems": "int64",
-    "problem_codes": "string",
-    "duration": "float64",
-    "failure": "string",
-    "code": "string",
-    "etag": "string",
-    "last_modified": "string",
-}
-_SITES = {
-    "outcome": "string",
-    "reason": "string",
-    "code": "string",
-    "sitemaps": "int64",
-    "pages": "int64",
-    "bytes": "int64",
-    "requests": "int64",
-    "duration": "float64",
-    "started": "moment",
-    "run": "int64",
-    "options": "string",
+_MOMENT = "moment"
+_KINDS = {
+    "sitemaps": {
+        **SITEMAP_COLUMNS,
+        "depth": "int32",
+        "duration": "float64",
+        "etag": "string",
+        "last_modified": "string",
+    },
+    "sites": {
+        **dict.fromkeys(("outcome", "reason", "code"), "string"),
+        **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "int64"),
+        "duration": "float64",
+        "started": _MOMENT,
+        "run": "int64",
+        "options": "string",
+    },
 }
 
 
 def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the columns of the pages, without the site, in the order of the table."""
-    names = chosen(columns)
-    if columns is not None:
-        return names
-    first = ("sitemap", "url")
-    return (*first, *(name for name in names if name not in first))
+    return chosen(columns) if columns is not None else chosen(("sitemap", "url", *COLUMNS))
 
 
 def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
     """Return the ``pyarrow.Schema`` of a table; ``columns`` are the chosen ones of the pages."""
     pa = pyarrow()
     if table == "pages":
-        site = pa.field("site", pa.dictionary(pa.int32(), pa.string()))
-        kinds = [pa.field(name, arrow_type(COLUMNS[name])) for name in page_columns(columns)]
-        return pa.schema([site, *kinds])
-    return pa.schema([("site", pa.string()), *_fields(table)])
-
-
-def delta_schema(table: str, columns: Sequence[str] | None = None) -> Any:
-    """Return the schema that a table has for its readers: without dictionaries."""
-    fields = schema_of(table, columns)
-    return pyarrow().schema([field.with_type(_plain(field.type)) for field in fields])
-
-
-def _fields(table: str) -> list[tuple[str, Any]]:
-    pa = pyarrow()
-    names = _SITEMAPS if table == "sitemaps" else _SITES
+        kinds = [(name, arrow_type(COLUMNS[name])) for name in page_columns(columns)]
+        return pa.schema([("site", pa.dictionary(pa.int32(), pa.string())), *kinds])
     moment = pa.timestamp("us", "UTC")
-    return [(n, moment if t == "moment" else pa.type_for_alias(t)) for n, t in names.items()]
+    named = _KINDS[table].items()
+    kinds = [(name, moment if kind == _MOMENT else pa.type_for_alias(kind)) for name, kind in named]
+    return pa.schema([("site", pa.string()), *kinds])
+
+
+def plain_schema(table: str, columns: Sequence[str] | None = None) -> Any:
+    """Return the same without dictionaries, which Delta does not have and Spark does not read."""
+    pa = pyarrow()
+    fields = (
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in schema_of(table, columns)
+    )
+    return pa.schema(list(fields))
 
 
 def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -108,51 +86,32 @@ def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
     pa = pyarrow()
     zeros = pa.repeat(pa.scalar(0, pa.int32()), len(batch))
     mark = pa.DictionaryArray.from_arrays(zeros, pa.array([_clean(site)], pa.string()))
-    arrays = [mark, *batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema_of("pages", columns))
+    return pa.RecordBatch.from_arrays([mark, *batch.columns], schema=schema_of("pages", columns))
 
 
 # The wide table -------------------------------------------------------------------------------------
 
 
 def wide_schema(columns: Sequence[str] | None = None) -> Any:
-    """Return the schema of the wide table: without dictionaries, which Spark does not read."""
+    """Return the schema of the wide table."""
     pa = pyarrow()
-    structs = [(table, pa.struct(_plain_fields(table, columns))) for table in TABLES]
+    structs = [(table, pa.struct(list(plain_schema(table, columns))[1:])) for table in TABLES]
     return pa.schema([("site", pa.string()), ("table", pa.string()), *structs])
-
-
-def _plain_fields(table: str, columns: Sequence[str] | None) -> list[Any]:
-    return [
-        field.with_type(_plain(field.type))
-        for field in schema_of(table, columns)
-        if field.name != "site"
-    ]
-
-
-def _plain(kind: Any) -> Any:
-    return kind.value_type if pyarrow(".types").is_dictionary(kind) else kind
 
 
 def wrap(table: str, batch: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a batch of one table as a batch of the wide one."""
     pa = pyarrow()
     schema = wide_schema(columns)
-    size = len(batch)
-    arrays = [_decoded(batch.column("site")), pa.repeat(pa.scalar(table), size)]
-    for name in TABLES:
-        kind = schema.field(name).type
-        if name != table:
-            arrays.append(pa.nulls(size, kind))
-            continue
-        inner = [_decoded(batch.column(field.name)) for field in kind]
-        arrays.append(pa.StructArray.from_arrays(inner, fields=list(kind)))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _decoded(array: Any) -> Any:
-    pa = pyarrow()
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    site, *inner = (
+        array.cast(field.type)
+        for array, field in zip(batch.columns, plain_schema(table, columns), strict=True)
+    )
+    structs = {name: pa.nulls(len(batch), schema.field(name).type) for name in TABLES}
+    fields = list(schema.field(table).type)
+    structs[table] = pa.StructArray.from_arrays(inner, fields=fields)
+    named = pa.repeat(pa.scalar(table), len(batch))
+    return pa.RecordBatch.from_arrays([site, named, *structs.values()], schema=schema)
 
 
 def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:
@@ -160,8 +119,7 @@ def unwrap(batches: Iterable[Any], table: str) -> Iterator[Any]:
     pa, compute = pyarrow(), pyarrow(".compute")
     for batch in batches:
         rows = batch.filter(compute.equal(batch.column("table"), table))
-        if not len(rows):
-            continue
-        struct = rows.column(table)
-        names = ["site", *(field.name for field in struct.type)]
-        yield pa.RecordBatch.from_arrays([rows.column("site"), *struct.flatten()], names=names)
+        if len(rows):
+            struct = rows.column(table)
+            names = ["site", *(field.name for field in struct.type)]
+            yield pa.RecordBatch.from_arrays([rows.column("site"), *struct.flatten()], names=names)

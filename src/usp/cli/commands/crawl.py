@@ -14,7 +14,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
-from usp.cli.errors import FAILED, json_message_option, remedy, tell
+from usp.cli.errors import FAILED, failure_line, json_message_option, remedy, tell
 from usp.cli.filters import filter_options, read_selection
 from usp.cli.option_values import (
     LIMIT_NAMES,
@@ -189,6 +189,7 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
 
     run = _read_run(values)
     latest: list[FleetProgress] = []
+    was_ending: list[bool] = []
     try:
         with (
             _shown(quiet=quiet or tell.as_json) as show,
@@ -196,6 +197,10 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
         ):
 
             def heard(progress: FleetProgress) -> None:
+                if progress.is_ending and not was_ending:
+                    was_ending.append(True)
+                    safe = progress.position(output)
+                    tell.notice(f"finishing what was begun; Ctrl-C again does not wait: {safe}")
                 latest[:] = [progress]
                 show(progress)
 
@@ -303,14 +308,7 @@ def _summary(summary: dict[str, Any], output: str) -> str:
             f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"
         ),
         *(f"  slowest: {row['site']} {duration(row['seconds'])}" for row in summary["slowest"][:3]),
-        *map(_failure_line, summary["failures"][:_MOST_REASONS]),
+        *map(failure_line, summary["failures"][:_MOST_REASONS]),
         f"Next: usp stats {output}",
     ]
     return "\n".join(printable(line) for line in lines)
-
-
-def _failure_line(failure: dict[str, Any]) -> str:
-    return (
-        f"  {counted(failure['sites'], 'site')} {failure['code']}: {failure['reason']},"
-        f" for example {failure['example']}; {failure['remedy']}"
-    )

@@ -10,7 +10,7 @@ import rich_click as click
 
 from usp._base.display import counted, duration, size
 from usp._base.safe_text import printable
-from usp.cli.errors import json_option
+from usp.cli.errors import failure_line, json_option, remedy
 from usp.cli.option_values import Integer
 from usp.cli.output import Command, show
 
@@ -25,7 +25,6 @@ _TITLES = {
     "largest": "Largest sites",
     "formats": "Formats",
     "extensions": "Extensions",
-    "failures": "Failures",
 }
 _LAST_YEARS = 15
 
@@ -87,7 +86,21 @@ def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
     for name, title in _TITLES.items():
         if stats[name]:
             yield _table(title, stats[name])
+    yield from _failures(stats["failures"])
     yield from _freshness(stats["freshness"])
+
+
+def _failures(failures: list[dict[str, Any]]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from usp.cli.commands.crawl import command as crawl
+
+    if failures:
+        yield Text("Failures", "bold")
+    for failure in failures:
+        known = failure["reason"] is not None  # else the code is not one of ours
+        what = {"remedy": remedy(failure["code"], crawl)} if known else {}
+        yield Text(printable(failure_line(failure | what)))
 
 
 def _freshness(freshness: dict[str, Any]) -> Iterator[RenderableType]:

@@ -1,0 +1,92 @@
+"""Ctrl-C ends a run soon, also while a store does not respond, and says what is safe."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+from fleet_support import OPTIONS, Served
+
+from usp.cli import main
+from usp.fleet import FleetRun, crawl_fleet
+from usp.fleet import run as run_module
+from usp.fleet.dataset import Dataset
+from usp.fleet.store import Aside
+
+RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_raises() -> Iterator[None]:
+    """Whoever started the tests may have it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Let the store respond to one commit, and to none after it; Ctrl-C comes then."""
+    forever, commit = threading.Event(), Dataset.commit
+    commits: list[int] = []
+
+    def one_only(self: Dataset, *given: object) -> None:
+        commits.append(len(commits))
+        if len(commits) > 1:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            forever.wait()
+            raise SystemExit
+        commit(self, *given)
+
+    monkeypatch.setattr(Dataset, "commit", one_only)
+    monkeypatch.setattr(run_module, "_LAST_SECONDS", 0.1)
+    yield commits
+    forever.set()
+
+
+def test_a_function_is_called_and_its_error_is_raised():
+    aside = Aside()
+    assert aside(divmod, 7, 3) == (2, 1)
+    with pytest.raises(ZeroDivisionError):
+        aside(divmod, 7, 0)
+    assert aside.rest() is None
+
+
+def test_what_was_not_waited_for_can_be_waited_for_later():
+    aside, go = Aside(), threading.Event()
+    aside.patience = 0.01
+    with pytest.raises(queue.Empty):
+        aside(lambda: go.wait() and "done")
+    go.set()
+    aside.patience = None
+    assert aside.rest() == "done"
+
+
+def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
+    fleet: Served, tmp_path, silent
+):
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        crawl_fleet(fleet.urls[:30], tmp_path / "d", RUN, seen.append)
+    assert len(silent) == 2  # it is not tried once more
+    assert seen[-1].is_ending
+    assert seen[-1].safe == len(Dataset(tmp_path / "d").sites()) > 0
+
+
+def test_the_command_says_what_is_safe_at_once_and_at_the_end(
+    fleet: Served, tmp_path, silent, capsys
+):
+    sites, root = tmp_path / "sites.txt", tmp_path / "d"
+    sites.write_text("\n".join(fleet.urls[:30]))
+    options = ("--workers", "1", "--commit-seconds", "0.05", "--allow-network", "127.0.0.0/8")
+    with pytest.raises(SystemExit) as ended:
+        main(["crawl", str(sites), "-o", str(root), *options])
+    assert ended.value.code == 130
+    told = " ".join(capsys.readouterr().err.split())
+    there = len(Dataset(root).sites())
+    position = f"{there} of 30 sites {'is' if there == 1 else 'are'} in {root}"
+    assert f"Ctrl-C again does not wait: {position}" in told
+    assert told.count(position) == 2
