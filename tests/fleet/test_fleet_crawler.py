@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from fleet_support import OPTIONS, ZONES
 
+from usp._http.turns import HostTurns
 from usp.fleet import FleetOptions, crawl_sites, unwrap
 from usp.fleet.crawler import Job, crawl_groups, crawl_tables
-from usp.fleet.site import HostTurns
 from usp.limits import Limits
 
 _URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'

@@ -261,7 +261,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     with pytest.raises(DatasetError, match="is a file"):
         Dataset(tmp_path / "thesis.doc").make()
     with pytest.raises(DatasetError, match="'usp crawl SITES -o DATASET'"):
-        Dataset(tmp_path).check()
+        dataset_stats(tmp_path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])

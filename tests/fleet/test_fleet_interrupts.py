@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 from fleet_support import OPTIONS, Served
 
+from usp._base.interrupts import Aside
 from usp.cli import main
 from usp.fleet import FleetRun, crawl_fleet
 from usp.fleet import run as run_module
 from usp.fleet.dataset import Dataset
-from usp.fleet.store import Aside
 
 RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.names import load_extra
 from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
+from usp._http.turns import HostTurns
 from usp.export.schema import pyarrow
 from usp.fleet.earlier import EarlierFiles
 from usp.fleet.messages import Place
@@ -136,7 +137,7 @@ class _Crawler:
         self._run = None if job is None else job.run
         self._files = None if job is None else EarlierFiles(Store(job.root), options)
         self._site = site_module()
-        self._turns = self._site.HostTurns(options.per_host, options.wait)
+        self._turns = HostTurns(options.per_host, options.wait)
         self._ready: deque[tuple[str, Place]] = deque()
         self._waiting: dict[str, deque[tuple[str, Place]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()

@@ -62,13 +62,6 @@ class Dataset:
         with self.store.words():
             return bool(kind.is_deltatable(self.store.path(table), self.store.first_options))
 
-    def check(self) -> None:
-        """Raise :class:`NotADatasetError` unless there is a dataset."""
-        if not self.exists():
-            raise NotADatasetError(
-                f"{self.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
-            )
-
     def make(self, columns: Sequence[str] | None = None) -> None:
         """Create the tables that do not exist; raises :class:`NotADatasetError` if something else does.
 
@@ -78,31 +71,34 @@ class Dataset:
             _refuse_other_things(Path(self.store.root))
         delta = deltalake()
         for table in TABLES:
-            schema = plain_schema(table, columns)
-            if not self._is_table(table):
-                with self.store.words():
+            schema = delta.Schema.from_arrow(plain_schema(table, columns))
+            with self.store.words():
+                if not self._is_table(table):
+                    place, options = self.store.path(table), self.store.options
                     delta.DeltaTable.create(
-                        self.store.path(table),
+                        place,
                         schema,
-                        mode="ignore",
-                        storage_options=self.store.options,
+                        "ignore",
+                        storage_options=options,
                         configuration=_CONFIGURATION,
                     )
-            new = [field for field in schema if field.name not in self.columns(table)]
-            if new:
-                with self.store.words():
-                    fields = delta.Schema.from_arrow(pyarrow().schema(new)).fields
-                    self._tables[table].alter.add_columns(fields)
+                known = self.columns(table)
+                new = [field for field in schema.fields if field.name not in known]
+                if new:
+                    self._tables[table].alter.add_columns(new)
 
     def table(self, name: str) -> Any:
         """Return a table as it is now."""
         with self.store.words():
-            if name not in self._tables:
-                kind = deltalake().DeltaTable
-                self._tables[name] = kind(self.store.path(name), storage_options=self.store.options)
-            else:
+            if name in self._tables:
                 self._tables[name].update_incremental()
+            else:
+                self._tables[name] = self._opened(name)
         return self._tables[name]
+
+    def _opened(self, name: str) -> Any:
+        kind = deltalake().DeltaTable
+        return kind(self.store.path(name), storage_options=self.store.options)
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns that a table has."""
@@ -173,16 +169,13 @@ class Dataset:
 
     def _take_back(self, table: str, done: int) -> None:
         """Restore a table to its last version without commits that are not in ``sites``."""
-        delta = deltalake()
+        once = deltalake().CommitProperties(max_commit_retries=0)
         current = self._ours(table)
         with self.store.words():
-            older = delta.DeltaTable(self.store.path(table), storage_options=self.store.options)
-            for version in reversed(range(current.version())):
-                older.load_as_version(version)
-                if int(older.transaction_version(_COMMITS) or 0) <= done:
-                    break
-            properties = delta.CommitProperties(max_commit_retries=0)
-            current.restore(older.version(), commit_properties=properties)
+            older = self._opened(table)
+            while (older.transaction_version(_COMMITS) or 0) > done:
+                older.load_as_version(older.version() - 1)
+            current.restore(older.version(), commit_properties=once)
 
     def _ours(self, table: str, newest: int | None = None) -> Any:
         """Return a table as it is now; raises :class:`DatasetError` if it has a newer run."""
@@ -198,10 +191,10 @@ class Dataset:
         action, now = deltalake(".transaction"), int(time.time() * 1000)
         actions: dict[str, list[Any]] = {table: [] for table in TABLES}
         for part in (part for group in groups for part in group.parts):
-            # Only their number: sites come in any order, so that limits of values would leave out none.
-            statistics = json.dumps({"numRecords": part.rows})
             name = part.name.partition("/")[2]
-            actions[part.table].append(action.AddAction(name, part.size, {}, now, True, statistics))
+            # Only their number: sites come in any order, so that limits of values would leave out none.
+            rows = json.dumps({"numRecords": part.rows})
+            actions[part.table].append(action.AddAction(name, part.size, {}, now, True, rows))
         for table, _, name in (one.partition("/") for one in gone):
             actions[table].append(action.RemoveAction(name, True, now))
         self._number += 1
@@ -223,15 +216,10 @@ class Dataset:
         and ``again`` are those of :data:`_COMMITS` and :data:`_AGAIN`, if they change.
         """
         delta = deltalake()
-        numbers = {_RUNS: self._run, _COMMITS: number, _AGAIN: again}
+        numbers = ((_RUNS, self._run), (_COMMITS, number), (_AGAIN, again))
+        marks = [delta.Transaction(*one) for one in numbers if one[1] is not None]
         name = secrets.token_hex(8)
-        properties = delta.CommitProperties(
-            custom_metadata={_NAME: name},
-            max_commit_retries=0,
-            app_transactions=[
-                delta.Transaction(app, value) for app, value in numbers.items() if value is not None
-            ],
-        )
+        properties = delta.CommitProperties({_NAME: name}, 0, marks)
         for attempt in range(1, _ATTEMPTS + 1):
             current = self._ours(table, newest)
             with self.store.words():
@@ -250,11 +238,10 @@ class Dataset:
 
     def vacuum(self) -> None:
         """Remove all files that are not in the tables as they are now."""
-        now = {"enforce_retention_duration": False, "dry_run": False}
         for table in TABLES:
             current = self._ours(table)
             with self.store.words():
-                current.vacuum(0, full=True, **now)
+                current.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
 
 
 def _refuse_other_things(root: Path) -> None:

@@ -8,11 +8,11 @@ import queue
 import signal
 import threading
 import time
-from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
+from usp._base.interrupts import ctrl_c_blocked
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.export.schema import spare_pandas
@@ -95,7 +95,7 @@ class LocalEngine(Engine):
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
             process = context.Process(target=work, args=(theirs, self._job), daemon=True)
-            with _ctrl_c_blocked():
+            with ctrl_c_blocked():
                 process.start()
                 theirs.close()
                 self._workers[ours] = _Worker(process)
@@ -162,35 +162,6 @@ class _Worker:
         self.began = False  # whether it has ever sent anything
         self.asks = False  # whether it waits for sites
         self.ended = False  # whether it was told that there are no more
-
-
-@contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
-    """Hold back Ctrl-C from this block and from the processes that it starts until its end.
-
-    A terminal sends it to all processes at once, and one that is still loading would end in a
-    traceback. The driver handles it, and tells the others what to do.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
-        yield
-        return
-    # Started by multiprocessing together with its first process, it would unblock Ctrl-C again.
-    resource_tracker.ensure_running()
-    received = threading.Event()
-    handler = signal.getsignal(signal.SIGINT)
-    # Another thread may take the signal, for which it is not blocked.
-    replaced = threading.current_thread() is threading.main_thread() and callable(handler)
-    if replaced:
-        signal.signal(signal.SIGINT, lambda *_: received.set())
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        if replaced:
-            signal.signal(signal.SIGINT, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if received.is_set():
-            signal.raise_signal(signal.SIGINT)
 
 
 # A worker process ----------------------------------------------------------------------------------

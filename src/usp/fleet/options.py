@@ -23,13 +23,11 @@ __all__ = ["FLEET_LIMITS", "FleetOptions"]
 ENGINES = ("local", "ray")
 """What distributes the sites: processes on this machine, or a cluster."""
 
-_GIB = 1 << 30
-
 SITE_SECONDS = 900.0
 """The default maximum time for the sitemaps of one site, in seconds."""
 
 FLEET_LIMITS = Limits(
-    seconds=SITE_SECONDS, spool_bytes=2 * _GIB, sitemaps=20_000, document_seconds=300
+    seconds=SITE_SECONDS, spool_bytes=2 << 30, sitemaps=20_000, document_seconds=300
 )
 """The default limits of each site: lower than those of a crawl of a single site."""
 
@@ -75,30 +73,23 @@ class FleetOptions(CrawlOptions):
     logins: dict[str, Login] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        CrawlOptions.__post_init__(
-            self
-        )  # super() does not work in a class that is recreated for its slots
+        CrawlOptions.__post_init__(self)  # super() is another class: that of before the slots
         if self.record is not None:
             raise ValueError("record is for the crawl of one site; a fleet has many")
         for name in ("in_flight", "per_host", "together"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
-        self._check_client()
-        if self.columns is not None:
-            from usp.export.schema import chosen  # noqa: PLC0415 - the help needs none of it
-
-            object.__setattr__(self, "columns", chosen(self.columns))
-
-    def _check_client(self) -> None:
-        """Raise ``TypeError`` or ``ValueError`` for what no client could be given, before it is."""
-        from usp._http.identity import check_options, checked_timeout  # noqa: PLC0415 - as above
-
-        check_options(None, self.headers, None, self.zones)
-        object.__setattr__(self, "timeout", checked_timeout(self.timeout))
         for name in ("user_agent", "proxy"):
             if not isinstance(getattr(self, name), str | None):
                 raise TypeError(f"{name} must be a string or None")
+        from usp._http.identity import check_options, checked_timeout  # noqa: PLC0415 - as above
+        from usp.export.schema import chosen  # noqa: PLC0415
+
+        check_options(None, self.headers, None, self.zones)
+        object.__setattr__(self, "timeout", checked_timeout(self.timeout))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", chosen(self.columns))
 
     @property
     def effective_limits(self) -> Limits:

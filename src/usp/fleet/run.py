@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._base.interrupts import Aside
 from usp.export.schema import pyarrow
 from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
@@ -20,7 +21,7 @@ from usp.fleet.parts import GROUP_SECONDS, Group
 from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.store import Aside, DatasetError
+from usp.fleet.store import DatasetError
 from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:

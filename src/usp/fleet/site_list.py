@@ -7,7 +7,7 @@ import io
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from usp.helpers import strip_url_to_homepage
 from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp._base.urls import Login
 
@@ -81,13 +81,13 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
 def _entries(source: str, name: str) -> Iterator[str]:
     """Yield every line of a list, or every value in the column of a table."""
     suffix = Path(source).suffix.lower()
-    with _opened(source) as file:
+    with _opened(source) as file, closing(_lines(file, name)) as lines:
         if suffix in _PARQUET:
             yield from _parquet(file, name)
         elif suffix in _CSV:
-            yield from _csv(_lines(file, name), name, _CSV[suffix])
+            yield from _csv(lines, name, _CSV[suffix])
         else:
-            yield from map(str.strip, _lines(file, name))
+            yield from map(str.strip, lines)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _opened(source: str) -> Iterator[Any]:
         yield file
 
 
-def _lines(file: Any, name: str) -> Iterator[str]:
+def _lines(file: Any, name: str) -> Generator[str]:
     """Yield the lines of a file in UTF-8, which stays open; raise an error for one that is too long."""
     is_text = isinstance(file, io.TextIOBase)  # somebody has put text in the place of stdin
     text = file if is_text else io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")

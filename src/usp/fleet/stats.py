@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.names import load_extra
 from usp.fleet.dataset import Dataset
 from usp.fleet.progress import failure_row
-from usp.fleet.store import DatasetError
+from usp.fleet.store import DatasetError, NotADatasetError
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any
     listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
     """
     dataset = Dataset(root)
-    dataset.check()
+    if not dataset.exists():
+        raise NotADatasetError(
+            f"{dataset.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
+        )
     duckdb = load_extra("duckdb", "The statistics of a dataset need duckdb", "fleet")
     try:
         with duckdb.connect() as database:

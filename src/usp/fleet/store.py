@@ -6,9 +6,7 @@ Stores are used through ``deltalake``, which reads the credentials from the usua
 from __future__ import annotations
 
 import os
-import queue
 import re
-import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,7 @@ from usp._base.safe_text import excerpt
 from usp.export.schema import pyarrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _AWS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _AZURE = "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
@@ -175,42 +173,6 @@ def _causes(error: BaseException) -> list[str]:
     """Return the message of an error, then that of its cause, and so on, without colours."""
     text = _COLOUR.sub("", str(error)) or type(error).__name__
     return [" ".join(cause.split()) for cause in text.split("↳")]
-
-
-class Aside:
-    """Calls functions in another thread, one after another, and waits for each.
-
-    A request to a store that does not respond holds up Ctrl-C in the thread that sends it, and may take
-    minutes. ``patience`` is how many seconds a call may take; then ``queue.Empty`` is raised.
-    """
-
-    def __init__(self) -> None:
-        self.patience: float | None = None
-        self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        self._is_called = False
-
-    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns."""
-
-        def call() -> None:
-            try:
-                self._results.put((function(*arguments), None))
-            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-                self._results.put((None, error))
-
-        self._is_called = True
-        threading.Thread(target=call, name="usp-fleet-store", daemon=True).start()
-        return self.rest()
-
-    def rest(self) -> Any:
-        """Return what the last function returns if waiting for it was interrupted, else None."""
-        if not self._is_called:
-            return None
-        value, error = self._results.get(timeout=self.patience)
-        self._is_called = False
-        if error is not None:
-            raise error
-        return value
 
 
 class NewFile:
