@@ -211,7 +211,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     urls = [site.url for site in fleet.sites if site.kind in {"small", "text", "feed"}][:16]
     fake = FakeRay(deaths=deaths)
     engine = engine_on(fake, monkeypatch, tmp_path, workers=2)
-    told = list(engine.run([(url, [url]) for url in urls]))
+    told = list(engine.run(Assignments((url, [url]) for url in urls)))
     groups = [one for one in told if isinstance(one, Group)]
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if isinstance(one, WorkerLost)]
@@ -222,7 +222,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
 
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
-    told = list(engine.run([("a", [fleet.urls[0]])]))
+    told = list(engine.run(Assignments([("a", [fleet.urls[0]])])))
     (group,) = [one for one in told if isinstance(one, Group)]
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
@@ -230,7 +230,7 @@ def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
 def test_what_ray_cannot_do_is_told(tmp_path, monkeypatch):
     engine = engine_on(FakeRay(ConnectionError()), monkeypatch, tmp_path, address="nowhere:1")
     with pytest.raises(DatasetError, match="cannot connect to Ray: ConnectionError"):
-        list(engine.run([]))
+        list(engine.run(Assignments([])))
 
 
 def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
@@ -238,7 +238,7 @@ def test_an_error_of_a_task_ends_the_run(fleet, tmp_path, monkeypatch):
     fake.stream = lambda _: iter([fake.exceptions.RayTaskError("trace\nthe store is gone")])
     engine = engine_on(fake, monkeypatch, tmp_path)
     with pytest.raises(DatasetError, match="a worker failed: the store is gone"):
-        list(engine.run([("a", [fleet.urls[0]])]))
+        list(engine.run(Assignments([("a", [fleet.urls[0]])])))
 
 
 def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():

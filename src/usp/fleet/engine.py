@@ -25,14 +25,15 @@ _PIECES = 8
 class Assignments:
     """Groups of sites that share a key, to be handed out in batches; ``len`` is how many are left.
 
-    ``older`` are the files with their rows. Suspects are handed out without others, when there is
-    nothing else.
+    ``older`` are the files that have sites now, ``sites`` is how many there were at first. Suspects
+    are handed out without others, when there is nothing else.
     """
 
     def __init__(
-        self, groups: Iterable[tuple[str, list[str]]] = (), older: Mapping[str, str] | None = None
+        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
     ) -> None:
         self._groups = deque(groups)
+        self.sites = sum(len(sites) for _, sites in self._groups)
         self._older = older or {}
         self._deaths: Counter[str] = Counter()
         self.suspects: deque[Batch] = deque()
@@ -74,23 +75,20 @@ class Engine(ABC):
     """
 
     def __init__(self, job: Job) -> None:
-        self._job = job
-        self._left = Assignments()
+        self.job = job
 
     @abstractmethod
-    def run(
-        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
-    ) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a group. ``older`` are the files with sites."""
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group."""
 
     def stop(self) -> Iterator[News]:
         """End the workers; yield what they still have to report."""
         return iter(())
 
-    def _lost(self, given: Mapping[str, Place]) -> Iterator[News]:
+    def lost(self, left: Assignments, given: Mapping[str, Place]) -> Iterator[News]:
         """Report a worker that is gone with sites that it was given."""
         if given:
             yield WorkerLost()
-            killer = self._left.take_back(given)
+            killer = left.take_back(given)
             if killer is not None:
-                yield killer_group(self._job, killer)
+                yield killer_group(self.job, killer)

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,17 @@ from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.export.schema import spare_pandas
 from usp.fleet.crawler import crawl_groups
-from usp.fleet.engine import Assignments, Engine
+from usp.fleet.engine import Engine
 from usp.fleet.messages import Broken, SiteDone, Stop, Wanted
 from usp.fleet.parts import Group
 from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
     from usp.fleet.crawler import Job
+    from usp.fleet.engine import Assignments
     from usp.fleet.messages import Batch, News, Place
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
@@ -44,18 +46,15 @@ class LocalEngine(Engine):
         self._workers: dict[Any, _Worker] = {}  # by their pipes
         self._idle_ends = 0
 
-    def run(
-        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
-    ) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a group. ``older`` are the files with sites."""
-        self._left = Assignments(groups, older)
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group."""
         while True:
-            self._start_workers()
-            self._hand_out()
+            self._start_workers(left)
+            self._hand_out(left)
             if not self._workers:
                 return
             for pipe in self._ready():
-                yield from self._read(pipe)
+                yield from self._read(pipe, left)
 
     def stop(self) -> Iterator[News]:
         """Let the workers finish what they have, and end them; yield what they report."""
@@ -63,87 +62,61 @@ class LocalEngine(Engine):
             with suppress(OSError):
                 pipe.send(Stop())
         end = time.monotonic() + _STOP_SECONDS
-        while self._workers and (left := end - time.monotonic()) > 0:
-            for pipe in self._ready(left):
-                try:
-                    message = pipe.recv()
-                except (EOFError, OSError):
-                    self._forget(pipe)
-                else:
+        while self._workers and (seconds := end - time.monotonic()) > 0:
+            for pipe in self._ready(seconds):
+                for message in self._messages(pipe):
                     if isinstance(message, SiteDone | Group):
                         yield message
-        for pipe, worker in list(self._workers.items()):
+        for worker in self._workers.values():
             worker.process.kill()
-            self._forget(pipe)
+        self._workers.clear()
 
     def _ready(self, seconds: float | None = None) -> list[Any]:
         """Return the pipes of workers that have something to say, or have ended."""
         return wait(list(self._workers), seconds)
 
-    def _forget(self, pipe: Any) -> _Worker:
-        """Wait for the end of a worker."""
-        worker = self._workers.pop(pipe)
-        pipe.close()
-        worker.process.join()
-        return worker
+    def _messages(self, pipe: Any) -> Iterator[Any]:
+        """Yield what a worker says; forget it if it has ended, perhaps in the middle of a message."""
+        try:
+            yield pipe.recv()
+            while pipe.poll():
+                yield pipe.recv()
+        except (EOFError, OSError):
+            pipe.close()
+            self._workers.pop(pipe).process.join()
 
-    def _start_workers(self) -> None:
+    def _start_workers(self, left: Assignments) -> None:
         """Start workers while there is work for more of them."""
         others = any(not worker.ended for worker in self._workers.values())
-        work_left = bool(self._left) or (bool(self._left.suspects) and not others)
+        work_left = bool(left) or (bool(left.suspects) and not others)
         while work_left and len(self._workers) < self._most:
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(theirs, self._job), daemon=True)
+            process = context.Process(target=work, args=(theirs, self.job), daemon=True)
             with ctrl_c_blocked():
                 process.start()
                 theirs.close()
                 self._workers[ours] = _Worker(process)
-            work_left = len(self._left) > len(self._workers) * _BATCH
+            work_left = len(left) > len(self._workers) * _BATCH
 
-    def _read(self, pipe: Any) -> Iterator[News]:
+    def _read(self, pipe: Any, left: Assignments) -> Iterator[News]:
         """Read all messages of a worker; if it is dead, take back the sites that it has not done."""
         worker = self._workers[pipe]
-        more = True
-        while more:
-            try:
-                message, more = pipe.recv(), pipe.poll()
-            except (EOFError, OSError):  # it has ended, perhaps in the middle of a message
-                yield from self._replace(self._forget(pipe))
-                return
+        for message in self._messages(pipe):
             worker.began = True
             if isinstance(message, Broken):
                 raise DatasetError(f"a worker failed: {message.reason}")
-            worker.asks = worker.asks or isinstance(message, Wanted)
+            if isinstance(message, Wanted):
+                worker.asks = True
+                continue
             if isinstance(message, Group):
                 self._idle_ends = 0
                 for row in message.sites:
                     worker.given.pop(row["site"], None)
-            if isinstance(message, SiteDone | Group):
-                yield message
-
-    def _hand_out(self) -> None:
-        """Give sites to idle workers once all have started: the first would take everything."""
-        if not all(worker.began for worker in self._workers.values()):
+            yield message
+        if pipe in self._workers:
             return
-        for pipe, worker in self._workers.items():
-            if not worker.asks:
-                continue
-            batch: Batch = []
-            if self._left.suspects and not self._left and not worker.given:
-                batch = self._left.suspects.popleft()
-                worker.ended = True
-            elif not worker.ended:
-                batch = self._left.batch(max(1, min(_BATCH, len(self._left) // (4 * self._most))))
-            worker.given.update(batch)
-            worker.ended = worker.ended or not batch
-            worker.asks = False
-            with suppress(OSError):  # if it is dead, that will be seen
-                pipe.send(batch)
-
-    def _replace(self, worker: _Worker) -> Iterator[News]:
-        """Take back the sites of a worker that is gone; another one is started if need be."""
-        yield from self._lost(worker.given)
+        yield from self.lost(left, worker.given)
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
@@ -152,16 +125,35 @@ class LocalEngine(Engine):
                 " python -c 'import usp.fleet.local_engine' may show why"
             )
 
+    def _hand_out(self, left: Assignments) -> None:
+        """Give sites to idle workers once all have started: the first would take everything."""
+        if not all(worker.began for worker in self._workers.values()):
+            return
+        for pipe, worker in self._workers.items():
+            if not worker.asks:
+                continue
+            batch: Batch = []
+            if left.suspects and not left and not worker.given:
+                batch = left.suspects.popleft()
+                worker.ended = True
+            elif not worker.ended:
+                batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))))
+            worker.given.update(batch)
+            worker.ended = worker.ended or not batch
+            worker.asks = False
+            with suppress(OSError):  # if it is dead, that will be seen
+                pipe.send(batch)
 
+
+@dataclass(slots=True, eq=False)
 class _Worker:
     """A worker process, and the sites that it was given and has not reported in a group."""
 
-    def __init__(self, process: Any) -> None:
-        self.process = process
-        self.given: dict[str, Place] = {}
-        self.began = False  # whether it has ever sent anything
-        self.asks = False  # whether it waits for sites
-        self.ended = False  # whether it was told that there are no more
+    process: Any
+    given: dict[str, Place] = field(default_factory=dict)
+    began: bool = False  # whether it has ever sent anything
+    asks: bool = False  # whether it waits for sites
+    ended: bool = False  # whether it was told that there are no more
 
 
 # A worker process ----------------------------------------------------------------------------------

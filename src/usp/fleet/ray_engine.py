@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
 from usp.fleet.crawler import crawl_groups
-from usp.fleet.engine import Assignments, Engine
+from usp.fleet.engine import Engine
 from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from usp.fleet.crawler import Job
+    from usp.fleet.engine import Assignments
     from usp.fleet.messages import Batch, News, Place
     from usp.fleet.parts import Group
 
@@ -49,12 +50,9 @@ class RayEngine(Engine):
         super().__init__(job)
         here = {"num_cpus": workers, "include_dashboard": False}
         self._cluster = here if address is None else {"address": address}
-        self._given: dict[Any, dict[str, Place]] = {}  # what each task has not reported yet
 
-    def run(
-        self, groups: Iterable[tuple[str, list[str]]], older: Mapping[str, str] | None = None
-    ) -> Iterator[News]:
-        """Crawl; ends when every site was reported in a group. ``older`` are the files with sites."""
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a group."""
         ray = ray_module()
         ours = not ray.is_initialized()
         if ours:
@@ -63,7 +61,7 @@ class RayEngine(Engine):
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise DatasetError(f"cannot connect to Ray: {_last_line(error)}") from error
         try:
-            yield from self._run(ray, list(groups), older)
+            yield from self._run(ray, left)
         except ray.exceptions.RayTaskError as error:
             raise DatasetError(f"a worker failed: {_last_line(error)}") from error
         except ray.exceptions.RaySystemError as error:
@@ -72,40 +70,29 @@ class RayEngine(Engine):
             if ours:
                 ray.shutdown()
 
-    def _run(
-        self, ray: Any, groups: list[tuple[str, list[str]]], older: Mapping[str, str] | None
-    ) -> Iterator[News]:
-        self._left = Assignments(groups, older)
+    def _run(self, ray: Any, left: Assignments) -> Iterator[News]:
         cpus = int(ray.cluster_resources().get("CPU", 1))
-        size = max(1, min(_BATCH, sum(len(sites) for _, sites in groups) // (4 * cpus)))
+        size = max(1, min(_BATCH, left.sites // (4 * cpus)))
         most = max(1, int(cpus / _SHARE)) * _AHEAD
         task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
         variables = {name: text for name, text in os.environ.items() if name.startswith(_STORES)}
 
-        def begin(batch: Batch) -> None:
-            self._given[task.remote(self._job, batch, variables)] = dict(batch)
-
-        while self._given or self._left or self._left.suspects:
-            while self._left and len(self._given) < most:
-                begin(self._left.batch(size))
-            if not self._given:
-                begin(self._left.suspects.popleft())
-            ready, _ = ray.wait(list(self._given), num_returns=1, fetch_local=False)
-            for stream in ready:
-                yield from self._take(ray, stream)
-
-    def _take(self, ray: Any, stream: Any) -> Iterator[News]:
-        """Take what a task has to report: a group, its end, or that it is lost."""
-        try:
-            group: Group = ray.get(next(stream))
-        except ray.exceptions.RayTaskError:
-            raise
-        except (StopIteration, ray.exceptions.RayError):
-            yield from self._lost(self._given.pop(stream))
-        else:
-            for row in group.sites:
-                self._given[stream].pop(row["site"], None)
-            yield group
+        given: dict[Any, dict[str, Place]] = {}  # what each task has not reported yet
+        while given or left or left.suspects:
+            while (left and len(given) < most) or not given:
+                batch = left.batch(size) if left else left.suspects.popleft()
+                given[task.remote(self.job, batch, variables)] = dict(batch)
+            (stream,), _ = ray.wait(list(given), num_returns=1, fetch_local=False)
+            try:
+                group: Group = ray.get(next(stream))
+            except ray.exceptions.RayTaskError:
+                raise
+            except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
+                yield from self.lost(left, given.pop(stream))
+            else:
+                for row in group.sites:
+                    given[stream].pop(row["site"], None)
+                yield group
 
 
 def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Group]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from usp.export.schema import pyarrow
 from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Dataset
+from usp.fleet.engine import Assignments
 from usp.fleet.local_engine import LocalEngine
 from usp.fleet.options import ENGINES, FleetOptions
 from usp.fleet.parts import GROUP_SECONDS, Group
@@ -26,7 +27,7 @@ from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from usp._base.urls import Login
     from usp.fleet.engine import Engine
@@ -76,11 +77,9 @@ def crawl_fleet(
     """Crawl sites into the dataset at ``root``, and return a summary.
 
     A site is a URL or the name of a host. Sites that are already in the dataset are skipped, so that
-    the same call completes a run that was interrupted; with ``retry_failed``, only those that failed
-    are crawled again, and their rows are replaced. ``on_progress`` is called whenever a site is
-    finished.
-
-    Raises ``DatasetError`` if the folder cannot be used, ``MissingExtraError`` if an extra is missing.
+    the same call completes a run that was interrupted. ``on_progress`` is called whenever a site is
+    finished. Raises ``DatasetError`` if the dataset cannot be used, ``MissingExtraError`` if an extra
+    is missing.
     """
     how = run or FleetRun()
     site_module()
@@ -92,15 +91,19 @@ def crawl_fleet(
     options = replace(how.options, logins=how.options.logins | logins)
     dataset = Dataset(root)
     aside = Aside()
-    number, known, wanted, older = aside(_begin, dataset, listed, how)
-    progress = FleetProgress(len(wanted), len(known), len(listed), replaces=bool(older))
+    number, before, wanted, older = aside(_begin, dataset, listed, how)
+    progress = FleetProgress(len(wanted), before, len(listed), replaces=bool(older))
     on_progress(progress)
     started = datetime.now(UTC)
     if wanted:
         job = Job(dataset.store.root, number, options, how.commit_seconds)
-        committer = Committer(dataset, number, older)
-        news = _engine(job, how), _groups(wanted, how), older
-        _crawl(*news, committer, aside, progress, on_progress)
+        local = how.engine == "local"
+        engine = (
+            LocalEngine(job, how.workers) if local else RayEngine(job, how.workers, how.address)
+        )
+        keyed = by_address(wanted) if how.same_address else ((s, host_key(s)) for s in wanted)
+        left = Assignments(grouped(keyed), older)
+        _crawl(engine, left, Committer(dataset, number, older), aside, progress, on_progress)
     summary = progress.summary() | {
         "run": number,
         "engine": how.engine,
@@ -112,8 +115,7 @@ def crawl_fleet(
 
 def _crawl(
     engine: Engine,
-    groups: list[tuple[str, list[str]]],
-    older: Mapping[str, str],
+    left: Assignments,
     committer: Committer,
     aside: Aside,
     progress: FleetProgress,
@@ -128,11 +130,10 @@ def _crawl(
         on_progress(progress)
 
     try:
-        for message in engine.run(groups, older):
+        for message in engine.run(left):
             take(message)
     except DatasetError:
-        for _ in engine.stop():
-            pass
+        deque(engine.stop(), 0)
         raise
     except BaseException as error:
         aside.patience = _LAST_SECONDS
@@ -150,12 +151,23 @@ def _crawl(
 
 def _begin(
     dataset: Dataset, listed: Iterable[str], how: FleetRun
-) -> tuple[int, dict[str, str], list[str], dict[str, str]]:
-    """Return the number of a new run, what is known of sites, and which to crawl, with their files."""
+) -> tuple[int, int, list[str], dict[str, str]]:
+    """Begin a run; return its number, the number of known sites, and which to crawl.
+
+    The last value is the files that have some of these now.
+    """
     dataset.make(how.options.columns)
     number = dataset.begin_run(keep_versions=how.keep_versions)
     known = dataset.sites()
-    return number, known, *_wanted(dataset, listed, known, how)
+    if how.again:
+        done = dataset.begin_again()
+        wanted = [site for site in listed if site not in done]
+    else:
+        outcome = "failed" if how.retry_failed else None
+        wanted = [site for site in listed if known.get(site) == outcome]
+    older = dataset.groups(set(wanted)) if how.again or how.retry_failed else {}
+    # Files are replaced once all of their sites are there, so these are crawled together.
+    return number, len(known), sorted(wanted, key=lambda site: older.get(site, "~")), older
 
 
 def _finish(
@@ -174,30 +186,3 @@ def _finish(
     }
     dataset.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     return summary
-
-
-def _wanted(
-    dataset: Dataset, listed: Iterable[str], known: Mapping[str, str], how: FleetRun
-) -> tuple[list[str], dict[str, str]]:
-    """Return the sites to crawl, and the files that have some of them now."""
-    if not how.again:
-        outcome = "failed" if how.retry_failed else None
-        wanted = [site for site in listed if known.get(site) == outcome]
-        return wanted, dataset.groups(set(wanted)) if how.retry_failed else {}
-    done = dataset.begin_again()
-    wanted = [site for site in listed if site not in done]
-    older = dataset.groups(set(wanted))
-    # Files are replaced once all of their sites are there, so these are crawled together.
-    return sorted(wanted, key=lambda site: older.get(site, "~")), older
-
-
-def _groups(wanted: list[str], how: FleetRun) -> list[tuple[str, list[str]]]:
-    if how.same_address:
-        return grouped(by_address(wanted))
-    return grouped((site, host_key(site)) for site in wanted)
-
-
-def _engine(job: Job, how: FleetRun) -> Engine:
-    if how.engine == "ray":
-        return RayEngine(job, how.workers, how.address)
-    return LocalEngine(job, how.workers)
