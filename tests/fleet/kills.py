@@ -33,7 +33,7 @@ from fleet_processes import below, is_worker
 from fleet_stores import BUCKET, serving_s3
 from fleet_support import Served, check_truth, serving, start
 
-from usp.fleet.store import Store
+from usp._base.stores import Store
 
 OPTIONS = ("--in-flight", "4", "--commit-seconds", "0.2")
 

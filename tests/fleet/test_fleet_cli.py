@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 from fleet_support import Served, check_truth, tables_of
 
 from patience import soon
+from usp._base.stores import DatasetError
 from usp.cli import main
 from usp.cli.commands import crawl, stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
-from usp.fleet.store import DatasetError
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 

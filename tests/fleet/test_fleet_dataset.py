@@ -15,8 +15,7 @@ from pyarrow import dataset as arrow_dataset
 from usp.cli import main
 from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, dataset_stats
-from usp.fleet.committing import Committer
-from usp.fleet.dataset import Dataset
+from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.messages import SiteDone
 from usp.fleet.parts import Group, GroupWriter
 from usp.fleet.tables import page_columns, pages_of, rows_of

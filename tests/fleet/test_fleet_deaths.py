@@ -11,6 +11,7 @@ import fleet_poison
 import pytest
 from fleet_support import OPTIONS
 
+from usp._base.stores import DatasetError
 from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
 from usp.fleet.crawler import Job, crawl_groups
 from usp.fleet.dataset import Dataset
@@ -19,7 +20,6 @@ from usp.fleet.local_engine import work
 from usp.fleet.messages import Place, SiteDone, Wanted, WorkerLost
 from usp.fleet.parts import Group
 from usp.fleet.ray_engine import RayEngine
-from usp.fleet.store import DatasetError
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 

@@ -18,11 +18,12 @@ from fleet_stores import BUCKET, Gate, free_port
 from fleet_support import OPTIONS, check_truth, serving, start
 from pyarrow import parquet
 
+from usp._base import stores as store
+from usp._base.stores import NotADatasetError, Store, is_remote
 from usp.cli import main
-from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, local_engine, store
+from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, local_engine
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import SiteListError, read_sites
-from usp.fleet.store import NotADatasetError, Store, is_remote
 
 RUN = FleetRun(workers=1, options=OPTIONS, commit_seconds=0.2)
 NAMES = itertools.count()

@@ -16,7 +16,7 @@ from usp.export.schema import pyarrow
 from usp.export.thrift import I64, LIST, STRUCT, Reader, struct_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from usp.export.thrift import Struct
 
@@ -149,6 +149,39 @@ class RowGroupWriter:
         footer[_FILE_GROUPS] = LIST, (STRUCT, self._groups)
         data = struct_bytes(footer)
         self._write(data + len(data).to_bytes(4, "little") + _MAGIC)
+
+
+class BatchWriter:
+    """Writes a Parquet file of many small batches, to a stream that is opened for the first group."""
+
+    def __init__(
+        self, open_stream: Callable[[], Any], schema: Any, repeating: Iterable[str]
+    ) -> None:
+        self._open = open_stream
+        self._schema = schema
+        self._repeating = tuple(name for name in repeating if name in schema.names)
+        self._groups = RowGroups()
+        self._writer: RowGroupWriter | None = None
+        self.stream: Any = None
+        self.rows = 0
+
+    def add(self, batch: Any) -> None:
+        """Add a batch."""
+        self.rows += len(batch)
+        for group in self._groups.add(batch):
+            self._begun().write(group)
+
+    def _begun(self) -> RowGroupWriter:
+        if self._writer is None:
+            self.stream = self._open()
+            self._writer = RowGroupWriter(self.stream, self._schema, self._repeating)
+        return self._writer
+
+    def close(self) -> None:
+        """Complete the file; the stream stays open."""
+        for group in self._groups.rest():
+            self._begun().write(group)
+        self._begun().close()
 
 
 @lru_cache(maxsize=32)

@@ -51,17 +51,20 @@ def sitemap_rows(
     if isinstance(tree, IndexWebsiteSitemap):
         for failure in tree.not_found:
             yield _failed(failure, told)
-        waiting: list[tuple[AbstractSitemap, str | None]] = [
-            (node, None) for node in reversed(tree.sub_sitemaps)
-        ]
-    else:
-        waiting = [(tree, None)]
-    while waiting:
-        node, parent = waiting.pop()
+    for node, parent, _ in places_in(tree):
         # First: finding the problems of a sitemap counts its pages as well.
         found = problem_columns(node.problems) if problems else dict(_NO_PROBLEMS)
         yield sitemap_row(node, told) | {"parent": parent} | found
-        waiting += [(below, node.url) for below in reversed(node.sub_sitemaps)]
+
+
+def places_in(tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str | None, int]]:
+    """Yield every sitemap, depth first, with the URL of the one that declares it and its depth."""
+    top = tree.sub_sitemaps if isinstance(tree, IndexWebsiteSitemap) else [tree]
+    waiting: list[tuple[AbstractSitemap, str | None, int]] = [(n, None, 0) for n in reversed(top)]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        yield node, parent, depth
+        waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
 
 
 def sitemap_row(

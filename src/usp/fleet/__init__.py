@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from usp._base.names import elsewhere
 
 if TYPE_CHECKING:
+    from usp._base.stores import DatasetError
     from usp.fleet.crawler import crawl_sites
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
     from usp.fleet.stats import dataset_stats
-    from usp.fleet.store import DatasetError
     from usp.fleet.tables import schema_of, unwrap, wide_schema
 else:
     __getattr__ = elsewhere(__name__)

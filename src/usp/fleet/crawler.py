@@ -13,21 +13,21 @@ import queue
 import threading
 from collections import Counter, defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.names import load_extra
 from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
+from usp._base.stores import Store
 from usp._http.turns import HostTurns
 from usp.export.schema import pyarrow
-from usp.fleet.earlier import EarlierFiles
+from usp.fleet.earlier import finder
 from usp.fleet.messages import Place
 from usp.fleet.options import FleetOptions
 from usp.fleet.parts import GROUP_SECONDS, GroupWriter
 from usp.fleet.site_list import homepages, host_key
-from usp.fleet.store import Store
 from usp.fleet.tables import wrap
 from usp.objects.problem import FailureCode
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp._base.urls import Login
-    from usp.fleet.messages import Batch, Row
-    from usp.fleet.parts import Group
+    from usp.fleet.messages import Batch, Group, Row
 
 Item: TypeAlias = tuple[str, Any]
 
@@ -99,23 +98,16 @@ def crawl_tables(
     thread = threading.Thread(target=crawler.run, name="usp-fleet", daemon=True)
     thread.start()
     try:
-        while True:
+        while not crawler.ended.is_set() or not crawler.out.empty():
             try:
-                item = crawler.out.get(timeout=_TICK)
+                yield crawler.out.get(timeout=_TICK)
             except queue.Empty:
                 yield None
-                continue
-            if item is None:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            yield item
+        if crawler.failure is not None:
+            raise crawler.failure
     finally:
         crawler.stopped.set()
-        while thread.is_alive():
-            while not crawler.out.empty():
-                crawler.out.get_nowait()
-            thread.join(0.05)
+        thread.join()
 
 
 def site_module() -> Any:
@@ -126,16 +118,17 @@ def site_module() -> Any:
 class _Crawler:
     """The event loop: starts sites while there is room, and puts their rows into ``out``.
 
-    The last item of ``out`` is None, or the exception that ended everything.
+    ``failure`` is the exception that ended everything, if one did.
     """
 
     def __init__(self, batches: Iterator[Batch], options: FleetOptions, job: Job | None) -> None:
-        self.out: queue.Queue[Item | BaseException | None] = queue.Queue(_WAITING)
-        self.stopped = threading.Event()
+        self.out: queue.Queue[Item | None] = queue.Queue(_WAITING)
+        self.stopped, self.ended = threading.Event(), threading.Event()
+        self.failure: BaseException | None = None
         self._batches = batches
         self._options = options
         self._run = None if job is None else job.run
-        self._files = None if job is None else EarlierFiles(Store(job.root), options)
+        self._find = None if job is None else finder(Store(job.root), options)
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
         self._ready: deque[tuple[str, Place]] = deque()
@@ -143,37 +136,29 @@ class _Crawler:
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
-        self._failure: BaseException | None = None
 
     def run(self) -> None:
         """Crawl all sites; runs in a thread."""
-        last: BaseException | None = None
         try:
             asyncio.run(self._crawl())
         except BaseException as error:  # noqa: BLE001 - raised where the results are read
-            last = error
-        while not self.stopped.is_set():
-            try:
-                self.out.put(last, timeout=0.1)
-            except queue.Full:
-                continue
-            return
+            self.failure = error
+        self.ended.set()
+        with suppress(queue.Full):
+            self.out.put_nowait(None)  # the reader need not wait any longer
 
     async def _crawl(self) -> None:
         loop = asyncio.get_running_loop()
-        limit = descriptor_limit()
-        self._most = self._options.in_flight
-        resolvers = _RESOLVERS
-        if limit is not None:
-            self._most = max(1, min(self._most, limit // _DESCRIPTORS))
-            resolvers = max(1, min(resolvers, limit // _DESCRIPTORS_TO_A_NAME))
+        limit = descriptor_limit() or 1 << 20
+        self._most = max(1, min(self._options.in_flight, limit // _DESCRIPTORS))
+        resolvers = max(1, min(_RESOLVERS, limit // _DESCRIPTORS_TO_A_NAME))
         loop.set_default_executor(ThreadPoolExecutor(resolvers, "usp-fleet-names"))
         self._reading = asyncio.Lock()
         self._change = asyncio.Event()
         more = True
         with ThreadPoolExecutor(1, "usp-fleet-sites") as feeder:
             pull: asyncio.Future[Any] | None = None
-            while not self.stopped.is_set() and self._failure is None:
+            while not self.stopped.is_set() and self.failure is None:
                 self._begin()
                 if more and pull is None and not self._ready and self._has_room():
                     pull = loop.run_in_executor(feeder, next, self._batches, None)
@@ -191,8 +176,6 @@ class _Crawler:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._failure is not None:
-            raise self._failure
 
     def _has_room(self) -> bool:
         return len(self._tasks) < self._most and (self._unread < _UNREAD or not self._tasks)
@@ -211,8 +194,8 @@ class _Crawler:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and self._failure is None:
-            self._failure = task.exception()  # not about a site: that would be a row
+        if not task.cancelled() and self.failure is None:
+            self.failure = task.exception()  # not about a site: that would be a row
         self._change.set()
 
     async def _crawl_key(self, site: str, place: Place) -> None:
@@ -233,8 +216,8 @@ class _Crawler:
             self._unread += received
 
         earlier = None
-        if older is not None and self._files is not None:
-            earlier = await asyncio.to_thread(self._files.of, site, older)
+        if older is not None and self._find is not None:
+            earlier = await asyncio.to_thread(self._find, site, older)
         client = self._site.FleetClient(self._options, self._turns, earlier)
         crawl = self._site.SiteCrawl(site, self._options, client, hold, earlier, self._run)
         try:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from usp._base.stores import DatasetError
 from usp._base.urls import BadUrl, read_url
 from usp._crawl.orders import Look, Received
 from usp._http.flow import condition
@@ -20,55 +21,55 @@ from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.schema import pyarrow
 from usp.fleet.parts import scan
-from usp.fleet.store import DatasetError
 from usp.fleet.tables import schema_of
 from usp.objects.sitemap import KINDS, AbstractPagesSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from usp._base.stores import Store
     from usp._crawl.orders import Fetch
     from usp._http.flow import Conditions
     from usp.fleet.options import FleetOptions
-    from usp.fleet.store import Store
     from usp.objects.exchange import Exchange
 
 _MOST_FILES = 4  # groups of files whose sitemaps are kept in memory
 _MOST_PAGES = 1 << 15  # in one batch
+_CUT = ("limit-", "internal-error")
+"""How codes begin with which the pages that were found may not be all that there are."""
+
 _NOT_MODIFIED = 304
 _NO_PAGES = b"<urlset/>"
 _KINDS = {kind.name: node for node, kind in KINDS.items() if issubclass(node, AbstractPagesSitemap)}
 _VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
 
 
-class EarlierFiles:
-    """Finds what the last crawl has found of sites, in the files in which they are."""
+def finder(store: Store, options: FleetOptions) -> Callable[[str, str | None], Earlier | None]:
+    """Return a function that finds what is known of a site, in the files of a name, if it is of use."""
+    file_of = lru_cache(_MOST_FILES)(lambda name: _File(store, name, options))
+    lock = threading.Lock()
 
-    def __init__(self, store: Store, options: FleetOptions) -> None:
-        self._is_used = options.keeps_unchanged
-        self._lock = threading.Lock()
-        self._file = lru_cache(_MOST_FILES)(lambda name: _File(store, name, options))
-
-    def of(self, site: str, name: str | None) -> Earlier | None:
-        """Return what is known of a site that is in the files of this name, if it can be used."""
-        if name is None or not self._is_used:
+    def find(site: str, name: str | None) -> Earlier | None:
+        if name is None or not options.keeps_unchanged:
             return None
         try:
-            with self._lock:
-                file = self._file(name)
+            with lock:
+                file = file_of(name)
         except (DatasetError, OSError):
             return None  # then everything is downloaded
         rows = file.sitemaps.get(site)
         return Earlier(site, rows, file) if rows else None
 
+    return find
 
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Earlier:
-    """The page sitemaps of a site that may be unchanged, by URL, and their pages."""
+    """The page sitemaps of a site that may be unchanged, by URL, and the file with their pages."""
 
-    def __init__(self, site: str, rows: dict[str, dict[str, Any]], file: _File) -> None:
-        self._site = site
-        self._rows = rows
-        self._file = file
+    _site: str
+    _rows: dict[str, dict[str, Any]]
+    _file: _File
 
     def conditions(self) -> Conditions:
         """Return the headers that ask for the sitemaps only if they have changed."""
@@ -80,13 +81,10 @@ class Earlier:
 
     def row(self, told: Exchange | None) -> dict[str, Any] | None:
         """Return the row of a sitemap if its response says that it has not changed."""
-        if told is None or told.status != _NOT_MODIFIED:
-            return None
-        row = self._rows.get(_text(told.url) or "")
-        if row is None:
+        if told is None or told.status != _NOT_MODIFIED or _text(told.url) not in self._rows:
             return None
         newer = {key: told.header(name) for key, name in _VALIDATORS.items()}
-        return row | {key: value for key, value in newer.items() if value}
+        return self._rows[_text(told.url)] | {key: value for key, value in newer.items() if value}
 
     def document(self, order: Fetch, told: Exchange) -> Received | None:
         """Return a document without pages in place of one that has not changed."""
@@ -96,9 +94,9 @@ class Earlier:
         document = Document(Documents(), told, len(_NO_PAGES), _NO_PAGES)
         return Received(document, Look(_KINDS[row["type"]]))
 
-    def pages(self, sitemaps: Iterable[str]) -> Iterator[Any]:
+    def pages(self, sitemaps: list[str]) -> Iterator[Any]:
         """Yield the rows of the pages of some sitemaps, in batches."""
-        yield from self._file.pages(self._site, list(sitemaps))
+        return self._file.pages(self._site, sitemaps)
 
 
 class _File:
@@ -115,7 +113,7 @@ class _File:
         same = {
             row["site"]
             for row in self._rows("sites")
-            if row["options"] == options.digest and not _is_cut(row["code"] or "")
+            if row["options"] == options.digest and not (row["code"] or "").startswith(_CUT)
         }
         rows = [(row, _text(row["url"])) for row in self._rows("sitemaps") if row["site"] in same]
         times = Counter((row["site"], url) for row, url in rows)
@@ -123,15 +121,12 @@ class _File:
         for row, url in rows:
             has_validator = row["etag"] or row["last_modified"]
             is_good = row["failure"] is None and row["type"] in _KINDS
-            if url is not None and has_validator and is_good and times[row["site"], url] == 1:
+            if url and has_validator and is_good and times[row["site"], url] == 1:
                 self.sitemaps[row["site"]][url] = row
 
     def _rows(self, table: str) -> list[dict[str, Any]]:
         with self._store.words():
-            rows: list[dict[str, Any]] = (
-                scan(self._store, f"{table}/{self._name}").to_table().to_pylist()
-            )
-        return rows
+            return list(scan(self._store, f"{table}/{self._name}").to_table().to_pylist())
 
     def pages(self, site: str, sitemaps: list[str]) -> Iterator[Any]:
         wanted = pyarrow(".compute").field("sitemap").isin(sitemaps)
@@ -165,13 +160,8 @@ def _places(groups: list[Any]) -> dict[str, list[tuple[int, int, int]]]:
     return places
 
 
-def _is_cut(code: str) -> bool:
-    """Return whether the pages that were found may not be all that there are in their sitemaps."""
-    return code.startswith("limit-") or code == "internal-error"
-
-
-def _text(url: str) -> str | None:
+def _text(url: str) -> str:
     try:
         return read_url(url).text()
     except BadUrl:
-        return None
+        return ""

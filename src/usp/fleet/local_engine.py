@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.interrupts import ctrl_c_blocked
 from usp._base.shortage import shortage_of
+from usp._base.stores import DatasetError
 from usp.exceptions import LocalShortageError
 from usp.export.schema import spare_pandas
 from usp.fleet.crawler import crawl_groups
 from usp.fleet.engine import Engine
-from usp.fleet.messages import Broken, SiteDone, Stop, Wanted
-from usp.fleet.parts import Group
-from usp.fleet.store import DatasetError
+from usp.fleet.messages import Broken, Group, SiteDone, Stop, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +52,7 @@ class LocalEngine(Engine):
             self._hand_out(left)
             if not self._workers:
                 return
-            for pipe in self._ready():
+            for pipe in wait(list(self._workers)):  # which say something, or have ended
                 yield from self._read(pipe, left)
 
     def stop(self) -> Iterator[News]:
@@ -63,17 +62,13 @@ class LocalEngine(Engine):
                 pipe.send(Stop())
         end = time.monotonic() + _STOP_SECONDS
         while self._workers and (seconds := end - time.monotonic()) > 0:
-            for pipe in self._ready(seconds):
+            for pipe in wait(list(self._workers), seconds):
                 for message in self._messages(pipe):
                     if isinstance(message, SiteDone | Group):
                         yield message
         for worker in self._workers.values():
             worker.process.kill()
         self._workers.clear()
-
-    def _ready(self, seconds: float | None = None) -> list[Any]:
-        """Return the pipes of workers that have something to say, or have ended."""
-        return wait(list(self._workers), seconds)
 
     def _messages(self, pipe: Any) -> Iterator[Any]:
         """Yield what a worker says; forget it if it has ended, perhaps in the middle of a message."""

@@ -1,11 +1,9 @@
-"""What the driver of a run and its workers tell each other; workers also report each finished group."""
+"""What the driver of a run and its workers tell each other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
-
-from usp.fleet.parts import Group
 
 Row: TypeAlias = dict[str, Any]
 """A row of ``sites``."""
@@ -41,6 +39,24 @@ class SiteDone:
     """A site was crawled; its row is not in the dataset yet."""
 
     row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of a table: its name below the dataset, its size, and the number of its rows."""
+
+    table: str
+    name: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Finished sites: their rows of ``sites``, and the files with all of their rows."""
+
+    sites: tuple[Row, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from usp.export.row_groups import RowGroups, RowGroupWriter
+from usp._base.stores import NewFile
+from usp.export.row_groups import BatchWriter
 from usp.export.schema import COLUMNS, REPEATING, pyarrow
-from usp.fleet.store import NewFile
+from usp.fleet.messages import Group, Part
 from usp.fleet.tables import TABLES, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from usp.fleet.store import Store
+    from usp._base.stores import Store
+    from usp.fleet.messages import Row
 
 GROUP_SITES = 2000
 GROUP_ROWS = 2_000_000
@@ -32,24 +34,6 @@ _REPEATING = {
     "sites": ("outcome", "reason"),
 }
 """The columns that get a dictionary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file of a table: its name below the dataset, its size, and the number of its rows."""
-
-    table: str
-    name: str
-    size: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Finished sites: their rows of ``sites``, and the files with all of their rows."""
-
-    sites: tuple[dict[str, Any], ...]
-    parts: tuple[Part, ...]
 
 
 class GroupWriter:
@@ -72,12 +56,16 @@ class GroupWriter:
         self._begin()
 
     def _begin(self) -> None:
-        name = f"part-{self._run:05d}-{secrets.token_hex(8)}.parquet"
+        self._name = f"part-{self._run:05d}-{secrets.token_hex(8)}.parquet"
         self._files = {
-            table: _TableFile(self._store, table, name, schema_of(table, self._columns))
+            table: BatchWriter(
+                partial(NewFile, self._store, f"{table}/{self._name}"),
+                schema_of(table, self._columns),
+                _REPEATING[table],
+            )
             for table in TABLES
         }
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[Row] = []
         self._since = float("inf")
 
     def add(self, table: str, batch: Any) -> Group | None:
@@ -103,7 +91,11 @@ class GroupWriter:
         """Finish the group of what was added."""
         if not self._rows:
             return None
-        parts = [file.close() for file in self._files.values() if file.rows]
+        parts = []
+        for table, file in self._files.items():
+            if file.rows:
+                file.close()
+                parts.append(Part(table, f"{table}/{self._name}", file.stream.close(), file.rows))
         group = Group(tuple(self._rows), tuple(parts))
         self._begin()
         return group
@@ -111,50 +103,12 @@ class GroupWriter:
     def discard(self) -> None:
         """Remove what is not in a finished group."""
         for file in self._files.values():
-            file.discard()
-
-
-class _TableFile:
-    """A Parquet file of many small batches; it is created with its first row group."""
-
-    def __init__(self, store: Store, table: str, part: str, schema: Any) -> None:
-        self._store = store
-        self._table = table
-        self._name = f"{table}/{part}"
-        self._schema = schema
-        self._groups = RowGroups()
-        self._file: NewFile | None = None
-        self.rows = 0
-
-    def add(self, batch: Any) -> None:
-        self.rows += len(batch)
-        self._write(self._groups.add(batch))
-
-    def _write(self, groups: Iterable[list[Any]]) -> None:
-        for group in groups:
-            if self._file is None:
-                self._file = NewFile(self._store, self._name)
-                repeating = tuple(n for n in _REPEATING[self._table] if n in self._schema.names)
-                self._writer = RowGroupWriter(self._file, self._schema, repeating)
-            self._writer.write(group)
-
-    def close(self) -> Part:
-        """Complete a file with rows."""
-        self._write(self._groups.rest())
-        self._writer.close()
-        assert self._file is not None
-        return Part(self._table, self._name, self._file.close(), self.rows)
-
-    def discard(self) -> None:
-        if self._file is not None:
-            self._file.discard()
+            if file.stream is not None:
+                file.stream.discard()
 
 
 def scan(store: Store, name: str, columns: Sequence[str] | None = None) -> Any:
-    """Return a file as a ``pyarrow.dataset.Dataset``; columns that it does not have are null.
-
-    ``columns`` are those of the pages.
-    """
+    """Return a file as a ``pyarrow.dataset.Dataset``; columns of the pages that it lacks are null."""
     schema = schema_of(name.partition("/")[0], columns)
     with store.words():
         return pyarrow(".dataset").dataset(name, schema, format="parquet", filesystem=store.files())

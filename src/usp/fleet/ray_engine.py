@@ -11,17 +11,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
+from usp._base.stores import DatasetError
 from usp.fleet.crawler import crawl_groups
 from usp.fleet.engine import Engine
-from usp.fleet.store import DatasetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from usp.fleet.crawler import Job
     from usp.fleet.engine import Assignments
-    from usp.fleet.messages import Batch, News, Place
-    from usp.fleet.parts import Group
+    from usp.fleet.messages import Batch, Group, News, Place
 
 _BATCH = 4000
 """Sites of a task: its slowest site must not be most of its time; see docs/scale.md."""

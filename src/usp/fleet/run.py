@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from usp._base.interrupts import Aside
+from usp._base.stores import DatasetError
 from usp.export.schema import pyarrow
-from usp.fleet.committing import Committer
 from usp.fleet.crawler import Job, site_module
-from usp.fleet.dataset import Dataset
+from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.engine import Assignments
 from usp.fleet.local_engine import LocalEngine
+from usp.fleet.messages import Group
 from usp.fleet.options import ENGINES, FleetOptions
-from usp.fleet.parts import GROUP_SECONDS, Group
+from usp.fleet.parts import GROUP_SECONDS
 from usp.fleet.progress import FleetProgress
 from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.store import DatasetError
 from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:

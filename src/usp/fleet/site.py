@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
+from usp._base.stores import DatasetError
 from usp._base.urls import host_of, with_login
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END
@@ -19,8 +20,7 @@ from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
 from usp.export.arrow import batches_of
-from usp.export.sitemaps import problem_columns, sitemap_row
-from usp.fleet.store import DatasetError
+from usp.export.sitemaps import places_in, problem_columns, sitemap_row
 from usp.fleet.tables import page_columns, pages_of, rows_of
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
@@ -188,20 +188,14 @@ class SiteCrawl:
 
     def _sitemaps(self, tree: AbstractSitemap) -> Iterator[dict[str, Any]]:
         """Yield the row of every sitemap in the tree, depth first."""
-        waiting: list[tuple[AbstractSitemap, str | None, int]] = [
-            (node, None, 0) for node in reversed(tree.sub_sitemaps)
-        ]
-        while waiting:
-            node, parent, depth = waiting.pop()
+        for node, parent, depth in places_in(tree):
             told = node.exchange
-            row = self._known(node) or self._row(node)
-            yield row | {
+            yield (self._known(node) or self._row(node)) | {
                 "parent": parent,
                 "depth": depth,
                 "status": node.status,
                 "duration": None if told is None else told.seconds,
             }
-            waiting += [(below, node.url, depth + 1) for below in reversed(node.sub_sitemaps)]
 
     def _row(self, node: AbstractSitemap) -> dict[str, Any]:
         told = node.exchange

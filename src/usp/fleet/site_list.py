@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.safe_text import get_logger
+from usp._base.stores import NoSuchFileError, Store, is_remote
 from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
 from usp.exceptions import StripURLToHomepageException
 from usp.export.schema import pyarrow
-from usp.fleet.store import NoSuchFileError, Store, is_remote
 from usp.helpers import strip_url_to_homepage
 from usp.limits import DEFAULT
 

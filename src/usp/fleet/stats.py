@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.names import load_extra
+from usp._base.stores import DatasetError, NotADatasetError
 from usp.fleet.dataset import Dataset
 from usp.fleet.progress import failure_row
-from usp.fleet.store import DatasetError, NotADatasetError
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ TABLES = ("pages", "sitemaps", "sites")
 
 OUTCOMES = ("complete", "partial", "failed", "empty")
 
-_MOMENT = "moment"
 _KINDS = {
     "sitemaps": {
         **SITEMAP_COLUMNS,
@@ -34,7 +33,7 @@ _KINDS = {
         **dict.fromkeys(("outcome", "reason", "code"), "string"),
         **dict.fromkeys(("sitemaps", "pages", "bytes", "requests"), "int64"),
         "duration": "float64",
-        "started": _MOMENT,
+        "started": "moment",
         "run": "int64",
         "options": "string",
     },
@@ -54,7 +53,9 @@ def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
         return pa.schema([("site", pa.dictionary(pa.int32(), pa.string())), *kinds])
     moment = pa.timestamp("us", "UTC")
     named = _KINDS[table].items()
-    kinds = [(name, moment if kind == _MOMENT else pa.type_for_alias(kind)) for name, kind in named]
+    kinds = [
+        (name, moment if kind == "moment" else pa.type_for_alias(kind)) for name, kind in named
+    ]
     return pa.schema([("site", pa.string()), *kinds])
 
 

@@ -181,11 +181,11 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
     from usp._base.names import MissingExtraError
+    from usp._base.stores import DatasetError, NotADatasetError
     from usp.cli.output import logging_to
     from usp.export.schema import spare_pandas
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
-    from usp.fleet.store import DatasetError, NotADatasetError
 
     run = _read_run(values)
     latest: list[FleetProgress] = []

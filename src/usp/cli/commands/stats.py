@@ -59,12 +59,13 @@ def command(dataset: str, most: int, output: str) -> None:
       usp stats dataset
       usp stats dataset -f json | jq .freshness.shares
     """  # noqa: D301 - click knows the backspace
+    from usp._base.interrupts import Aside
+    from usp._base.stores import DatasetError, NotADatasetError
     from usp.export.schema import MissingExtraError
     from usp.fleet.stats import dataset_stats
-    from usp.fleet.store import DatasetError, NotADatasetError
 
     try:
-        stats = dataset_stats(dataset, most)
+        stats = Aside()(dataset_stats, dataset, most)
     except NotADatasetError as error:
         raise click.UsageError(printable(str(error))) from error
     except (DatasetError, MissingExtraError) as error:

@@ -1,6 +1,6 @@
-"""Where a dataset is: a folder, or a bucket of S3, Google Cloud or Azure.
+"""Files in a folder, or in a bucket of S3, Google Cloud or Azure.
 
-Stores are used through ``deltalake``, which reads the credentials from the usual environment variables.
+Buckets are used through ``deltalake``, which reads credentials from the usual environment variables.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from usp._base.files import replacing
 from usp._base.names import load_extra
 from usp._base.safe_text import excerpt
-from usp.export.schema import pyarrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +120,7 @@ class Store:
 
     def files(self, options: dict[str, str] | None = None) -> Any:
         """Return the file system of pyarrow for the files in it."""
-        system = pyarrow(".fs")
+        system = load_extra("pyarrow.fs", "A dataset needs pyarrow", "fleet")
         if not self.is_remote:
             return system.SubTreeFileSystem(self.root, system.LocalFileSystem())
         handler = deltalake(".fs").DeltaStorageHandler
