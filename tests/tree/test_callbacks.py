@@ -138,6 +138,13 @@ def test_the_list_callback_chooses_and_orders(serve):
     assert [node.url for node in tree.sub_sitemaps] == [site.url("/k.xml"), site.url("/b.xml")]
 
 
+@pytest.mark.parametrize("returned", [None, True, "https://example.org/a.xml"])
+def test_a_list_callback_that_returns_no_list_is_told(serve, returned):
+    site = serve({"/j.xml": index("/a.xml")})
+    with pytest.raises(TypeError, match="must return the URLs to follow"):
+        sitemap_tree_for_sitemap(site.url("/j.xml"), recurse_list_callback=lambda *_: returned)
+
+
 def test_the_list_callback_may_name_a_sitemap_of_its_own(serve):
     site = serve(SITE)
     tree = sitemap_tree_for_sitemap(

@@ -5,6 +5,7 @@ Callbacks run and limits cut here, in an order that does not depend on the netwo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +25,7 @@ from usp.objects.sitemap import AbstractIndexSitemap
 from usp.web_client.abstract_client import failure_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from usp._crawl.orders import Look, Received
     from usp._crawl.places import Doc, State
@@ -301,7 +302,9 @@ def followed(
     """Return the children to follow, in order: the list callback is called first."""
     if options.recurse_list_callback:
         by_url = {child.loc: child for child in children}
-        urls = options.recurse_list_callback(list(by_url), level, set(parents))
+        urls: object = options.recurse_list_callback(list(by_url), level, set(parents))
+        if not isinstance(urls, Iterable) or isinstance(urls, str):
+            raise TypeError(f"recurse_list_callback must return the URLs to follow, not {urls!r}")
         children = [by_url.get(url) or ChildEntry(url) for url in urls]
     return [child for child in children if _follows(child, level, parents, options)]
 
