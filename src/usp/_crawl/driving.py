@@ -10,6 +10,7 @@ import inspect
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from usp._base import shortage
@@ -284,7 +285,7 @@ def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
     A user's response class may have something else under that name.
     """
     method = getattr(type(response), name, None)
-    return (method if inspect.isfunction(method) else default)(response)
+    return (method if isinstance(method, FunctionType) else default)(response)
 
 
 def mistake(error: BaseException, client: object = None, order: Fetch | None = None) -> Failed:

@@ -80,6 +80,8 @@ def _end_of(root: str) -> re.Pattern[str]:
 class Role(Enum):
     """What a document was requested as."""
 
+    __hash__ = object.__hash__  # that of an enum is slow, and each document is found by it
+
     SITEMAP = "sitemap"
     ROBOTS = "robots.txt"
     HOMEPAGE = "homepage"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
@@ -65,7 +65,8 @@ _MAX_STRAY = 64 * 1024  # characters in front of the root
 
 # The usual beginning: declaration, stylesheet and comments, with nothing in them to think about.
 _PROLOG = re.compile(r"(?:[ \t\r\n]++|<\?[^<>]*?\?>|<!--[^<>]*?-->)*+")
-_MAX_REMEMBERED = 2000  # characters of a root tag
+_MAX_REMEMBERED = 2000  # characters of a root tag, and of a beginning
+_MAX_BEGINNINGS = 6  # more are looked for as slowly as a root tag is read
 
 
 class _Root(NamedTuple):
@@ -113,6 +114,9 @@ class XMLSitemapParser(AbstractSitemapParser):
     ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
     ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
     """
+
+    _beginnings: ClassVar[tuple[tuple[str, _Root], ...]] = ()
+    """The last ones up to the end of a root tag: the documents of a website begin alike."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
@@ -170,6 +174,9 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def _begin_usual(self, text: str) -> int:
         """Begin a document whose root is known already; return where its tag ends, else 0."""
+        for beginning, root in XMLSitemapParser._beginnings:
+            if text.startswith(beginning):
+                return self._begin_known(beginning, root)
         before = _PROLOG.match(text)
         tag = TAG.match(text, before.end()) if before else None
         if tag is None or tag.end() - tag.start() > _MAX_REMEMBERED:
@@ -177,13 +184,20 @@ class XMLSitemapParser(AbstractSitemapParser):
         slash, name, attributes = tag.groups()
         if slash or attributes[-1:] == "/" or len(name) > MAX_NAME:
             return 0
-        root = _usual_root(name, attributes)
-        if root is None:
+        found = _usual_root(name, attributes)
+        if found is None:
             return 0
+        beginning = text[: tag.end()]
+        if len(beginning) <= _MAX_REMEMBERED:
+            recent = ((beginning, found), *XMLSitemapParser._beginnings)
+            XMLSitemapParser._beginnings = recent[:_MAX_BEGINNINGS]
+        return self._begin_known(beginning, found)
+
+    def _begin_known(self, beginning: str, root: _Root) -> int:
         self.namespace = root.namespace
         self._begin(root.parser).start_known_root(root.known)
-        self._scanner.skip(text[: tag.end()], count=True)
-        return tag.end()
+        self._scanner.skip(beginning, count=True)
+        return len(beginning)
 
     @property
     def _is_refused(self) -> bool:

@@ -42,13 +42,14 @@ def is_secret_header(name: str) -> bool:
 
 def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
     """Return headers without those that contain secrets, and without logins in the others."""
-    return tuple(
-        _shared(name, value)
-        if "@" not in value and len(value) <= _LONGEST_SHARED
-        else (name, redacted(value))
-        for name, value in ((str(name), str(value)) for name, value in headers)
-        if not is_secret_header(name)
-    )
+    kept = []
+    for given, value in headers:
+        name, text = str(given), str(value)
+        if is_secret_header(name):
+            continue
+        shared = "@" not in text and len(text) <= _LONGEST_SHARED
+        kept.append(_shared(name, text) if shared else (name, redacted(text)))
+    return tuple(kept)
 
 
 @lru_cache(maxsize=1024)
