@@ -99,6 +99,7 @@ def test_over_http_only_the_names_of_this_machine_are_served(site):
         (["--snapshots", "nowhere"], "nowhere"),
         (["--max", "tea=1"], "unknown limit 'tea'"),
         (["--cache", "soon"], "is not a time"),
+        (["-H", "Authorization: Bearer tea"], "sent to every website that a model names"),
         (["--allow-network", "10.0.0.1/8"], "is not a network"),
     ],
 )
@@ -107,6 +108,15 @@ def test_what_cannot_be_served_is_refused_before_anything_is(arguments, said, ca
         main(["mcp", *arguments])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_path, capsys):
+    (tmp_path / "usp.toml").write_text('[mcp]\nexpose = true\nallow-host = "x"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp", "--http", "0.0.0.0:0"])
+    assert ended.value.code == 2
+    assert "there is no login" in capsys.readouterr().err
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, capsys):

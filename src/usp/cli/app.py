@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 import usp
 from usp.cli import INTERRUPTED, interrupts, output
-from usp.cli.commands import COMMANDS, SHORT_HELP
+from usp.cli.commands import COMMANDS, SHORT_HELP, UNCONFIGURED
 from usp.cli.errors import FAILED, json_option, system_words, tell, wants_json
 from usp.exceptions import SitemapException
 
@@ -115,6 +115,8 @@ def cli(ctx: click.Context) -> None:
     """  # noqa: D301 - click knows the backspace
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+        return
+    if ctx.invoked_subcommand in UNCONFIGURED:
         return
     from pathlib import Path
 

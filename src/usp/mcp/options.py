@@ -39,7 +39,8 @@ class ServerOptions:
 
     ``crawl`` are the options of every crawl, its limits those of one call. ``zones`` are the networks
     that may be connected to; by default public addresses only, wherever a call begins. The next ones
-    are those of the HTTP client. Trees are kept for ``cache_seconds``, at most ``cache_trees`` of them,
+    are those of the HTTP client; headers that may hold secrets are refused, because callers choose the
+    website. Trees are kept for ``cache_seconds``, at most ``cache_trees`` of them,
     whose documents have no more than ``cache_bytes`` in total. Snapshots are read from the folder
     ``snapshots``, and no other file is ever opened.
     """
@@ -58,11 +59,21 @@ class ServerOptions:
     cache_bytes: int = CACHE_BYTES
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError`` for a number that makes no sense."""
+        """Raise ``ValueError`` for a number that makes no sense, or a header that may be a secret."""
         for name in ("cache_seconds", "cache_trees", "cache_bytes"):
             value = getattr(self, name)
             if isinstance(value, bool) or not 0 <= value < math.inf:
                 raise ValueError(f"{name} must be a non-negative number, not {value!r}")
+
+        if self.headers:
+            from usp._http.identity import is_harmless  # noqa: PLC0415 - the help needs none of it
+
+            for name, _ in self.headers:
+                if not is_harmless(name):
+                    raise ValueError(
+                        f"the header {name!r} may hold a secret, and would be sent to every website "
+                        "that a model names; leave it out"
+                    )
 
     @property
     def limits(self) -> Limits:

@@ -35,6 +35,9 @@ SHORT_HELP: Mapping[str, str] = {
 }
 """The first sentence of each command's own help."""
 
+UNCONFIGURED = frozenset({"mcp"})
+"""Commands that read no configuration file: a client starts them in a folder that others may write."""
+
 
 class _Commands(Mapping[str, "click.Command"]):
     def __getitem__(self, name: str) -> click.Command:

@@ -148,6 +148,13 @@ def command(
 
 
 def _options(values: dict[str, Any]) -> ServerOptions:
+    try:
+        return _given_options(values)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--header") from error
+
+
+def _given_options(values: dict[str, Any]) -> ServerOptions:
     return ServerOptions(
         crawl=CrawlOptions(
             limits=changed_limits(SERVER_LIMITS, values["limits"]),
