@@ -21,7 +21,7 @@ PAGES = {
 
 
 def test_every_page_of_the_documentation_is_a_topic(run):
-    assert {name: topic.page for name, topic in topics().items()} == PAGES
+    assert sorted(topics()) == sorted(PAGES)
     listed = re.findall(r"^  (\S+)  ", run("help").out, re.MULTILINE)
     assert sorted(listed) == sorted(PAGES)
 
