@@ -10,6 +10,7 @@ import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.request import getproxies
 
 import usp
 from usp._base.shortage import scarce
@@ -128,6 +129,8 @@ def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[s
 
 def proxies_of_environment(url: HttpUrl) -> dict[str, str]:
     """Return the proxies that the environment names for a URL, in the same way as ``requests``."""
+    if getproxies().keys() <= {"no"}:
+        return {}
     from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
 
     return get_environ_proxies(url.text())
