@@ -1,4 +1,4 @@
-"""The public surface is what ``docs/reference/options.md`` lists: no module and no name more or less."""
+"""The public surface is what ``docs/reference/api/index.md`` lists: no module and no name more or less."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from usp.options import CrawlOptions
 from usp.selection import Selection
 
 ROOT = Path(usp.__file__).parent
-REFERENCE = (Path(__file__).parent.parent / "docs" / "reference" / "options.md").read_text("utf-8")
+DOCS = Path(__file__).parent.parent / "docs" / "reference"
+OPTIONS = (DOCS / "options.md").read_text("utf-8")
+API = (DOCS / "api" / "index.md").read_text("utf-8")
 
 LISTED = {
     module: re.findall(r"`(\w+)`", names)
-    for module, names in re.findall(
-        r"^\| `(usp[\w.]*)` \| [^|]* \| (.*) \|$", REFERENCE, re.MULTILINE
-    )
+    for module, names in re.findall(r"^\| `(usp[\w.]*)` \| [^|]* \| (.*) \|$", API, re.MULTILINE)
 }
 
 
@@ -74,7 +74,7 @@ def test_a_star_import_needs_no_extra():
 
 
 def test_the_reference_lists_the_options_of_a_crawl_with_their_defaults():
-    listed = re.findall(r"^\| `(\w+)` \| `([\w.()]+)` \| .* \|$", REFERENCE, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \| `([\w.()]+)` \| .* \|$", OPTIONS, re.MULTILINE)
     fields = dataclasses.fields(CrawlOptions)
     assert listed == [(field.name, repr(field.default)) for field in fields]
 

@@ -56,9 +56,17 @@ def sections() -> dict[str, list[Path]]:
     for caption, entries in _CONTENTS.findall((DOCS / "index.md").read_text("utf-8")):
         globs = (entry if entry.endswith("*") else f"{entry}.md" for entry in entries.split())
         pages = [page for glob in globs for page in sorted(DOCS.glob(glob)) if page.suffix == ".md"]
+        pages = [one for page in pages for one in (page, *_below(page))]
         found[caption] = [page for page in dict.fromkeys(pages) if page not in listed]
         listed.update(pages)
     return found
+
+
+def _below(page: Path) -> list[Path]:
+    """Return the pages that belong to one: those of its folder, or of the folder of its name."""
+    if page == DOCS / "index.md":
+        return []
+    return sorted((page.parent if page.name == "index.md" else page.with_suffix("")).glob("*.md"))
 
 
 def described(page: Path) -> tuple[str, str]:

@@ -97,4 +97,7 @@ Event: TypeAlias = (
     | SitemapFailed
     | PagesReady
 )
+"""Any event of a crawl."""
+
 Listener: TypeAlias = Callable[[Event], None]
+"""A function for ``on_event``."""

@@ -31,7 +31,7 @@ REASONS = {
     "needs a cluster",
     "needs a container engine",
     "needs a credential",
-    "needs a desktop program",
+    "needs another program",
     "needs an object store",
     "needs Java",
     "needs the repository",

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MIN_VALID_PRIORITY = Decimal("0.0")
+"""The lowest priority that a page may have."""
+
 MAX_VALID_PRIORITY = Decimal("1.0")
+"""The highest priority that a page may have."""
 
 _MAX_NUMBER = 100  # characters
 _DAY = len("2024-01-02")

@@ -78,6 +78,7 @@ class SitemapChange:
 
 
 Change: TypeAlias = PageChange | SitemapChange
+"""A change of a page or of a sitemap."""
 
 
 def _line(change: Change) -> str:

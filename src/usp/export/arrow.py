@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 16
+"""How many rows a batch has at most, unless another number is given."""
+
 _ROWS = 1 << 11  # rows at a time: with their values they take the most memory
 
 _FREQUENCIES = tuple(frequency.value for frequency in SitemapPageChangeFrequency)

@@ -59,7 +59,7 @@ def command(
     Examples:
       usp report example.org
       usp report example.org -o example.html
-      usp report https://example.org/sitemap.xml --all-problems
+      usp report example.org/sitemap_index.xml --all-problems
       usp report example.org --compare last-week.warc.gz
     """  # noqa: D301 - click knows the backspace
     from usp.cli.crawling import end_with

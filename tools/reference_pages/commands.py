@@ -1,0 +1,296 @@
+"""A page for each command: what it does, its examples, options and exit statuses."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+from tools.reference_pages.markup import escaped, table
+
+from usp.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MANY = 6
+"""An option of so many commands is shared: it comes after those that make a command what it is."""
+
+_READ = {
+    0: "something was read, or there are no sitemaps (also if the reader of a pipe stopped early)",
+    1: "no sitemap with pages could be read (for a file or standard input: the document itself), "
+    "or the result could not be written",
+}
+_WRONG = {2: "wrong usage"}
+_STRICT = {3: "only with `--strict`: something is missing or incomplete"}
+_STOPPED = {
+    130: "interrupted by Ctrl-C; files that were being written are left as they were before"
+}
+_USUAL = {**_READ, **_WRONG, **_STRICT, **_STOPPED}
+STATUSES: dict[str, dict[int, str]] = {
+    "ls": _USUAL,
+    "tree": _USUAL,
+    "graph": _USUAL,
+    "report": _USUAL,
+    "snapshot": _USUAL,
+    "update": {
+        **_USUAL,
+        1: "nothing could be read; the snapshot still has the last good responses",
+    },
+    "diff": {
+        0: "nothing changed",
+        1: "something changed",
+        2: "A or B could not be read, the result could not be written, or wrong usage",
+        3: "nothing changed for certain, but something is missing in one of them that is not missing in "
+        "the other; with `--strict`, whenever something is missing",
+        **_STOPPED,
+    },
+    "watch": {
+        0: "stopped by Ctrl-C or SIGTERM, or all `--rounds` are over; what failed is reported, and the "
+        "next round tries again",
+        1: "what was found could not be written",
+        **_WRONG,
+    },
+    "check": {
+        0: "nothing was found that is as severe as `--fail-on` says",
+        1: "something was",
+        2: "it could not be checked: wrong usage, no response, no sitemaps at all, a file that cannot be "
+        "written",
+        3: "only with `--strict`: nothing was found that fails, but a sitemap is missing",
+        **_STOPPED,
+    },
+    "rule": {0: "the rules were explained", 2: "there is no such rule, or other wrong usage"},
+    "crawl": {
+        0: "every site of the list is in the dataset, those that failed with a reason each",
+        1: "not every site is: the run could not go on, or `--retry-failed` left out sites that were never "
+        "crawled",
+        2: "wrong usage: no such list, or a folder that is not a dataset",
+        130: "interrupted by Ctrl-C; the sites that were finished are in the dataset, and the same command "
+        "goes on",
+    },
+    "stats": {
+        0: "the dataset was read",
+        1: "it could not be read",
+        2: "wrong usage: no such dataset",
+        **_STOPPED,
+    },
+    "mcp": {
+        0: "the client has ended the connection",
+        1: "an extra is missing: `pip install 'usp[mcp]'`",
+        **_WRONG,
+        130: "interrupted by Ctrl-C",
+    },
+    "demo": {0: "the demo has ended", **_WRONG, 130: "interrupted by Ctrl-C"},
+    "help": {0: "the page was shown", 2: "there is no such topic"},
+}
+
+GUIDES = {
+    "ls": "[Pages as data](../../guides/data.md)",
+    "report": "[The report](../../guides/report.md)",
+    "snapshot": "[Snapshots](../../guides/snapshots.md)",
+    "update": "[Snapshots](../../guides/snapshots.md#updates)",
+    "diff": "[What changed](../../guides/diff.md)",
+    "watch": "[Watch a website](../../guides/watch.md)",
+    "check": "[Check sitemaps](../../guides/check.md), "
+    "[in continuous integration](../../guides/ci.md)",
+    "rule": "[all rules](../rules.md)",
+    "crawl": "[Many sites](../../guides/fleet.md)",
+    "stats": "[Many sites](../../guides/fleet.md#reading-the-dataset)",
+    "mcp": "[Let language models and agents use it](../../guides/agents.md)",
+}
+
+# For those who run the examples: tests/docs/doc_blocks.py says what the comments mean.
+_ENDLESS = "<!-- not run: runs until it is stopped -->"
+_OTHER = "<!-- not run: needs another program -->"
+NOTES: dict[str, dict[int, str]] = {
+    "demo": {1: _ENDLESS, 2: _ENDLESS},
+    "tree": {3: _OTHER},
+    "diff": dict.fromkeys(range(4), "<!-- exit status 1 -->"),
+    "watch": dict.fromkeys(range(3), _ENDLESS),
+    "check": {
+        **dict.fromkeys(range(3), "<!-- exit status 1 -->"),
+        **dict.fromkeys((5, 6), "<!-- exit status 1 -->"),
+    },
+    "mcp": dict.fromkeys(range(4), _ENDLESS),
+    "crawl": {5: "<!-- not run: needs a cluster -->"},
+    "stats": {1: _OTHER},
+}
+_SNAPSHOT = "<!-- run: usp snapshot example.org -o site.warc.gz -->"
+BEFORE: dict[str, list[str]] = {
+    "tree": ["<!-- run: cp public/sitemap_index.xml . -->"],
+    "report": [_SNAPSHOT.replace("site.", "last-week.")],
+    "update": [_SNAPSHOT],
+    "diff": [
+        _SNAPSHOT,
+        "<!-- run: cp site.warc.gz monday.warc.gz; cp site.warc.gz a.warc.gz; mkdir old new -->",
+        (
+            "<!-- run: cp public/sitemaps/pages.xml old/sitemap.xml; cp public/sitemap-news.xml "
+            "new/sitemap.xml -->"
+        ),
+        "<!-- a day later -->",
+        "<!-- run: usp snapshot example.org -o tuesday.warc.gz -->",
+        "<!-- run: cp tuesday.warc.gz b.warc.gz -->",
+    ],
+    "crawl": [
+        (
+            "<!-- run: printf 'site\\nexample.org\\n' > sites.csv; python -c \"import polars; "
+            "polars.read_csv('sites.csv').write_parquet('sites.parquet')\" -->"
+        )
+    ],
+    "stats": ["<!-- run: usp crawl sites.txt -o dataset --workers 1 -->"],
+}
+
+MORE = {
+    "tree": "`-f json` has every sitemap with its `type`, `status`, `bytes`, `pages`, `failure`, `code` and `lastmod`, "
+    "nested like the tree; with `-p` also its `problems`, one for each [code](../problems.md) with its count, first "
+    "line and an example.\n\n![The tree of the demo website](../../images/tree.svg)",
+    "graph": "Square boxes are indexes, rounded boxes are sitemaps with pages, and dashed boxes failed. Each box shows the "
+    "number of pages in it or below it. Sitemaps are drawn in the order in which they are listed; if there are many, the "
+    "others share one box.\n\n![The tree of the demo website as a graph](../../images/graph.svg)\n\n"
+    "In Python: `usp.graph.dot(tree)`, `usp.graph.mermaid(tree)`, `usp.graph.svg(tree)`.",
+    "demo": "Try other commands and your own programs with it, without internet access: "
+    "`usp tree -p http://127.0.0.1:8017/`.",
+}
+"""What else there is to say about a command."""
+
+_CODE = re.compile(
+    r"('(?:usp|pip) [^']*'(?:\[[^']*')?|(?<![\w-])(?:--?[a-zA-Z][\w-]*|usp [a-z]+)\b)"
+)
+_COMMENT = "<!-- Generated by python -m tools.reference_pages from the command. -->"
+
+
+def pages() -> dict[str, str]:
+    """Return a page for each command, and that of the exit statuses."""
+    found = {f"cli/{name}.md": _page(name, COMMANDS[name]) for name in COMMANDS}
+    return {**found, "exit-status.md": _exit_statuses()}
+
+
+def _page(name: str, command: click.Command) -> str:
+    text, _, examples = inspect.cleandoc(command.help or "").partition("\b\nExamples:\n")
+    own = [o for o in _options(command) if _shared()[_key(o)] < MANY or o.name == "json"]
+    shared = [o for o in _options(command) if o not in own]
+    with click.Context(command, info_name=f"usp {name}") as about:
+        usage = " ".join([about.command_path, *command.collect_usage_pieces(about)])
+    parts = [f"# usp {name}", _COMMENT, *map(_paragraph, text.strip().split("\n\n"))]
+    parts += [f"```text\n{usage}\n```"]
+    if name in GUIDES:
+        parts += [f"How to use it: {GUIDES[name]}."]
+    if examples:
+        parts += [
+            "## Examples",
+            "\n".join([*BEFORE.get(name, ()), *_examples(name, examples)]).rstrip(),
+        ]
+    if name in MORE:
+        parts += [MORE[name]]
+    parts += ["## Options", _table(own)]
+    if shared:
+        parts += ["## Where and how sitemaps are fetched", _table(shared)]
+    parts += ["## Exit status", table("status | meaning", _rows(STATUSES[name]))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _paragraph(text: str) -> str:
+    """Return text with options, commands and what is to be typed as code."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(
+        "`" + part.strip("'") + "`" if at % 2 else escaped(part) for at, part in enumerate(parts)
+    )
+
+
+def _examples(name: str, text: str) -> Iterator[str]:
+    """Yield blocks of commands, with what is to be known to run them."""
+    found: list[str] = []
+    for line in text.splitlines():
+        command, _, remark = line.strip().partition("   ")
+        if not line.strip().startswith("usp"):
+            found[-1] += f"  # {line.strip()}"
+        elif remark:
+            found.append(f"{command}  # {remark.strip()}")
+        elif line.strip():
+            found.append(command)
+    widths = [len(line.partition("  # ")[0]) for line in found if "  # " in line]
+    width = max((one for one in widths if one < 60), default=0)  # noqa: PLR2004 - beyond, remarks are far
+    notes = NOTES.get(name, {})
+    for note, lines in groupby(enumerate(found), key=lambda item: notes.get(item[0], "")):
+        block = [f"{a:{width}}{b}{c}" for _, one in lines for a, b, c in [one.partition("  # ")]]
+        yield "\n".join(filter(None, [note, "```sh", *(line.rstrip() for line in block), "```\n"]))
+
+
+def _options(command: click.Command) -> list[click.Option]:
+    return [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
+
+
+def _key(option: click.Option) -> tuple[str, ...]:
+    return (*option.opts, option.help or "")
+
+
+def _shared() -> Counter[tuple[str, ...]]:
+    return Counter(_key(option) for name in COMMANDS for option in _options(COMMANDS[name]))
+
+
+def _table(options: list[click.Option]) -> str:
+    rows = [(_names(option), _environment(option), _meaning(option)) for option in options]
+    if any(environment for _, environment, _ in rows):
+        return table("option | environment | ", rows)
+    return table("option | ", [(names, meaning) for names, _, meaning in rows])
+
+
+def _names(option: click.Option) -> str:
+    names = [f"`{name}`" for name in (*option.opts, *option.secondary_opts)]
+    if not option.is_flag and not option.count:
+        kind = option.type
+        value = option.metavar or (
+            "|".join(map(str, kind.choices))
+            if isinstance(kind, click.Choice)
+            else kind.name.upper()
+        )
+        names[-1] = f"`{option.opts[-1]} {value}`".replace("|", "\\|")
+    return ", ".join(names)
+
+
+def _environment(option: click.Option) -> str:
+    given = option.envvar
+    names = [given] if isinstance(given, str) else list(given or ())
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _meaning(option: click.Option) -> str:
+    text = _paragraph(option.help or "")
+    if option.show_default and option.default not in (None, False, ()):
+        text += f" Default: `{option.default}`."
+    if option.required:
+        text += " Required."
+    if option.multiple:
+        text += " Can be repeated."
+    return text
+
+
+def _rows(statuses: dict[int, str]) -> list[tuple[str, str]]:
+    return [(str(status), meaning) for status, meaning in statuses.items()]
+
+
+def _exit_statuses() -> str:
+    rows = list(STATUSES.items())
+    usual = [name for name, statuses in rows if statuses is _USUAL]
+    parts = [
+        "# Exit statuses",
+        _COMMENT.replace("the command", "the commands"),
+        (
+            "A script can tell from the exit status whether to go on. Standard error always says what is missing, "
+            "with `--json` as JSON."
+        ),
+        "## " + ", ".join(f"usp {name}" for name in usual),
+        table("status | meaning", _rows(_USUAL)),
+        (
+            "One dead sitemap of many is not a failure: `usp ls example.org -f pages > urls.txt && next` goes on. "
+            "`--strict` (also `USP_STRICT=1`, or `strict = true` in `usp.toml`) is for scripts that need "
+            "everything. An index that lists itself counts as complete."
+        ),
+    ]
+    for name, statuses in rows:
+        if statuses is not _USUAL:
+            parts += [f"## usp {name}", table("status | meaning", _rows(statuses))]
+    return "\n\n".join(parts) + "\n"

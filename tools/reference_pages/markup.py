@@ -1,0 +1,21 @@
+"""Text as Markdown shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def escaped(text: str) -> str:
+    """Return text as Markdown shows it, tags included."""
+    for mark in "\\<>[]*_|":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("&", "&amp;")
+
+
+def table(head: str, rows: Iterable[Iterable[str]]) -> str:
+    """Return a table; ``head`` has the titles of its columns, with ``|`` between them."""
+    lines = [f"| {head} |", f"|{'---|' * (head.count('|') + 1)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
