@@ -54,7 +54,8 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
         file = folder / f"public{path}"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    before, place, modules = dict(os.environ), Path.cwd(), set(sys.modules)
+    before, place, modules, cpus = dict(os.environ), Path.cwd(), set(sys.modules), os.cpu_count
+    os.cpu_count = lambda: 1  # a crawl of three sites needs one worker
     mine = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     mine["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{mine['PATH']}"
     mine |= {"HOME": str(folder), "COLUMNS": WIDTH, "NO_COLOR": "1", **sites.environment}
@@ -65,6 +66,7 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
     try:
         yield
     finally:
+        os.cpu_count = cpus
         sys.path.remove(str(folder))
         os.chdir(place)
         os.environ.clear()
