@@ -6,7 +6,7 @@ import pytest
 from formats_support import SITEMAP, read
 
 from usp._formats.document import DocumentParser
-from usp._formats.links import LinkedPages
+from usp._formats.url_batches import BlockBatch
 
 XHTML = "http://www.w3.org/1999/xhtml"
 IMAGES = "http://www.google.com/schemas/sitemap-image/1.1"
@@ -71,7 +71,7 @@ def test_usual_links_are_cut_out_when_problems_are_asked_for_too():
     parser = DocumentParser("https://e.org/s.xml")
     data = document(ENTRIES["usual"], ENTRIES["after a date"], ENTRIES["with an image after them"])
     entries = [*parser.feed(data), *parser.close()]
-    (batch,) = [entry for entry in entries if isinstance(entry, LinkedPages)]
+    (batch,) = [entry for entry in entries if isinstance(entry, BlockBatch)]
     assert len(batch.urls) == 13
     assert batch.own_texts() is not None
     assert batch.block is not None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.entry_plans import EntryPlan
-from usp._formats.links import split
 from usp._formats.outlines import Outlines
 from usp._formats.url_batches import checked, read_columns
 from usp._formats.xml.entries import text_of
@@ -26,6 +25,12 @@ if TYPE_CHECKING:
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
 _BLOCKS_AHEAD = 16
 _FEW = 4  # entries that are not halved any more
+
+
+def split(block: str) -> tuple[list[str], str]:
+    """Return the entries of a block without their ends, and how they all end."""
+    end = block[block.rindex("</") :]
+    return block.split(end)[:-1], end
 
 
 class BlockReader:
@@ -94,10 +99,15 @@ class BlockReader:
         with self._lock:
             return self._read(block, count) or self._halved(entries, end)
 
-    def entries(self, entries: list[str], end: str) -> tuple[list[str], list[PageFields]] | None:
-        """Return locs and all fields of entries that are written like others, which all end so."""
+    def entries(
+        self, entries: list[str], end: str, *, strict: bool = False
+    ) -> tuple[list[str], list[PageFields]] | None:
+        """Return locs and all fields of entries that are written like others, which all end so.
+
+        With ``strict``, they have no problems, either.
+        """
         with self._lock, suppress(Unvouched):
-            return self._by_outlines().fields(entries, end)
+            return self._by_outlines().fields(entries, end, strict=strict)
         return None
 
     def _by_outlines(self) -> Outlines:
@@ -121,8 +131,8 @@ class BlockReader:
     def _fields(self, entry: Element) -> PageFields:
         elements = list(entry.iter())
         plan = EntryPlan(self._parser.trees().steps(elements, self._entry))
-        texts = [*(text_of(elements[at]) for at in plan.leaves), ""]
-        return plan.fields(texts, elements, self._parser.base())
+        texts = [text_of(elements[at]).strip() or None for at in plan.leaves]
+        return plan.fields([*texts, None], elements, self._parser.base())
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._formats.extensions import FIELDS as EXTENSIONS
 from usp._formats.extensions import MANY, READERS, TABLES
 from usp._formats.url_batches import ignore, read_own, remembered_own
 from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.entries import Field, Sort
-from usp._formats.xml.trees import Unvouched
+from usp._formats.xml.trees import Unvouched, unvouched
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from xml.etree.ElementTree import Element
 
+    from usp._formats.abstract_parser import Note
     from usp._formats.extensions import Shortcut
     from usp._formats.xml.entries import Step
     from usp._formats.xml.namespaces import Space
     from usp.objects.page import OwnFields
 
+_Text = TypeVar("_Text", str, str | None)
 _new = tuple.__new__  # how a named tuple is made quickly
 _NO_EXTENSIONS = PageFields()[3:]
 _NUMBERS = {name: number for number, name in enumerate(PageFields.__annotations__)}
 _ALTERNATES = _NUMBERS["alternates"]
+
+
+def are_final(texts: Iterable[str | None]) -> bool:
+    """Return whether there is no reference in texts that would be decoded once more."""
+    joined = "".join(filter(None, texts))
+    return "&" not in joined or ";" not in joined
 
 
 class _Records:
@@ -35,40 +43,45 @@ class _Records:
         self._records = records
         self._read = READERS[space]
         self._many = MANY[space]
-        self._table = TABLES.get(space)
-        self._shortcuts: list[list[Shortcut]] | None = None
-        if self._table is not None:
-            shortcuts = []
-            for record in records if self._many else records[-1:]:
-                steps = self._table.shortcut([name for name, _, _ in record])
-                if steps is None:
-                    break
-                shortcuts.append([(record[at][2], *rest) for at, *rest in steps])
-            else:
-                self._shortcuts = shortcuts
+        table = TABLES.get(space)
+        self._shortcuts: list[Shortcut] = []
+        for record in records if self._many else records[-1:]:
+            names, _, places = map(list, zip(*record, strict=True))
+            shortcut = None if table is None else table.shortcut(names, places)
+            if shortcut is None:
+                self._shortcuts.clear()
+                break
+            self._shortcuts.append(shortcut)
 
-    def read(self, texts: Sequence[str], elements: Sequence[Element], base: str | None) -> Any:
-        """Return what they become."""
-        table = self._table
-        if table is not None and self._shortcuts is not None:
+    def read(
+        self,
+        texts: Sequence[str | None],
+        elements: Sequence[Element],
+        base: str | None,
+        note: Note,
+        *,
+        quick: bool,
+    ) -> Any:
+        """Return what they become; ``quick`` if there are no references in their texts."""
+        if quick and self._shortcuts:
             try:
-                found = [table.read_texts(steps, texts, base) for steps in self._shortcuts]
+                found = [read(texts, base) for read in self._shortcuts]
             except ValueError:
                 pass  # what is wrong with it, the reader of records knows
             else:
                 return found if self._many else found[0]
         records = [
-            [Field(name, texts[text], elements[at]) for name, at, text in record]
+            [Field(name, texts[text] or "", elements[at]) for name, at, text in record]
             for record in self._records
         ]
-        return self._read(records, ignore, base)
+        return self._read(records, note, base)
 
 
 class EntryPlan:
     """How the elements of an entry become its fields.
 
-    ``leaves`` are the numbers of the elements whose texts are given, in this order, and then an empty
-    text.
+    ``leaves`` are the numbers of the elements whose texts are given, in this order and without blanks
+    around them; None if they are empty, and once more at the end.
     """
 
     def __init__(self, steps: list[Step]) -> None:
@@ -92,35 +105,44 @@ class EntryPlan:
         self.spaces = records.keys()
         self._records = [_Records(space, found) for space, found in records.items()]
 
-    def own_texts(self, texts: Sequence[str]) -> tuple[str, str, str]:
+    def own_texts(self, texts: Sequence[_Text]) -> tuple[_Text, _Text, _Text]:
         """Return the texts of these fields; raises :class:`Unvouched` if there are more of one."""
         if not self._is_simple:
             raise Unvouched
         return texts[self._lastmod], texts[self._changefreq], texts[self._priority]
 
-    def own(self, texts: Sequence[str]) -> OwnFields:
+    def fields(
+        self,
+        texts: Sequence[str | None],
+        elements: Sequence[Element],
+        base: str | None,
+        links: list[tuple[str, str]] | None = None,
+        *,
+        final: bool = False,
+        strict: bool = False,
+    ) -> PageFields:
+        """Return all fields of an entry with such elements, and with links that were read apart.
+
+        ``final`` if :func:`are_final` the texts. With ``strict``, :class:`Unvouched` is raised if there
+        may be a problem.
+        """
+        note = unvouched if strict else ignore
+        quick = final or are_final(texts)
+        fields: list[Any] = [*self._read_own(texts, note), *_NO_EXTENSIONS]
+        for one in self._records:
+            fields[one.at] = one.read(texts, elements, base, note, quick=quick)
+        if links:
+            fields[_ALTERNATES] = links
+        return _new(PageFields, fields)
+
+    def _read_own(self, texts: Sequence[str | None], note: Note) -> OwnFields:
         """Return the fields of the protocol."""
-        if self._is_simple:
+        if self._is_simple and note is ignore:
             return remembered_own(*self.own_texts(texts))
         raw = {}
         for name, numbers in self._own.items():
             for number in numbers:
                 text = texts[number]
-                if text and not text.isspace():  # of several the last one counts
+                if text:  # of several the last one counts
                     raw[name] = text
-        return read_own(raw)
-
-    def fields(
-        self,
-        texts: Sequence[str],
-        elements: Sequence[Element],
-        base: str | None,
-        links: list[tuple[str, str]] | None = None,
-    ) -> PageFields:
-        """Return all fields of an entry with such elements, and with links that were read apart."""
-        fields: list[Any] = [*self.own(texts), *_NO_EXTENSIONS]
-        for one in self._records:
-            fields[one.at] = one.read(texts, elements, base)
-        if links:
-            fields[_ALTERNATES] = links
-        return _new(PageFields, fields)
+        return read_own(raw, note)

@@ -6,12 +6,15 @@ A field that cannot be read is a problem and is not set; a value without a requi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._formats import values
 from usp._formats.values import SCHEMES, resolved
 from usp._formats.xml.entries import ElementNames
 from usp._formats.xml.namespaces import Space
+from usp.objects.extension_values import maker
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.problem import ProblemCode
 
@@ -28,10 +31,10 @@ Read: TypeAlias = "Callable[[list[list[Field]], Note, str | None], Any]"
 _ReadText: TypeAlias = Callable[[str | None], Any]
 """Returns the value of a field; None if the text cannot be read."""
 
-Shortcut: TypeAlias = tuple[int, str, _ReadText, Any]
-"""A field that is all in its text: the number of its element, its name, what reads and resolves it."""
+Shortcut: TypeAlias = "Callable[[Sequence[str | None], str | None], Any]"
+"""``read(texts, base)``: a value, from the texts of its elements; the last of them is None."""
 
-_text = values.text  # looked up for every field
+_text = values.text
 
 _READ: Mapping[Kind, _ReadText] = {
     Kind.TEXT: _text,
@@ -134,29 +137,29 @@ class TableReader:
                 return None
         return self._made(found)
 
-    def shortcut(self, names: list[str]) -> list[Shortcut] | None:
-        """Return how to read a record whose elements have these names, if their texts are enough."""
-        if self._each or self._inside or not self._is_empty or names[0] != self._table.element:
-            return None
-        steps = [(at, *self._alone[name]) for at, name in enumerate(names) if name in self._alone]
-        if len(steps) + 1 != len(names):
-            return None
-        missing = {spec.argument or spec.name for spec in self._required}
-        return None if missing.difference(key for _, key, _, _ in steps) else steps
+    def shortcut(self, names: list[str], places: list[int]) -> Shortcut | None:
+        """Return what reads a record whose elements have these names, if their texts are enough.
 
-    def read_texts(self, steps: list[Shortcut], texts: Sequence[str], base: str | None) -> Any:
-        """Return the value of a record by its shortcut; raises ``ValueError`` if it cannot be read."""
-        found: dict[str, Any] = {}
-        for at, key, read, resolve in steps:
-            text = texts[at]
-            is_plain = read is _text and "&" not in text  # as nearly all are
-            value: Any = text.strip() or None if is_plain else read(text)
-            if value is None:
-                raise ValueError(key)
-            if resolve and not value.startswith(SCHEMES):
-                value = resolve(value, base)
-            found[key] = value
-        return self._make(found)
+        ``places`` are the numbers of their texts: None if it is empty, or else without blanks around
+        it and without references. The shortcut raises ``ValueError`` if one of them cannot be read.
+        """
+        table, begin, own = self._table, names[0], set(names[1:])
+        if table.value is None or begin != table.element or not self._is_empty:
+            return None
+        if not self._alone.keys() >= own:
+            return None
+        place = dict(zip(names, places, strict=True))  # of several the last one counts
+        empty: list[Any] = []
+        steps: list[tuple[int, int, _ReadText | None, Any]] = []
+        for at, (spec, field) in enumerate(zip(table.in_order, fields(table.value), strict=True)):
+            empty.append(None if spec.many is None else ())
+            is_list = str(field.type).startswith("list")
+            if spec.tag in own or is_list:
+                _, read, resolve = self._alone[spec.tag]
+                reader = _as_list(read) if is_list else None if read is _text else read
+                steps.append((at, place.get(spec.tag, -1), reader, resolve))
+        required = [at for at, spec in enumerate(table.in_order) if spec.required]
+        return partial(_read_shortly, maker(table.value), empty, steps, required)
 
     def _made(self, found: dict[str, Any]) -> Any:
         for name in self._each:
@@ -204,6 +207,35 @@ class TableReader:
         place = f"{self._prefix}:{spec.tag or self._table.element}"
         place += f"[{spec.attribute}]" if spec.attribute else ""
         note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
+
+
+def _as_list(read: _ReadText) -> _ReadText:
+    return lambda raw: [*read(raw)] if raw else []
+
+
+def _read_shortly(
+    make: Callable[..., Any],
+    empty: list[Any],
+    steps: list[tuple[int, int, _ReadText | None, Any]],
+    required: list[int],
+    texts: Sequence[str | None],
+    base: str | None,
+) -> Any:
+    """Return a value by its shortcut."""
+    given = empty.copy()
+    for at, place, read, resolve in steps:
+        value: Any = texts[place]
+        if read is not None:
+            text, value = value, read(value)
+            if value is None and text:
+                raise ValueError(text)
+        elif resolve is not None and value and not value.startswith(SCHEMES):
+            value = resolve(value, base)
+        given[at] = value
+    for at in required:
+        if given[at] is None:
+            raise ValueError(at)
+    return make(*given)
 
 
 def _place(element: Field, spec: FieldSpec) -> str:

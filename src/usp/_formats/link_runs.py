@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._formats.url_batches import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.references import attribute_value
-from usp._formats.xml.trees import Unvouched
+from usp._formats.xml.trees import Unvouched, unvouched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Links: TypeAlias = list[tuple[str, str]]
 """The language and the address of each link."""
@@ -26,8 +25,10 @@ _FIRST = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([\w.:-]++)=("[^"]*+"|'[^']*+')""")
 _VALUES = ("hreflang", "href")
-_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"&<"))
+_NEEDED = ("rel", *_VALUES)
+_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"<"))
 _LETTERS = re.compile(r"\w*+")
+_BLANKS = " \t\r\n"
 
 
 class _Style(NamedTuple):
@@ -35,6 +36,7 @@ class _Style(NamedTuple):
 
     tags: int  # of a link: an empty one, or two
     turned: bool  # whether the address comes before the language
+    is_short: bool  # whether there are no other attributes
     plain: re.Pattern[str]  # with addresses that are absolute
     any: re.Pattern[str]
 
@@ -45,41 +47,87 @@ class LinkReader:
     def __init__(self) -> None:
         self._style: _Style | None = None
 
-    def read(self, run: str, base: str | None) -> Links:
-        """Return the links of a run; raises :class:`Unvouched` if they are not written alike."""
+    def read(
+        self, runs: list[str], base: str | None, *, strict: bool = False
+    ) -> Sequence[Links | None]:
+        """Return the links of each run, None if it is empty.
+
+        Raises :class:`Unvouched` if they are not written alike; so does what may be a problem, if
+        ``strict``.
+        """
+        joined = "".join(runs)
         style = self._style
-        if style is not None:
-            found: Links = style.plain.findall(run)
-            if len(found) * style.tags == run.count("<") and _are_plain(found):
-                return [(language, href) for href, language in found] if style.turned else found
-        links = style and _read_any(run, base, style)
-        if links is None:
-            self._style = _style_of(run)
-            links = _read_any(run, base, self._style)
-        if links is None:
-            raise Unvouched
+        if not joined:
+            return [None] * len(runs)
+        found = None if style is None else _read_plain(joined, style, strict=strict)
+        if style is None or found is None:
+            return [self._read_one(run, base, strict=strict) if run else None for run in runs]
+        links: list[Links | None] = []
+        at = 0
+        for run in runs:
+            end = at + run.count("<") // style.tags
+            links.append(found[at:end] or None)
+            at = end
         return links
 
+    def _read_one(self, run: str, base: str | None, *, strict: bool) -> Links | None:
+        style = self._style
+        links = style and _read_run(run, base, style, strict=strict)
+        if links is None:
+            self._style = _style_of(run)
+            links = _read_run(run, base, self._style, strict=strict)
+        if links is None:
+            raise Unvouched
+        return links or None
 
-def _are_plain(links: Links) -> bool:
-    """Return whether the values of links have only letters, digits and what else is printed."""
-    values = "".join(chain.from_iterable(links)).encode("utf-8", "surrogatepass")
-    others = values.translate(None, _PLAIN)
-    return not others or _LETTERS.fullmatch(others.decode("utf-8", "surrogatepass")) is not None
 
-
-def _read_any(run: str, base: str | None, style: _Style) -> Links | None:
-    """Return the links of a run, whatever their values are; None if one is written otherwise."""
-    found = style.any.findall(run)
-    if len(found) * style.tags != run.count("<"):
+def _split(pattern: re.Pattern[str], run: str, style: _Style, *, strict: bool) -> list[str] | None:
+    """Return the values of links, and what is between them; None if one is written otherwise."""
+    flat = pattern.split(run)
+    between = "".join(flat[::3])
+    if "<" in between:
         return None
+    if strict and (between.strip(_BLANKS) or not style.is_short):
+        raise Unvouched
+    return flat
+
+
+def _read_plain(run: str, style: _Style, *, strict: bool) -> Links | None:
+    """Return the links of a run whose values have nothing but letters, digits and what is printed."""
+    flat = _split(style.plain, run, style, strict=strict)
+    if flat is None:
+        return None
+    first, second = flat[1::3], flat[2::3]
+    others = "".join([*first, *second]).encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    if others and not _LETTERS.fullmatch(others.decode("utf-8", "surrogatepass")):
+        return None
+    if "&" in run:
+        if run.count("&") != run.count("&amp;"):
+            return None
+        first, second = ([one.replace("&amp;", "&") for one in some] for some in (first, second))
+    return list(
+        zip(second, first, strict=True) if style.turned else zip(first, second, strict=True)
+    )
+
+
+def _read_run(run: str, base: str | None, style: _Style, *, strict: bool) -> Links | None:
+    """Return the links of a run, whatever their values are; None if one is written otherwise."""
+    links = _read_plain(run, style, strict=strict)
+    if links is not None:
+        return links
+    flat = _split(style.any, run, style, strict=strict)
+    if flat is None:
+        return None
+    note = unvouched if strict else ignore
     links = []
-    for values in found:
-        language, href = (attribute_value(value, ignore).strip() for value in values)
+    for values in zip(flat[1::3], flat[2::3], strict=True):
+        language, href = (attribute_value(value, note).strip() for value in values)
         if style.turned:
             language, href = href, language
         if language and href:
             links.append((language, resolved(href, base)))
+        elif strict:
+            raise Unvouched
     return links
 
 
@@ -101,7 +149,7 @@ def _attributes(written: str) -> Iterator[tuple[str, str, str]]:
             raise Unvouched
         names.add(name)
         yield blanks, name, value[0]
-    if not names.issuperset(("rel", *_VALUES)):
+    if not names.issuperset(_NEEDED):
         raise Unvouched
 
 
@@ -115,6 +163,7 @@ def _style(name: str, attributes: tuple[tuple[str, str, str], ...], end: str) ->
     return _Style(
         2 if "</" in end else 1,
         names.index("href") < names.index("hreflang"),
+        len(names) == len(_NEEDED),
         _pattern(name, attributes, end, {"hreflang": "([^%s]++)", "href": "(https?://[^%s]*+)"}),
         _pattern(name, attributes, end, {"hreflang": "([^%s<>]*+)", "href": "([^%s<>]*+)"}),
     )

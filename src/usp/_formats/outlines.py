@@ -9,20 +9,22 @@ languages, which follow each other, count as one tag.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from usp._formats.entry_plans import EntryPlan
+from usp._formats.entry_plans import EntryPlan, are_final
 from usp._formats.link_runs import LinkReader
 from usp._formats.url_batches import ignore
 from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.entries import Sort
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_references, decode_text, is_clean
-from usp._formats.xml.trees import Unvouched
+from usp._formats.xml.trees import Unvouched, unvouched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from xml.etree.ElementTree import Element
 
     from usp._formats.xml.entries import RawEntry, Step
@@ -35,6 +37,9 @@ _Tags: TypeAlias = tuple[str, ...]
 _MAX_OUTLINES, _MAX_LENGTH = 500, 4096  # that are remembered
 _FEW = 50  # outlines that may be new before they must have been worth it:
 _WORTH = 4  # entries for each of them
+_OFTEN = 200  # entries of an outline, for which it pays to compile a pattern
+_MAX_ALIKE = 4  # outlines with as many tags whose patterns are tried
+_BLANKS = " \t\r\n"
 _TAG = re.compile(r"<([^>]*+(?:>|\Z))")  # to the end, if it has none: then none is looked for again
 _LINK = re.compile(r"<((?:[A-Za-z_][\w.-]*+:)?+link)\s")
 
@@ -42,13 +47,16 @@ _LINK = re.compile(r"<((?:[A-Za-z_][\w.-]*+:)?+link)\s")
 class Outlines:
     """Reads entries below a root by their outlines; ``parser`` is at its position there.
 
-    Entries are given without their ``end``. What cannot be vouched for raises :class:`Unvouched`.
+    Entries are given without their ``end``. What cannot be vouched for raises :class:`Unvouched`; so
+    does what may be a problem, if ``strict``.
     """
 
     def __init__(self, parser: LaneParser, entry: type[RawEntry]) -> None:
         self._parser = parser
         self._entry = entry
         self._known: dict[_Tags, _Outline] = {}
+        # Those of many entries, by the number of their tags.
+        self._frequent: dict[int, list[tuple[re.Pattern[str], _Outline]]] = defaultdict(list)
         self._link = ""  # how links begin, once there is one
         self._empty_link = ""
         self._links = LinkReader()
@@ -57,33 +65,67 @@ class Outlines:
     def own(self, entries: list[str], end: str) -> dict[str, list[str]]:
         """Return the fields of the protocol of entries, as texts in columns."""
         self._begin(entries)
-        rows = []
+        flat: list[str] = []
         for entry in entries:
             rest, links = self._without_links(entry)
             if links.count("<") != links.count(self._link):
                 raise Unvouched  # there is more between them
-            parts = _TAG.split(rest)
-            tags = tuple(parts[1::2])
-            outline = self._known.get(tags) or self._learn(tags, end)
-            rows.append(outline.own(parts))
-        columns = zip(*rows, strict=True)
-        return {name: [*map(str.strip, texts)] for name, texts in zip(FIELDS, columns, strict=True)}
+            outline, texts = self._split(rest, end)
+            flat += outline.plan.own_texts([*texts, ""])
+        flat = [*map(str.strip, _decoded(flat))]
+        return {name: flat[at :: len(FIELDS)] for at, name in enumerate(FIELDS)}
 
-    def fields(self, entries: list[str], end: str) -> tuple[list[str], list[PageFields]]:
+    def fields(
+        self, entries: list[str], end: str, *, strict: bool = False
+    ) -> tuple[list[str], list[PageFields]]:
         """Return the locs of entries, references decoded, and all of their fields."""
         self._begin(entries)
-        base, known = self._parser.base(), self._known
-        locs, found = [], []
+        base = self._parser.base()
+        outlines: list[_Outline] = []
+        runs: list[str] = []
+        flat: list[str] = []
         for entry in entries:
-            rest, links = self._without_links(entry)
-            parts = _TAG.split(rest)
-            tags = tuple(parts[1::2])
-            outline = known.get(tags) or self._learn(tags, end)
-            texts = outline.texts(parts)
-            alternates = self._links.read(links, base) if links else None
-            locs.append(texts[outline.loc])
-            found.append(outline.plan.fields(texts, outline.elements, base, alternates))
+            rest, run = self._without_links(entry)
+            outline, texts = self._split(rest, end, strict=strict)
+            outlines.append(outline)
+            runs.append(run)
+            flat += texts
+        stripped: list[str | None] = [*map(str.strip, _decoded(flat, strict=strict))]
+        if "" in stripped:
+            stripped = [text or None for text in stripped]
+        final = are_final(stripped)
+        locs, found, at = [], [], 0
+        for outline, links in zip(
+            outlines, self._links.read(runs, base, strict=strict), strict=True
+        ):
+            own = stripped[at : at + outline.size]
+            at += outline.size
+            locs.append(own[outline.loc] or "")
+            own.append(None)
+            fields = outline.plan.fields(
+                own, outline.elements, base, links, final=final, strict=strict
+            )
+            found.append(fields)
         return locs, found
+
+    def _split(
+        self, rest: str, end: str, *, strict: bool = False
+    ) -> tuple[_Outline, Sequence[str]]:
+        """Return the outline of an entry and its texts, as written."""
+        alike = self._frequent[rest.count("<")]
+        for pattern, outline in alike:
+            match = pattern.fullmatch(rest)
+            if match is not None:
+                return outline, match.groups()
+        parts = _TAG.split(rest)
+        tags = tuple(parts[1::2])
+        outline = self._known.get(tags) or self._learn(tags, end)
+        outline.count += 1
+        if outline.count == _OFTEN and len(alike) < _MAX_ALIKE:
+            alike.append((outline.pattern(), outline))
+        if strict and not outline.is_blank(parts):
+            raise Unvouched
+        return outline, outline.texts(parts)
 
     def _begin(self, entries: list[str]) -> None:
         """Prepare for entries, unless they tend to have an outline each."""
@@ -141,40 +183,51 @@ class _Outline:
             or (links and Space.XHTML in plan.spaces)  # some links are written otherwise
         ):
             raise Unvouched
+        self.count = 0  # of entries that were split
         self.plan = plan
         self.elements = elements
         self.loc = plan.locs[0]
-        self._texts = _getter(tags, [starts[number] for number in plan.leaves])
-        self._own = EntryPlan([step for step in steps if step[0] is Sort.FIELD])
-        self._own_texts = _getter(tags, [starts[number] for number in self._own.leaves])
+        self.size = len(plan.leaves)
+        self._tags = tags
+        self._leaves = tuple(starts[number] for number in plan.leaves)
+        # There is no text in an empty tag: it comes from behind the last part.
+        places = [-1 if tags[at].endswith("/>") else 2 * at + 2 for at in self._leaves]
+        self._texts = itemgetter(*places, -1)
+        self._others = itemgetter(*{*range(0, 2 * len(tags) + 1, 2)}.difference(places), -1)
 
-    def own(self, parts: list[Any]) -> tuple[str, str, str]:
-        """Return the fields of the protocol of an entry, as texts."""
-        parts.append("")
-        return self._own.own_texts(_decoded(self._own_texts(parts)))
+    def pattern(self) -> re.Pattern[str]:
+        """Return the pattern of such entries, with nothing but blanks between their elements."""
+        return _pattern(self._tags, self._leaves)
 
-    def texts(self, parts: list[Any]) -> Sequence[str]:
-        """Return the texts of an entry that are read, references decoded, and an empty one."""
-        parts.append("")
-        return _decoded(self._texts(parts))
+    def texts(self, parts: list[Any]) -> list[str]:
+        """Return the texts of an entry that are read."""
+        return list(self._texts([*parts, ""])[:-1])
 
-
-def _getter(tags: _Tags, starts: list[int]) -> Callable[[list[Any]], Sequence[str]]:
-    """Return what gets the texts behind some tags, and an empty one, which is the last part.
-
-    There is no text in an empty tag, either.
-    """
-    places = [-1 if tags[at].endswith("/>") else 2 * at + 2 for at in starts]
-    return itemgetter(*places, -1)
+    def is_blank(self, parts: list[Any]) -> bool:
+        """Return whether there is nothing between them."""
+        return not "".join(self._others([*parts, ""])).strip(_BLANKS)
 
 
-def _decoded(texts: Sequence[str]) -> Sequence[str]:
+@lru_cache(maxsize=64)
+def _pattern(tags: _Tags, leaves: tuple[int, ...]) -> re.Pattern[str]:
+    blanks = r"[ \t\r\n]*+"
+    parts = [blanks]
+    for at, tag in enumerate(tags):
+        text = blanks
+        if at in leaves:
+            text = f"(){blanks}" if tag.endswith("/>") else "([^<]*+)"
+        parts.append(f"<{re.escape(tag)}{text}")
+    return re.compile("".join(parts))
+
+
+def _decoded(texts: list[str], *, strict: bool = False) -> list[str]:
     """Return texts with references decoded."""
-    joined = "<".join(texts)  # which is in none of them
-    if is_clean(joined):
-        if "&" not in joined:
-            return texts
-        decoded = decode_references(joined, ignore).split("<")
-        if len(decoded) == len(texts):
-            return decoded
-    return [decode_text(text, ignore) for text in texts]
+    note = unvouched if strict else ignore
+    joined = "".join(texts)
+    if strict and "]]>" in joined:
+        raise Unvouched
+    if not is_clean(joined):
+        return [decode_text(text, note) for text in texts]
+    if "&" not in joined:
+        return texts
+    return [decode_references(text, note) if "&" in text else text for text in texts]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from usp._base.dates import MAX_REMEMBERED, known_date
+from usp._base.dates import MAX_REMEMBERED
 from usp._formats import values
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.xml import cut
@@ -116,15 +116,15 @@ def _is_frequency(text: str) -> bool:
     return values.change_frequency(text) is not None
 
 
-def remembered_own(lastmod: str, changefreq: str, priority: str) -> OwnFields:
-    """Return what :func:`read_own` returns, through the caches; an empty text is none."""
-    if "&" in lastmod or len(lastmod) + len(changefreq) + len(priority) > MAX_REMEMBERED:
+def remembered_own(lastmod: str | None, changefreq: str | None, priority: str | None) -> OwnFields:
+    """Return what :func:`read_own` returns, through the caches, for texts without blanks around."""
+    if len(changefreq or "") > MAX_REMEMBERED or len(priority or "") > MAX_REMEMBERED:
         given = {"lastmod": lastmod, "changefreq": changefreq, "priority": priority}
-        return read_own({name: text for name, text in given.items() if text.strip()})
+        return read_own({name: text for name, text in given.items() if text})
     return (
-        _priority(priority.strip()) if priority else _DEFAULT,
-        known_date(lastmod.strip()) if lastmod else None,
-        _frequency(changefreq.strip()) if changefreq else None,
+        _priority(priority) if priority else _DEFAULT,
+        values.date(lastmod) if lastmod else None,
+        _frequency(changefreq) if changefreq else None,
     )
 
 
@@ -197,6 +197,8 @@ class BlockBatch(PageBatch):
         ahead = self._reader.reads_ahead()
         if not ahead:
             return map(DeferredPage, self.urls, repeat(self), numbers)
+        if self._fields:
+            return map(SitemapPage.of, self.urls, self._fields)
         columns = self._cut_columns()
         if columns is not None:
             return map(OwnPage, self.urls, columns.rows())
@@ -205,6 +207,8 @@ class BlockBatch(PageBatch):
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
+        if self._fields:
+            return None
         self._reader.read_ahead(Ahead.OWN)
         columns = self._cut_columns() or self._reader.columns(self._block, len(self.urls))
         return None if columns is None else columns.texts
@@ -238,7 +242,7 @@ class BlockBatch(PageBatch):
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        columns = self._cut_columns()
+        columns = None if self._fields else self._cut_columns()
         return self._all() if columns is None else [PageFields(*row) for row in columns.rows()]
 
     def own(self, at: int) -> PageFields | OwnFields:
@@ -263,7 +267,7 @@ class BlockBatch(PageBatch):
     def fields(self, at: int) -> PageFields:
         """Return the fields of a page."""
         self._reader.read_ahead(Ahead.ALL)
-        if self._cut_columns() is None:
+        if self._fields or self._cut_columns() is None:
             return self._all()[at]
         return PageFields(*self._own_rows()[at])
 

@@ -111,8 +111,9 @@ def yes_no(raw: str | None) -> bool | None:
 
 def listed(raw: str | None, separator: str | None) -> tuple[str, ...]:
     """Return the items of a list, without empty ones; whitespace is the default separator."""
-    short = raw is not None and len(raw) <= MAX_REMEMBERED
-    return (_known_items if short else _items)(raw, separator)
+    if raw is None or len(raw) > MAX_REMEMBERED:
+        return _items(raw, separator)
+    return _known_items(raw, separator)
 
 
 def _items(raw: str | None, separator: str | None) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
-from usp._formats.block_reader import BlockReader
+from usp._formats.block_reader import BlockReader, split
 from usp._formats.extensions import FIELDS, NAMES, READERS
-from usp._formats.links import LINK, LinkedPages, split, without_links
 from usp._formats.url_batches import (
     Ahead,
     BlockBatch,
@@ -26,7 +25,7 @@ from usp._formats.url_batches import (
 from usp._formats.values import absolute_url, begins_with_host, on_base
 from usp._formats.xml import cut
 from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
-from usp._formats.xml.lanes import LARGEST_TREE, LaneParser
+from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
@@ -176,26 +175,6 @@ class PagesXMLSitemapParser(LaneParser):
         # What declares sitemaps is an index, and its pages stand in that.
         self.sitemap_class = IndexXMLSitemap
 
-    def _vouched(self, block: str) -> list[Entry] | None:
-        if self.thorough and LINK in block and len(self._stack) == 1 and "<!" not in block:
-            entries = self._vouched_without_links(block)
-            if entries is not None:
-                return entries
-        return super()._vouched(block)
-
-    def _vouched_without_links(self, block: str) -> list[Entry] | None:
-        """Return the entries of a block whose links are in order, if the rest of it is, too."""
-        if not self._scope.declares("xhtml"):
-            return None  # perhaps a link declares it itself
-        if self.meaning("xhtml:link", _UrlEntry).space is not Space.XHTML:
-            return None
-        rest, links = without_links(block)
-        entries = super()._vouched(rest) if any(links) else None
-        if entries is None or len(entries) != 1 or not isinstance(entries[0], PageBatch):
-            return None
-        pages = entries[0]
-        return [LinkedPages(pages, links)] if len(pages.urls) == len(links) else None
-
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut whole entries, or at least their URLs, if problems are not requested."""
         if self._others is None:
@@ -203,15 +182,33 @@ class PagesXMLSitemapParser(LaneParser):
         if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
             return None
         style = cut.style_of(block, self._name, self._others)
-        if style is None or (len(block) > LARGEST_TREE and not style.is_all):
+        if style is None:
             return None
-        reader = self._block_reader()
-        ahead = reader.ahead
-        if ahead is Ahead.ALL and not (style.is_all or self.thorough):
-            batch = self._read_all(block, style, reader)
-            if batch is not None:
-                return [batch]
-        columns = cut.columns(block, style) if self.thorough or ahead else None
+        self.largest = LARGEST if style.is_all else LARGEST_TREE
+        batch = None
+        if len(block) <= self.largest:
+            reader = self._block_reader()
+            if not style.is_all and (self.thorough or reader.ahead is Ahead.ALL):
+                batch = self._read_all(block, style, reader)
+            batch = batch or self._read_some(block, style, reader)
+        return None if batch is None else [batch]
+
+    def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
+        """Return entries with all of their fields, which are wanted in any case."""
+        found = reader.entries(*split(block), strict=self.thorough)
+        if found is None:
+            return None
+        locs, fields = found
+        urls = self._urls(locs)
+        if urls is None or (self.thorough and self.is_too_long(urls)):
+            return None
+        batch = BlockBatch(urls, block, style, reader, fields=fields)
+        batch.as_written = None if urls is locs else locs
+        return batch
+
+    def _read_some(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
+        """Return entries with the fields of the protocol, if these are wanted; they have no others."""
+        columns = cut.columns(block, style) if self.thorough or reader.ahead else None
         if columns is not None:
             locs: list[str] | None = columns["loc"]
         else:
@@ -221,19 +218,10 @@ class PagesXMLSitemapParser(LaneParser):
             return None
         found = None if columns is None else Columns(columns, len(urls))
         if not self.thorough:
-            return [BlockBatch(urls, block, style, reader, found)]
+            return BlockBatch(urls, block, style, reader, found)
         is_certain = found is not None and block.count("&") == block.count("&amp;")
         paths = locs if style.is_path else None
         return self._batch(urls, found, paths) if found and is_certain else None
-
-    def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> BlockBatch | None:
-        """Return entries with all of their fields, if these are wanted in any case."""
-        found = reader.entries(*split(block))
-        if found is None:
-            return None
-        locs, fields = found
-        urls = self._urls([loc.strip() for loc in locs])
-        return None if urls is None else BlockBatch(urls, block, style, reader, fields=fields)
 
     def _decoded_all(self, locs: list[str], block: str, style: cut.Style) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
@@ -249,12 +237,12 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _batch(
         self, urls: list[str], columns: Columns, written: list[str] | None
-    ) -> list[Entry] | None:
+    ) -> PageBatch | None:
         if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
             return None
         batch = ColumnBatch(urls, columns)
         batch.as_written = written
-        return [batch]
+        return batch
 
     def _read_tree(self, root: Element) -> list[Entry]:
         found = read_columns(root, self.trees(), _UrlEntry, blank=self.thorough)
@@ -264,7 +252,7 @@ class PagesXMLSitemapParser(LaneParser):
             written = None if urls is locs else locs
             batch = None if urls is None else self._batch(urls, columns, written)
             if batch is not None:
-                return batch
+                return [batch]
         return super()._read_tree(root)
 
     def _urls(self, locs: list[str]) -> list[str] | None:

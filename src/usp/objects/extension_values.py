@@ -95,6 +95,26 @@ def _set_state(self: Value, state: object) -> None:
         _set(self, name, fields[name])
 
 
+@cache
+def maker(kind: Any) -> Callable[..., Any]:
+    """Return a function that makes values of a class from all of their fields, in order.
+
+    A frozen class sets each field by ``object.__setattr__``, which takes several times as long as all
+    of this: the fields of an object of another class are set, with the same slots but not frozen, and
+    then its class is changed.
+    """
+    given = [(field.name, field.type) for field in dataclasses.fields(kind)]
+    name = kind.__name__
+    thawed: Any = dataclasses.make_dataclass(name, given, bases=(Value,), slots=True, eq=False)
+
+    def make(*values: Any) -> Any:
+        value = thawed(*values)
+        value.__class__ = kind
+        return value
+
+    return make
+
+
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class SitemapImage(Value):
     """An image of a page, from the image extension."""

@@ -32,7 +32,9 @@ _SMALLEST = 2 * 1024  # characters of a block that is not halved any more
 LARGEST_TREE = 40 * 1024
 """A longer block is not read as one tree: its elements would not fit into the caches of a processor."""
 
-_LARGEST = 256 * 1024  # characters that are tried at once
+LARGEST = 256 * 1024
+"""Characters that are tried at once."""
+
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _BLANKS = " \t\r\n"
@@ -56,7 +58,8 @@ class LaneParser(AbstractXMLSitemapParser):
         self.scanner.hurry = not self.thorough
         self._name = ""  # of entries, as the first one is written
         self._held = ""  # text that waits for the end of an entry
-        self._size = _LARGEST  # how long a block may be that is worth a try
+        self.largest = LARGEST  # how long a block may be, if all are well
+        self._size = LARGEST  # how long a block may be that is worth a try
         self._trees: Trees | None = None
         self._noted = False
 
@@ -90,7 +93,7 @@ class LaneParser(AbstractXMLSitemapParser):
     def _feed_block(self, text: str) -> list[Entry]:
         searched = max(0, len(self._held) - len(self._name) - 3)
         block = self._held + text
-        end = self._last_end(block, searched)
+        end = self._last_end(block, searched, len(block))
         if end < 0:
             self._held = block if len(block) <= MAX_ENTRY else ""
             return [] if self._held else self._scan(block)
@@ -101,12 +104,12 @@ class LaneParser(AbstractXMLSitemapParser):
             entries += self._scan(held)
         return entries
 
-    def _last_end(self, text: str, start: int) -> int:
-        """Return where the last entry ends in a text; a negative number if none does."""
+    def _last_end(self, text: str, start: int, stop: int) -> int:
+        """Return where the last entry ends between two places; a negative number if none does."""
         tag = f"</{self._name}"
-        at = text.rfind(tag, start)
+        at = text.rfind(tag, start, stop)
         while at >= 0:
-            end = _END.match(text, at + len(tag))
+            end = _END.match(text, at + len(tag), stop)
             if end is not None:
                 return end.end()
             at = text.rfind(tag, start, at)
@@ -130,17 +133,28 @@ class LaneParser(AbstractXMLSitemapParser):
         if len(block) <= self._size:
             entries = self._vouched(block)
             if entries is not None:
-                self._size = min(2 * self._size, _LARGEST)
+                self._size = min(2 * self._size, self.largest)
                 if not self.fast and isinstance(entries[0], PageBatch):
                     entries[0].block = BlockText(block, self.scanner.line, self._name)
                 self._pass(block)
                 return entries
-            self._size = max(min(self._size, len(block)) // 2, _SMALLEST)
-        if len(block) > _SMALLEST:
-            middle = self._first_end(block, len(block) // 2)
-            if middle < len(block):
-                return self._read_block(block[:middle]) + self._read_block(block[middle:])
-        return self._scan(block)
+            self._size = max(min(self._size, self.largest, len(block) // 2), _SMALLEST)
+        return self._scan(block) if len(block) <= _SMALLEST else self._divided(block)
+
+    def _divided(self, block: str) -> list[Entry]:
+        """Read a block in parts that are worth a try."""
+        entries: list[Entry] = []
+        at = 0
+        while at < len(block):
+            stop = at + self._size
+            end = self._last_end(block, at, stop)
+            if end < 0:
+                end = self._first_end(block, stop)
+            if end - at == len(block):
+                return self._scan(block)
+            entries += self._read_block(block[at:end])
+            at = end
+        return entries
 
     def _return(self, text: str, read: Callable[[str], list[Entry]]) -> list[Entry]:
         """Scan to the end of an entry that no other lane could take, then ``read`` the rest."""

@@ -41,7 +41,9 @@ def decode_references(raw: str, note: Note) -> str:
 
 def is_clean(text: str) -> bool:
     """Return whether a long text has no forbidden characters; False if that is hard to say."""
-    return text.isprintable() if not text.isascii() else not text.encode().translate(None, _ASCII)
+    if text.isascii():
+        return not text.encode().translate(None, _ASCII)
+    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t\n\r"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from usp._formats.xml.entries import Step
     from usp._formats.xml.vocabulary import Vocabulary
+    from usp.objects.problem import ProblemCode
 
 _UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 _MAX_PREFIXES = 50
@@ -43,6 +44,11 @@ _RECORD_FIELD, _ENTRY = Sort.RECORD_FIELD, Sort.ENTRY
 
 class Unvouched(Exception):  # noqa: N818 - nothing is wrong: another lane reads it
     """Raised where a tree does not show what the scanner would make of the text."""
+
+
+def unvouched(code: ProblemCode, excerpt: str) -> None:
+    """Raise :class:`Unvouched`: there is a problem, and the scanner makes those."""
+    raise Unvouched(code, excerpt)
 
 
 class Trees:
