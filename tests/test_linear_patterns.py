@@ -22,7 +22,7 @@ import usp._base.patterns
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
-from usp._formats import document, feed_cutting, link_runs
+from usp._formats import document, feed_cutting, link_runs, outlines
 from usp._formats.xml import cut, lanes
 from usp.checks import tag_lines
 from usp.cli import errors
@@ -111,6 +111,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         for n, link in enumerate(LINKS)
         for kind, pattern in zip("01", link_runs._style_of(link)[-2:], strict=True)
     },
+    "usp._formats.outlines._whole": lambda: {
+        "_whole": outlines._whole(("url>", "loc>", "/loc>", "i:image>", "i:title/>", "/i:image>"), (1, 4))
+    },
     "usp._formats.feed_cutting._entry": lambda: {
         f"_entry[{style.name}, {bool(style.between)}]": feed_cutting._entry(style)
         for style in FEED_STYLES
@@ -142,7 +145,8 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first": {"match"},
     "_entry": {"findall"},
     "_with_prefix": {"findall"},
-    "_pattern": {"findall"},
+    "_pattern": {"split"},
+    "_whole": {"fullmatch"},
     "_own_fields": {"findall"},
     "_end_of": {"search"},
     "_naming": {"search"},

@@ -14,7 +14,7 @@ from usp._formats import values
 from usp._formats.values import SCHEMES, resolved
 from usp._formats.xml.entries import ElementNames
 from usp._formats.xml.namespaces import Space
-from usp.objects.extension_values import maker
+from usp.objects.extension_values import thawed
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.problem import ProblemCode
 
@@ -146,9 +146,9 @@ class TableReader:
         table, begin, own = self._table, names[0], set(names[1:])
         if table.value is None or begin != table.element or not self._is_empty:
             return None
-        if not self._alone.keys() >= own:
+        if not self._alone.keys() >= own or len(own) < len(names) - 1:
             return None
-        place = dict(zip(names, places, strict=True))  # of several the last one counts
+        place = dict(zip(names, places, strict=True))
         empty: list[Any] = []
         steps: list[tuple[int, int, _ReadText | None, Any]] = []
         for at, (spec, field) in enumerate(zip(table.in_order, fields(table.value), strict=True)):
@@ -159,7 +159,7 @@ class TableReader:
                 reader = _as_list(read) if is_list else None if read is _text else read
                 steps.append((at, place.get(spec.tag, -1), reader, resolve))
         required = [at for at, spec in enumerate(table.in_order) if spec.required]
-        return partial(_read_shortly, maker(table.value), empty, steps, required)
+        return partial(_read_shortly, table.value, thawed(table.value), empty, steps, required)
 
     def _made(self, found: dict[str, Any]) -> Any:
         for name in self._each:
@@ -214,7 +214,8 @@ def _as_list(read: _ReadText) -> _ReadText:
 
 
 def _read_shortly(
-    make: Callable[..., Any],
+    kind: type,
+    thawed_kind: Callable[..., Any],
     empty: list[Any],
     steps: list[tuple[int, int, _ReadText | None, Any]],
     required: list[int],
@@ -235,7 +236,9 @@ def _read_shortly(
     for at in required:
         if given[at] is None:
             raise ValueError(at)
-    return make(*given)
+    made = thawed_kind(*given)
+    made.__class__ = kind
+    return made
 
 
 def _place(element: Field, spec: FieldSpec) -> str:

@@ -197,7 +197,7 @@ class _Outline:
 
     def pattern(self) -> re.Pattern[str]:
         """Return the pattern of such entries, with nothing but blanks between their elements."""
-        return _pattern(self._tags, self._leaves)
+        return _whole(self._tags, self._leaves)
 
     def texts(self, parts: list[Any]) -> list[str]:
         """Return the texts of an entry that are read."""
@@ -209,7 +209,7 @@ class _Outline:
 
 
 @lru_cache(maxsize=64)
-def _pattern(tags: _Tags, leaves: tuple[int, ...]) -> re.Pattern[str]:
+def _whole(tags: _Tags, leaves: tuple[int, ...]) -> re.Pattern[str]:
     blanks = r"[ \t\r\n]*+"
     parts = [blanks]
     for at, tag in enumerate(tags):
