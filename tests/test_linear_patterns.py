@@ -112,7 +112,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         for kind, pattern in zip("01", link_runs._style_of(link)[-2:], strict=True)
     },
     "usp._formats.outlines._whole": lambda: {
-        "_whole": outlines._whole(("url>", "loc>", "/loc>", "i:image>", "i:title/>", "/i:image>"), (1, 4))
+        "_whole": outlines._whole(
+            ("url>", "loc>", "/loc>", "i:image>", "i:title/>", "/i:image>"), (1, 4)
+        )
     },
     "usp._formats.feed_cutting._entry": lambda: {
         f"_entry[{style.name}, {bool(style.between)}]": feed_cutting._entry(style)

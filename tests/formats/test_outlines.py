@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
+from usp._formats import outlines
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
 from usp._formats.outlines import Outlines
+from usp._formats.xml.trees import Trees
 
 ROOT = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
@@ -68,6 +70,15 @@ FIELDS = {
     "cdata": "<i:image><i:loc><![CDATA[/{n}?a&b]]></i:loc><i:title><![CDATA[<b>{n}</b>]]></i:title></i:image>",
     "markup": "<i:image><i:loc>/{n}</i:loc><i:title>a <b>c</b> {n}</i:title></i:image>",
     "controls": "<i:image><i:loc>/{n}</i:loc><i:title>a\x02b\tc{n}</i:title></i:image>",
+    "text between": "<i:image>\n<i:loc>/{n}</i:loc></i:image> and {n}<priority>0.{d}</priority>",
+    "empty elements": "<i:image><i:loc>/{n}</i:loc><i:title/> <i:caption></i:caption></i:image><lastmod/>",
+    "twice in an image": "<i:image><i:loc>/{n}</i:loc><i:title>a{n}</i:title><i:title>b</i:title></i:image>",
+    "two dates": "<n:news><n:publication_date>soon</n:publication_date><n:title>T</n:title>"
+    "<n:publication_date>2024-01-0{d}</n:publication_date></n:news>",
+    "plain video": "<v:video><v:title>T {n}</v:title><v:duration>{n}</v:duration><v:live>no</v:live>"
+    "<v:platform>web tv</v:platform><v:thumbnail_loc>/t{n}</v:thumbnail_loc></v:video>",
+    "bad video": "<v:video><v:title>T {n}</v:title><v:duration>long</v:duration></v:video>",
+    "end of CDATA": "<i:image><i:loc>/{n}</i:loc><i:title>a ]]> b</i:title></i:image>",
     "half a reference": "<i:image><i:loc>/{n}?a&b</i:loc><i:title>R&D; &</i:title></i:image>",
 }
 KINDS = {**LINKS, **FIELDS}
@@ -114,6 +125,35 @@ def test_pages_that_were_looked_at_are_those_that_the_scanner_gives(kind):
     expected = [page.to_dict() for page in read([data]).pages]
     for look in LOOKS.values():
         assert [page.to_dict() for page in looked_at(data, look)] == expected
+
+
+@pytest.fixture(params=[outlines._OFTEN, 2], ids=["few of an outline", "many of an outline"])
+def _often(request, monkeypatch):
+    """From which number of entries on an outline has a pattern."""
+    monkeypatch.setattr(outlines, "_OFTEN", request.param)
+
+
+@pytest.mark.usefixtures("_often")
+@pytest.mark.parametrize("kind", KINDS)
+def test_so_are_their_problems(kind):
+    data = document([kind, "image", kind], 40)
+    whole = read([data])
+    assert read([data], lanes=True) == whole
+    assert [page.to_dict() for page in looked_at(data, LOOKS["all fields"])] == [
+        page.to_dict() for page in whole.pages
+    ]
+
+
+@pytest.mark.parametrize("kind", ["usual", "image", "news", "plain video", "empty elements"])
+def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
+    parsed = []
+    parse = Trees.parse
+    monkeypatch.setattr(Trees, "parse", lambda *given: parsed.append(given) or parse(*given))
+    parser = DocumentParser(URL)
+    entries = [*parser.feed(document([kind], 400)), *parser.close()]
+    assert not parser.problems.listed()
+    assert sum(len(entry.urls) for entry in entries) == 400
+    assert len(parsed) == 1  # the tags of the first
 
 
 @settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])

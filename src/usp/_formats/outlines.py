@@ -79,7 +79,7 @@ class Outlines:
         self, entries: list[str], end: str, *, strict: bool = False
     ) -> tuple[list[str], list[PageFields]]:
         """Return the locs of entries, references decoded, and all of their fields."""
-        self._begin(entries)
+        self._begin(entries, strict=strict)
         base = self._parser.base()
         outlines: list[_Outline] = []
         runs: list[str] = []
@@ -127,13 +127,15 @@ class Outlines:
             raise Unvouched
         return outline, outline.texts(parts)
 
-    def _begin(self, entries: list[str]) -> None:
+    def _begin(self, entries: list[str], *, strict: bool = False) -> None:
         """Prepare for entries, unless they tend to have an outline each."""
         if self._new > _FEW and self._new * _WORTH > self._count:
             raise Unvouched
         self._count += len(entries)
         if not self._link:
             found = _LINK.search(entries[0])
+            if found and strict and not self._parser.scope.declares(found[1].rpartition(":")[0]):
+                raise Unvouched  # perhaps a link declares its prefix itself
             if found and self._parser.meaning(found[1], self._entry).space is Space.XHTML:
                 self._link, self._empty_link = found[0], f"{found[1]}/>"
 

@@ -248,7 +248,7 @@ class BlockBatch(PageBatch):
     def own(self, at: int) -> PageFields | OwnFields:
         """Return the fields of the protocol of a page."""
         self._reader.read_ahead(Ahead.OWN)
-        return (self._own or self._own_rows())[at]
+        return self._fields[at][:3] if self._fields else (self._own or self._own_rows())[at]
 
     def _own_rows(self) -> Sequence[PageFields | OwnFields]:
         if not self._own:

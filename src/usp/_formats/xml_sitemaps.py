@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
-    from usp._formats.xml.vocabulary import Vocabulary
+    from usp._formats.xml.vocabulary import SeenElement, Vocabulary
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
 
@@ -300,7 +300,7 @@ class PagesXMLSitemapParser(LaneParser):
     def _block_reader(self) -> BlockReader:
         if self._reader is None:
             # Pages keep the reader, and need not keep this parser with it.
-            begin = partial(_begun, self.url, self.url_length, *self._root_tag)
+            begin = partial(_begun, self.url, self.url_length, self.seen, *self._root_tag)
             self._reader = BlockReader(begin, _UrlEntry)
         return self._reader
 
@@ -314,11 +314,12 @@ _MEAN_OTHERWISE = ("\0",)  # no name begins so
 
 
 def _begun(
-    url: str | None, url_length: int | None, root: str, attributes: str
+    url: str | None, url_length: int | None, seen: list[SeenElement], root: str, attributes: str
 ) -> PagesXMLSitemapParser:
-    """Return a parser whose position is directly below a root."""
+    """Return a parser whose position is directly below a root; it adds to elements that were seen."""
     parser = PagesXMLSitemapParser(url, fast=True)
     parser.url_length = url_length
+    parser.seen = seen
     parser.start(root, attributes, False)
     return parser
 
