@@ -13,6 +13,7 @@ import json
 import secrets
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,9 +62,10 @@ class Dataset:
         return all(map(self._is_table, TABLES))
 
     def _is_table(self, table: str) -> bool:
-        kind = deltalake().DeltaTable
-        with self.store.words():
-            return bool(kind.is_deltatable(self.store.path(table), self.store.first_options))
+        # Not by is_deltatable, which holds up Ctrl-C while it waits for a store.
+        with self.store.words(), suppress(deltalake(".exceptions").TableNotFoundError):
+            return bool(self._opened(table, self.store.first_options))
+        return False
 
     def make(self, columns: Sequence[str] | None = None) -> None:
         """Create the tables that do not exist; raises :class:`NotADatasetError` if something else does.
@@ -99,9 +101,9 @@ class Dataset:
                 self._tables[name] = self._opened(name)
         return self._tables[name]
 
-    def _opened(self, name: str) -> Any:
-        kind = deltalake().DeltaTable
-        return kind(self.store.path(name), storage_options=self.store.options)
+    def _opened(self, name: str, options: dict[str, str] | None = None) -> Any:
+        path, given = self.store.path(name), options or self.store.options
+        return deltalake().DeltaTable(path, storage_options=given)
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns that a table has."""
