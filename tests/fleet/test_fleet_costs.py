@@ -38,7 +38,8 @@ from usp.fleet.options import FleetOptions
 from usp.fleet.tables import rows_of
 writer = Job(sys.argv[1], 1, FleetOptions()).writer()
 writer.add("sites", rows_of("sites", [{"site": "https://example.org/", "outcome": "empty"}]))
-assert len(writer.finish().parts) == 1
+(group,) = writer.finish()
+assert len(group.parts) == 1
 print(*sorted(name for name in ("deltalake", "duckdb", "ray", "rich_click") if name in sys.modules))
 """
 

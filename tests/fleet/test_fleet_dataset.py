@@ -44,8 +44,7 @@ def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Group
             writer.add("pages", pages_of(site, batch, columns))
         writer.add("sitemaps", rows_of("sitemaps", [{"site": site, "url": f"{site}map.txt"}]))
         writer.add("sites", rows_of("sites", [row_of(site, outcome, pages)]))
-    group = writer.finish()
-    assert group is not None
+    (group,) = writer.finish()
     return group
 
 

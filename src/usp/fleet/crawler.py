@@ -277,21 +277,16 @@ def crawl_groups(
         try:
             with closing(crawl_tables(batches, job.options, job)) as items:
                 for item in items:
-                    group = None
                     if item is not None:
                         table, batch = item
-                        group = writer.add(table, batch)
+                        yield from writer.add(table, batch)
                         if table == "sites":
                             on_site(batch.to_pylist()[0])
                     elif table == "sites":
-                        group = writer.tick()
-                    if group is not None:
-                        yield group
+                        yield from writer.tick()
                     if table == "sites" and stopped():
                         break
-            group = writer.finish()
-            if group is not None:
-                yield group
+            yield from writer.finish()
         finally:
             writer.discard()
 
@@ -322,6 +317,5 @@ def killer_group(job: Job, site: str) -> Group:
     writer.write(
         "sites", site_module().SiteCrawl(site, job.options, run=job.run, reason=why).row([])
     )
-    group = writer.finish()
-    assert group is not None
+    (group,) = writer.finish()
     return group

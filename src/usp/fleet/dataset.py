@@ -343,12 +343,10 @@ class Committer:
     def _rest_of(self, names: list[str], gone: list[str]) -> list[Group]:
         """Return what is left of a group of files without some of its sites."""
         _, *columns = self._dataset.columns("pages")
-        group = rewritten(self._dataset.store, self._run, names, gone, columns)
-        if group is None:
-            return []
-        name = group.parts[0].name.rpartition("/")[2]
-        for row in group.sites:  # not crawled again yet: it moves along
-            if row["site"] in self._older:
-                self._older[row["site"]] = name
-                self._missing[name].add(row["site"])
-        return [group]
+        groups = rewritten(self._dataset.store, self._run, names, gone, columns)
+        for group in groups:
+            name = group.parts[0].name.rpartition("/")[2]
+            for site in (row["site"] for row in group.sites if row["site"] in self._older):
+                self._older[site] = name  # not crawled again yet: it moves along
+                self._missing[name].add(site)
+        return groups

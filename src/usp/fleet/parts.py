@@ -39,7 +39,7 @@ _REPEATING = {
 class GroupWriter:
     """Collects the batches of sites, one after another, into files.
 
-    ``add``, ``tick`` and ``finish`` return a group that is finished, usually none.
+    ``add``, ``tick`` and ``finish`` return the group that is finished with it, usually none.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class GroupWriter:
         self._rows: list[Row] = []
         self._since = float("inf")
 
-    def add(self, table: str, batch: Any) -> Group | None:
+    def add(self, table: str, batch: Any) -> list[Group]:
         """Add a batch of a table; those of one site are consecutive, its row of ``sites`` last."""
         self.write(table, batch)
         if table != "sites":
-            return None
+            return []
         self._since = min(self._since, time.monotonic())
         full = len(self._rows) >= GROUP_SITES or self._files["pages"].rows >= GROUP_ROWS
         return self.finish() if full else self.tick()
@@ -83,14 +83,14 @@ class GroupWriter:
         if table == "sites":
             self._rows += batch.to_pylist()
 
-    def tick(self) -> Group | None:
+    def tick(self) -> list[Group]:
         """Finish a group that is old enough; call it only between two sites."""
-        return self.finish() if time.monotonic() - self._since >= self._seconds else None
+        return self.finish() if time.monotonic() - self._since >= self._seconds else []
 
-    def finish(self) -> Group | None:
+    def finish(self) -> list[Group]:
         """Finish the group of what was added."""
         if not self._rows:
-            return None
+            return []
         parts = []
         for table, file in self._files.items():
             if file.rows:
@@ -98,7 +98,7 @@ class GroupWriter:
                 parts.append(Part(table, f"{table}/{self._name}", file.stream.close(), file.rows))
         group = Group(tuple(self._rows), tuple(parts))
         self._begin()
-        return group
+        return [group]
 
     def discard(self) -> None:
         """Remove what is not in a finished group."""
@@ -116,7 +116,7 @@ def scan(store: Store, name: str, columns: Sequence[str] | None = None) -> Any:
 
 def rewritten(
     store: Store, run: int, names: Iterable[str], gone: Collection[str], columns: Sequence[str]
-) -> Group | None:
+) -> list[Group]:
     """Return a new group with what is in some files, without the rows of some sites."""
     writer = GroupWriter(store, run, columns)
     others = ~pyarrow(".compute").field("site").isin(list(gone))
