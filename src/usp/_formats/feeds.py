@@ -17,6 +17,7 @@ from usp._formats.xml.lanes import LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
+from usp.objects.extension_values import thawed
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     PageFields,
@@ -201,7 +202,8 @@ def _dates(texts: Sequence[str]) -> list[datetime] | None:
 
 
 def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
-    story = SitemapNewsStory(title, date)
+    story = thawed(SitemapNewsStory)(title, date, None, None, None, [], [], [])
+    story.__class__ = SitemapNewsStory
     return SitemapPage.of(
         url, _new(PageFields, (_PRIORITY, None, None, story, None, None, None, False, None))
     )
