@@ -34,6 +34,7 @@ autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = "$ "
 copybutton_exclude = ".linenos, .gp, .go"

@@ -55,7 +55,9 @@ def test_a_public_name_is_described_once(module, name):
         return
     home = api.home(value, name)
     described = re.findall(
-        rf":: {re.escape(home)}\.{name}$", "\n".join(MADE.values()), re.MULTILINE
+        rf":: (?:{re.escape(home)}\.{name}|{name}\n   :module: {re.escape(home)})$",
+        "\n".join(MADE.values()),
+        re.MULTILINE,
     )
     assert len(described) == 1
     if inspect.isclass(value) and value.__module__.startswith("usp"):

@@ -256,7 +256,7 @@ def _directive(module: str, name: str, value: Any) -> list[str]:
         return [f".. auto{kind}:: {module}.{name}", "   :members:"]
     if inspect.isroutine(value):
         return [f".. autofunction:: {module}.{name}"]
-    return [f".. py:data:: {module}.{name}", "", f"   {_text(name, value)}"]
+    return [f".. py:data:: {name}", f"   :module: {module}", "", f"   {_text(name, value)}"]
 
 
 def _text(name: str, value: object) -> str:
