@@ -7,7 +7,7 @@ import pytest
 from usp._demo import demo_site
 from usp.cli import errors
 from usp.objects.problem import Failure, FailureCode
-from website import Site, robots, urlset
+from website import Answer, Site, robots, urlset
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,38 @@ def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo):
     assert "no sitemaps with pages were found" in ended.err
     assert "--html-links" in ended.err
     assert "--known-path" in ended.err
+
+
+def test_an_option_that_was_given_is_not_proposed(run):
+    with Site({"/": "<html><body>Tea</body></html>"}) as site:
+        ended = run("tree", site.base, "-rk", "--html-links")
+    assert "no sitemaps with pages were found" in ended.err
+    assert "--html-links" not in ended.err
+    assert "--known-path" in ended.err
+
+
+def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run):
+    with Site({"/robots.txt": Answer(status=403)}) as site:
+        ended = run("check", site.base, "--fail-on", "never")
+    assert ended.status == 2
+    assert "403 Forbidden: the server blocks robots" in ended.err
+    assert "no sitemaps were found" not in ended.err
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, steps):
+    circle = {f"/{n}.xml": Answer(redirect=f"/{(n + 1) % steps}.xml") for n in range(steps)}
+    with Site(circle) as site:
+        ended = run("tree", f"{site.base}/0.xml")
+    assert ended.status == 1
+    assert "redirected in a circle, until the limit redirects=20 was reached" in ended.err
+    assert "--max" not in ended.err
+
+
+def test_redirects_that_go_on_name_the_limit(run):
+    with Site({f"/{n}.xml": Answer(redirect=f"/{n + 1}.xml") for n in range(30)}) as site:
+        ended = run("tree", f"{site.base}/0.xml")
+    assert "raise it with --max redirects=" in ended.err
 
 
 @pytest.mark.parametrize(

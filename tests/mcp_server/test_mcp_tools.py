@@ -266,3 +266,14 @@ def test_every_rule_and_every_code_is_explained(talk):
         return await talk.refusal("explain", code="bare-ampersant")
 
     assert "did you mean bare-ampersand" in talk(conversation)
+
+
+def test_a_list_without_pages_leads_to_the_summary(talk, serve):
+    site = serve({})
+
+    async def conversation(talk):
+        return await talk.text("list_pages", url=site.base)
+
+    assert "summarise_site tells what the site has" in talk(conversation)
+    site.answers["/sitemap.txt"] = f"{site.base}/1"
+    assert "summarise_site" not in talk(conversation)

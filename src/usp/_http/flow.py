@@ -23,7 +23,7 @@ from usp._http.encodings import BodyDecoder
 from usp._http.failures import LARGE_HEAD, reason_of, too_large, turns_robots_away
 from usp._http.identity import is_harmless
 from usp._http.redaction import safe_headers, without_secrets
-from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow
+from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop
 from usp.objects.failure_codes import FailureCode
@@ -213,10 +213,10 @@ class Flow:
                 cookies.take(target, head.cookies)
             if not location:
                 return Arrived(texts[0], texts[-1], tuple(hops), deadline)
-            if self.limits.redirects is not None and len(texts) > self.limits.redirects:
-                raise BadRedirect(self.limits.reached("redirects"))
             target = follow(target, location, self.limits)
             texts.append(target.text())
+            if self.limits.redirects is not None and len(texts) > self.limits.redirects + 1:
+                raise too_many(texts, self.limits)
 
     def deadline(self) -> Deadline | None:
         """Return when the response to a request that is sent now must be complete."""

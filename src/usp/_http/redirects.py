@@ -20,7 +20,7 @@ from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from usp._base.urls import HttpUrl
 
@@ -62,6 +62,16 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
     if there.login is None and here.login is not None and here.may_share(there):
         return dataclasses.replace(there, login=here.login)
     return there
+
+
+def too_many(urls: Sequence[str], limits: Limits) -> BadRedirect:
+    """Return why the last of these URLs, each of which redirects to the next, is not requested."""
+    reached = limits.reached("redirects")
+    if urls[-1] not in urls[:-1]:
+        return BadRedirect(reached)
+    # A higher limit would not help. Before it is reached, a cookie that is set may end the circle.
+    circle = f"redirected in a circle, until the limit redirects={limits.redirects} was reached"
+    return BadRedirect(Reason(reached.code, circle))
 
 
 def _text(location: bytes) -> str:

@@ -170,7 +170,11 @@ class Check:
             raise Exit(FOUND)
         empty = [tree for tree in self._trees if not next(_sitemaps([tree]), None)]
         for tree in empty:
-            tell.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
+            failures = tree.failures()
+            if failures:
+                tell.failures(failures, NOT_CHECKED)
+            else:
+                tell.error(f"no sitemaps were found at {tree.url}", NOT_CHECKED)
         if empty or self._unread:
             raise Exit(NOT_CHECKED)
         if self._crawling.strict and any(tree.failures() for tree in self._trees):

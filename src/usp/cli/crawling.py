@@ -284,14 +284,18 @@ def tell_website(tree: AbstractSitemap, start: Address) -> None:
         tell.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
 
 
-def _elsewhere(tree: AbstractSitemap, start: Address) -> str:
+def _elsewhere(tree: AbstractSitemap, start: Address, crawling: Crawling) -> str:
     """Return which options look for sitemaps in more places, if any does."""
     if start.is_local or not isinstance(tree, IndexWebsiteSitemap):
         return ""
-    return " (--html-links looks at the links of the homepage, --known-path PATH at another path)"
+    if crawling.options.use_html_links:
+        return " (--known-path PATH looks at another path)"
+    return " (--html-links looks at the homepage, --known-path PATH at another path)"
 
 
-def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool = False) -> None:
+def end_with(
+    tree: AbstractSitemap, start: Address, crawling: Crawling, *, shown: bool = False
+) -> None:
     """End the command with the exit status of a tree.
 
     Reports what is missing, or only how much is if the result has ``shown`` it already.
@@ -301,9 +305,10 @@ def end_with(tree: AbstractSitemap, start: Address, *, strict: bool, shown: bool
     if found or not failures:
         tell_website(tree, start)
     if not failures and not found:
-        tell.notice(f"no sitemaps with pages were found at {tree.url}{_elsewhere(tree, start)}")
+        elsewhere = _elsewhere(tree, start, crawling)
+        tell.notice(f"no sitemaps with pages were found at {tree.url}{elsewhere}")
     if failures:
-        status = FAILED if not found else PARTIAL if strict else 0
+        status = FAILED if not found else PARTIAL if crawling.strict else 0
         tell.failures(failures, status, shown=shown)
         if status:
             raise Exit(status)

@@ -159,7 +159,7 @@ def _list_sitemaps(
     with _reporting(listing.target):
         write_sitemaps(rows, listing.target or sys.stdout, listing.output, listing.columns)
     sys.stdout.flush()
-    end_with(tree, start, strict=crawling.strict, shown=True)
+    end_with(tree, start, crawling, shown=True)
 
 
 def _tells_problems(columns: Iterable[str]) -> bool:
@@ -264,7 +264,7 @@ def _end_if_nothing(
     """End if nothing was read: an empty file must not replace a good one."""
     is_shown = listing.is_lines and listing.target is None
     if tree.failures() and not was_read(tree, is_local=start.is_local) and not is_shown:
-        end_with(tree, start, strict=crawling.strict)
+        end_with(tree, start, crawling)
 
 
 def _end(
@@ -275,7 +275,7 @@ def _end(
     tell.undated(listing.undated.count)
     tell.skipped(listing.skipped.counts())
     if tree is not None:
-        end_with(tree, start, strict=crawling.strict)
+        end_with(tree, start, crawling)
 
 
 def _shown(listing: Listing, url: str) -> Callable[[str], str]:

@@ -83,7 +83,7 @@ _WEBSITE_OPTIONS = [
     _website_option(
         "--html-links",
         is_flag=True,
-        help="Also follow sitemaps and feeds that the homepage links to.",
+        help="Also follow sitemaps and feeds that the homepage names in <link> elements.",
     ),
 ]
 _FETCH_OPTIONS = [
@@ -177,7 +177,7 @@ _CRAWL_OPTIONS = [
         envvar="USP_STRICT",
         help="Exit with status 3 if any sitemap is missing or incomplete.",
     ),
-    message_option("-q", "--quiet", is_flag=True, help="Show no progress."),
+    message_option("-q", "--quiet", is_flag=True, help="Show no progress and no notices."),
     message_option(
         "-v",
         "--verbose",

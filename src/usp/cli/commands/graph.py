@@ -81,4 +81,4 @@ def command(
     else:
         with replacing(output) as file:
             file.write(text.encode())
-    end_with(tree, start, strict=crawling.strict)
+    end_with(tree, start, crawling)

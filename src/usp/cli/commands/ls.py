@@ -266,7 +266,7 @@ def command(crawling: Crawling, listing: Listing, start: Address) -> None:
       usp ls example.org/sitemap_index.xml -u       one sitemap and what it lists
       usp ls example.org -o pages.parquet           a table of all pages
       usp ls example.org -f jsonl --limit 100       the first 100 pages
-      usp ls example.org --since 30d -o new.csv     pages modified in the last 30 days
+      usp ls example.org --since 30d -o new.csv     pages of the last 30 days
       usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
                                                     this week's news pages
       usp ls example.org -f sitemaps                a table of the sitemaps

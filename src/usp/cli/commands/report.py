@@ -72,7 +72,7 @@ def command(
         if output is not None:
             _write(page, output)
     click.echo(page if output is None else printable(str(output)))
-    end_with(tree, start, strict=crawling.strict)
+    end_with(tree, start, crawling)
 
 
 def _write(page: str, output: Path) -> None:

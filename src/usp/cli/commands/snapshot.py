@@ -51,4 +51,4 @@ def command(crawling: Crawling, start: Address, output: Path) -> None:
         tree = recording.tree(start, on_event=progress)
     if was_read(tree):  # otherwise nothing may have been written
         click.echo(printable(str(output)))
-    end_with(tree, start, strict=crawling.strict)
+    end_with(tree, start, crawling)

@@ -76,16 +76,16 @@ def command(
     with crawling.running() as progress:
         tree = crawling.tree(start, on_event=progress)
         if tree.failures() and not tree.sub_sitemaps and not was_read(tree):
-            end_with(tree, start, strict=crawling.strict)  # there is nothing to draw
+            end_with(tree, start, crawling)  # there is nothing to draw
         if output == "json":
             lines = tree_json(tree, depth=depth, count=not no_count, problems=problems)
             write_lines(lines, sys.stdout)
             sys.stdout.flush()
-            end_with(tree, start, strict=crawling.strict, shown=depth is None)
+            end_with(tree, start, crawling, shown=depth is None)
             return
         view = tree_view(
             tree, everything=everything, depth=depth, count=not no_count, problems=problems
         )
         totals = "" if no_count else summary(tree, problems=problems)
     show(view, *(("", totals) if totals else ()))
-    end_with(tree, start, strict=crawling.strict, shown=depth is None)
+    end_with(tree, start, crawling, shown=depth is None)

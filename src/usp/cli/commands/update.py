@@ -66,6 +66,6 @@ def command(crawling: Crawling, snapshot: str, trust_lastmod: bool, output: Path
     tell.notice(str(done), **facts)
     tell.missing(done.kept)
     start = Address((output or path).resolve().as_uri(), is_sitemap=True, path=output or path)
-    end_with(done.tree, start, strict=crawling.strict)
+    end_with(done.tree, start, crawling)
     if crawling.strict and done.kept:
         raise Exit(PARTIAL)

@@ -115,6 +115,8 @@ class PageResult(Result):
         for page in self.pages:
             title = f" {quoted(page.title)}" if page.title else ""
             yield f"{page.lastmod or page.published or 'undated'} {page.url}{title}"
+        if not self.total:
+            yield "summarise_site tells what the site has, and whether a sitemap was found at all."
         if self.undated:
             yield f"{counted(self.undated, 'page')} without a date; keep_undated lists them, too."
         if self.next_cursor:

@@ -92,7 +92,7 @@ class SiteSummary(Result):
                 "is, pass its URL."
             )
         counting = "" if self.all_counted else " counted so far; there was no time for the rest"
-        yield f"{counted(self.pages, 'page')}{counting}; {self.undated:,} without a date."
+        yield f"{counted(self.pages, 'page')}{counting}; {self.undated:,} without a lastmod."
         if self.newest:
             yield f"Dates: {self.oldest} to {self.newest}."
             latest = ", ".join(f"{one.name} {one.count:,}" for one in self.months[:6])
