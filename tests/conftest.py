@@ -49,6 +49,7 @@ SHARED = {
         "test_fleet_deaths.py",
         "test_fleet_interrupts.py",
         "test_fleet_operating.py",
+        "test_fleet_sigterm.py",
         "test_shortage.py",
     ),
     "slow_fleet": ("test_fleet_killed.py",),

@@ -75,8 +75,7 @@ def test_the_same_command_again_has_nothing_to_do(crawled, some):
     root, _ = crawled
     result = run(crawl.command, "-", "-o", root, *ALLOWED, stdin="\n".join(some.urls))
     assert result.exit_code == 0
-    assert "nothing to do" in result.output
-    assert f"({len(some.urls)} were already there)" in result.output
+    assert f"nothing to do ({len(some.urls)} were already there" in result.output
 
 
 def test_only_those_that_failed_are_tried_again(some, tmp_path):
@@ -88,7 +87,7 @@ def test_only_those_that_failed_are_tried_again(some, tmp_path):
     assert result.exit_code == 0  # both are in the dataset, as failures
     assert set(Dataset(root).sites().values()) == {"failed"}
     result = run(crawl.command, sites, "-o", root, *ALLOWED)
-    assert "nothing to do" in result.output
+    assert "nothing to do (2 were already there; 2 failed, --retry-failed" in result.output
     result = run(crawl.command, sites, "-o", root, *ALLOWED, "--retry-failed")
     assert result.exit_code == 0, result.output
     check_truth(root, [good, bad])
@@ -120,6 +119,11 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
         (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is not a network"),
         (["-", "-o", "d", "--max", "apples=3"], "unknown limit 'apples'"),
         (["-", "-o", "d", "--engine", "steam"], "'steam' is not one of"),
+        (
+            ["-", "-o", "d", "--address", "auto"],
+            "--address is that of a Ray cluster; add --engine ray",
+        ),
+        (["-", "-o", " "], "choose a folder for the dataset"),
         (["-"], "Missing option '-o' / '--output'"),
     ],
 )
@@ -223,6 +227,8 @@ def test_an_empty_dataset_has_statistics_too(tmp_path):
     assert result.exit_code == 0, result.output
     assert "0 sites" in result.output
     assert "No page has a date." in result.output
+    told = json.loads(run(stats.command, tmp_path / "d", "-f", "json").output)
+    assert set(told["totals"].values()) == {0}
 
 
 def test_what_is_no_dataset_is_told_how_one_is_made(tmp_path):

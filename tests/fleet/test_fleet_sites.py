@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import threading
@@ -32,8 +33,12 @@ from usp.fleet.site_list import (
         ("https://example.org:443", "https://example.org/"),
         ("example.org:8080", "https://example.org:8080/"),
         ("http://[::1]:99/x", "http://[::1]:99/"),
+        ("http://[0:0::1]:099", "http://[::1]:99/"),
+        ("BÜCHER.example.", "https://xn--bcher-kva.example/"),
+        ("xn--bcher-kva.example", "https://xn--bcher-kva.example/"),
         ("ftp://example.org/", "ftp://example.org/"),
         ("two words", "two words"),
+        ("http:/example.org/", "http:/example.org/"),
         ("", ""),
     ],
 )
@@ -51,6 +56,13 @@ def test_a_list_of_lines_may_have_comments(tmp_path):
     path = tmp_path / "sites.txt"
     path.write_text("\ufeff# ours\nexample.org\n\n  https://example.org/x\r\nexample.com\n")
     assert list(read_sites(str(path))) == ["example.org", "https://example.org/x", "example.com"]
+
+
+def test_a_list_without_a_site_is_reported(tmp_path):
+    path, told = tmp_path / "sites.txt", []
+    path.write_text("# none yet\n\n")
+    assert list(read_sites(str(path), told.append)) == []
+    assert told == [f"{path} lists no sites"]
 
 
 @pytest.mark.parametrize("column", ["site", "url", "host", "Domain"])
@@ -76,6 +88,8 @@ def test_the_standard_input_is_a_list(monkeypatch):
         ("none.txt", None, "No such file or directory; pass a file with one site per line"),
         ("x" * 300, None, "pass a file with one site per line, or - for standard input"),
         ("folder.txt", "", "Is a directory"),
+        ("wide.txt", "example.org\n".encode("utf-16"), "pass it uncompressed and in UTF-8"),
+        ("sites.txt.gz", gzip.compress(b"example.org\n"), "is not a text file in UTF-8"),
         ("sites.csv", b"name,rank\n", "no column is named site, url, host or domain"),
         ("sites.csv", b'site\n"' + b"x" * 200_000, "line 2 cannot be read: field larger than"),
         ("sites.parquet", b"no such thing", "is not a readable Parquet file"),

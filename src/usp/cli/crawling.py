@@ -175,7 +175,7 @@ class Crawling:
     def running(self) -> Iterator[Progress]:
         """Log and show progress during the block."""
         with ExitStack() as stack:
-            stack.enter_context(_cleaning_up_at_the_end())
+            stack.enter_context(ending_at_sigterm())
             shown = stack.enter_context(progress(quiet=self.quiet or tell.as_json))
             if self.log_file is None:  # which has the whole command, its end included
                 stack.enter_context(logging_to(None, self.verbose))
@@ -232,13 +232,13 @@ def given_options(options: CrawlOptions) -> dict[str, Any]:
     }
 
 
-class _Terminated(BaseException):
+class Terminated(BaseException):
     """Raised by SIGTERM."""
 
 
 @contextmanager
-def _cleaning_up_at_the_end() -> Iterator[None]:
-    """Remove unfinished files and the progress line at SIGTERM; then it ends the process as usual."""
+def ending_at_sigterm() -> Iterator[None]:
+    """Raise ``Terminated`` at SIGTERM, so that the block can clean up; then end as it usually does."""
     is_ours = threading.current_thread() is threading.main_thread()
     if not is_ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -246,13 +246,15 @@ def _cleaning_up_at_the_end() -> Iterator[None]:
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait
-        raise _Terminated
+        raise Terminated
 
     signal.signal(signal.SIGTERM, end)
     try:
         yield
-    except _Terminated:
+    except Terminated:
         os.kill(os.getpid(), signal.SIGTERM)
+        # The first process of a container survives that.
+        raise SystemExit(128 + signal.SIGTERM) from None
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

@@ -255,6 +255,8 @@ def remedy(code: str, command: click.Command | None = None) -> str:
         words = f"--retry-failed tries again later{more}"
     if not words and known == "unauthorized":
         words = _log_in()
+    if not words and known == "bad-url" and "--retry-failed" in options:
+        words = "correct it in the list"
     return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
 
 

@@ -156,7 +156,8 @@ class _Worker:
 
 def work(pipe: Connection[Any, Any], job: Job) -> None:
     """Work until the driver has no more sites; errors of the dataset are reported to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver gets it, and says what to do
+    for one in (signal.SIGINT, signal.SIGTERM):  # the driver gets them too, and says what to do
+        signal.signal(one, signal.SIG_IGN)
     driver = _Driver(pipe)
     try:
         spare_pandas()

@@ -66,6 +66,8 @@ class FleetRun:
             raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
         if self.again and self.retry_failed:
             raise ValueError("again is for all sites, retry_failed for some: choose one of them")
+        if self.address is not None and self.engine != "ray":
+            raise ValueError("address is that of a Ray cluster: it needs engine='ray'")
 
 
 def crawl_fleet(

@@ -15,10 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.safe_text import get_logger
 from usp._base.stores import NoSuchFileError, Store, is_remote
-from usp._base.urls import PORTS, BadUrl, read_url, shown, without_login
-from usp.exceptions import StripURLToHomepageException
+from usp._base.urls import BadUrl, read_url, shown
 from usp.export.schema import pyarrow
-from usp.helpers import strip_url_to_homepage
 from usp.limits import DEFAULT
 
 if TYPE_CHECKING:
@@ -59,11 +57,13 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
     The file may be in an object store, as ``s3://bucket/sites.txt``.
     Files ending in ``.parquet``, ``.csv`` or ``.tsv`` are tables with one of :data:`COLUMNS`. All
     others have one site per line; lines that begin with ``#`` are comments. ``on_problem`` is called
-    for entries that are too long, which are left out. Raises :class:`SiteListError` if there is no
-    such file, if it is not a list, or if it is endless; ``DatasetError`` if its store cannot be used.
+    for entries that are too long, which are left out, and if there is not a single site. Raises
+    :class:`SiteListError` if there is no such file, if it is not a list, or if it is endless;
+    ``DatasetError`` if its store cannot be used.
     """
     name = "standard input" if source == "-" else source
     unit = "row" if name.lower().endswith((*_PARQUET, *_CSV)) else "line"
+    is_empty = True
     for number, text in enumerate(_entries(source, name), 1):
         if number > MOST_LINES:
             raise SiteListError(
@@ -75,7 +75,10 @@ def read_sites(source: str, on_problem: Callable[[str], None] = log.warning) -> 
                 f"{name}: {unit} {number:,} has more than {_LONGEST_SITE:,} characters; left out"
             )
         elif text and not text.startswith("#"):
+            is_empty = False
             yield text
+    if is_empty:
+        on_problem(f"{name} lists no sites")
 
 
 def _entries(source: str, name: str) -> Iterator[str]:
@@ -124,6 +127,11 @@ def _lines(file: Any, name: str) -> Generator[str]:
                 raise SiteListError(
                     f"{name}: line {number} has more than {_LONGEST_LINE:,} characters; this is not"
                     " a list of one site per line"
+                )
+            if number == 1 and "\0" in line:  # UTF-16, or a compressed file
+                raise SiteListError(
+                    f"{name} is not a text file in UTF-8; pass it uncompressed and in UTF-8, or as CSV"
+                    " or Parquet with the ending .csv or .parquet"
                 )
             yield line
     finally:
@@ -181,17 +189,17 @@ def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
 def homepage(text: str) -> tuple[str, Login | None]:
     """Return the homepage of a URL or host, and the login in it; the default scheme is https.
 
-    Text that is neither is returned as it is, shortened: crawling it fails with a reason.
+    All spellings of one homepage give the same text. What is neither is returned as it is, shortened:
+    crawling it fails with a reason.
     """
     stripped = text.strip()[:_SHOWN]
-    url = stripped if "://" in stripped else f"https://{stripped}"
+    is_url = "://" in stripped or stripped.lower().startswith(("http:", "https:"))
+    url = stripped if is_url else f"https://{stripped}"
     try:
-        login = read_url(url).login
-        scheme, _, host = strip_url_to_homepage(without_login(url)).partition("://")
-    except (BadUrl, StripURLToHomepageException):
+        read = read_url(url)
+    except BadUrl:
         return shown(stripped), None
-    scheme, host = scheme.lower(), host.removesuffix("/").lower()
-    return f"{scheme}://{host.removesuffix(f':{PORTS[scheme]}')}/", login
+    return f"{read.origin}/", read.login
 
 
 # Groups ---------------------------------------------------------------------------------------------

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset_stats"]
 
-_TOTALS = """select count(*) sites, sum(sitemaps)::bigint sitemaps, sum(pages)::bigint pages,
-    sum(bytes)::bigint bytes, sum(requests)::bigint requests, round(sum(duration), 3) as seconds
-    from sites"""
+_SUMS = ", ".join(
+    f"coalesce(sum({name}), 0)::bigint {name}"
+    for name in ("sitemaps", "pages", "bytes", "requests")
+)
+_TOTALS = f"""select count(*) sites, {_SUMS}, coalesce(round(sum(duration), 3), 0) as seconds
+    from sites"""  # noqa: S608 - our own words
 _OUTCOMES = """select outcome, count(*) sites, sum(pages)::bigint pages from sites
     group by outcome order by sites desc, outcome"""
 _LARGEST = """select site, pages, sitemaps, bytes, round(duration, 3) as seconds from sites

@@ -180,20 +180,49 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
       usp crawl sites.txt -o dataset --again
       usp crawl sites.txt -o /shared/dataset --engine ray --address auto
     """  # noqa: D301 - click knows the backspace
+    from usp.cli.crawling import ending_at_sigterm
+
+    if not output.strip():
+        raise click.BadParameter("choose a folder for the dataset", param_hint="--output")
+    run = _read_run(values)
+    with ending_at_sigterm():
+        summary = _crawled(
+            sites, output, run, quiet=quiet, verbose=values["verbose"], log_file=values["log_file"]
+        )
+    for failure in summary["failures"]:
+        failure["remedy"] = remedy(failure["code"])
+    if not quiet:
+        tell.line(_summary(summary, output, run), summary=summary)
+    if summary["missing"]:
+        how = "run it without --retry-failed" if run.retry_failed else "the same command goes on"
+        tell.error(f"sites that are not in {output}: {summary['missing']:,}; {how}", FAILED)
+        raise Exit(FAILED)
+
+
+def _crawled(
+    sites: str,
+    output: str,
+    run: FleetRun,
+    *,
+    quiet: bool,
+    verbose: int,
+    log_file: Path | None,
+) -> dict[str, Any]:
+    """Crawl, and return the summary; tell what is safe if the run cannot go on or is interrupted."""
     from usp._base.names import MissingExtraError
     from usp._base.stores import DatasetError, NotADatasetError
+    from usp.cli.crawling import Terminated
     from usp.cli.output import logging_to
     from usp.export.schema import spare_pandas
     from usp.fleet.run import crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
 
-    run = _read_run(values)
     latest: list[FleetProgress] = []
     was_ending: list[bool] = []
     try:
         with (
             _shown(quiet=quiet or tell.as_json) as show,
-            logging_to(values["log_file"], values["verbose"]),
+            logging_to(log_file, verbose),
         ):
 
             def heard(progress: FleetProgress) -> None:
@@ -205,25 +234,17 @@ def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
                 show(progress)
 
             spare_pandas()
-            summary = crawl_fleet(read_sites(sites, tell.notice), output, run, heard)
+            return crawl_fleet(read_sites(sites, tell.notice), output, run, heard)
     except (NotADatasetError, SiteListError) as error:
         raise click.UsageError(printable(str(error))) from error
     except (DatasetError, MissingExtraError) as error:
         safe = [progress.position(output) for progress in latest]
         message = "\n".join(printable(line) for line in [str(error), *safe])
         raise click.ClickException(message) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         for progress in latest:
             tell.notice(progress.position(output))
         raise
-    for failure in summary["failures"]:
-        failure["remedy"] = remedy(failure["code"])
-    if not quiet:
-        tell.line(_summary(summary, output), summary=summary)
-    if summary["missing"]:
-        how = "run it without --retry-failed" if run.retry_failed else "the same command goes on"
-        tell.error(f"sites that are not in {output}: {summary['missing']:,}; {how}", FAILED)
-        raise Exit(FAILED)
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
@@ -265,6 +286,8 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
         raise click.UsageError(
             "--again is for all sites, --retry-failed for some; choose one of them"
         )
+    if values["address"] is not None and values["engine"] != "ray":
+        raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
     return FleetRun(options=options, **{name: values[name] for name in same})
 
 
@@ -297,12 +320,19 @@ def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
     yield show
 
 
-def _summary(summary: dict[str, Any], output: str) -> str:
+def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
-    before = summary["before"]
+    before, failed = summary["before"], summary["dataset"]["failed"]
+    there = f" ({before:,} were already there)" if before else ""
+    if before and failed and not summary["sites"] and not run.retry_failed:
+        there = (
+            f" ({before:,} were already there; {failed:,} failed, --retry-failed tries them again)"
+        )
     lines = [
-        f"{counted(summary['sites'], 'site')} in {duration(summary['seconds'])}:"
-        f" {outcomes or 'nothing to do'}" + (f" ({before:,} were already there)" if before else ""),
+        (
+            f"{counted(summary['sites'], 'site')} in {duration(summary['seconds'])}:"
+            f" {outcomes or 'nothing to do'}{there}"
+        ),
         (
             f"{counted(summary['pages'], 'page')} in {counted(summary['sitemaps'], 'sitemap')},"
             f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"
