@@ -1,6 +1,6 @@
 """The entry points for asyncio, with the same names as in ``usp.tree`` and ``usp.stream``.
 
-Needs ``pip install 'usp[async]'``, unless you pass a client of your own. Cancelling the task, or
+Needs the extra ``async``, unless you pass a client of your own. Cancelling the task, or
 closing the generator, cancels the requests that are in progress.
 """
 

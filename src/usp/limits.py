@@ -30,7 +30,7 @@ class Limits:
     """Bytes of one document after decompression."""
 
     ratio: float | None = 250
-    """Compression ratio of a document, checked once it is large."""
+    """Compression ratio of a document, checked beyond 16 MiB."""
 
     depth: int | None = 11
     """Levels of nested sitemaps that are followed."""
@@ -39,25 +39,28 @@ class Limits:
     """Sitemaps in one tree."""
 
     pages: int | None = None
-    """Pages in one tree."""
+    """Pages in one tree; if it is set, every page is counted as it arrives."""
 
     redirects: int | None = 20
     """Redirects on the way to one document."""
 
     url_length: int | None = 8 * 1024
-    """Characters of one URL: of a sitemap, a page or a redirect target."""
+    """Characters of one URL: of a sitemap, a page, an xml:base or a redirect target. The URLs that one
+    index declares may have 4,096 times as many in total, those of a tree twice that."""
 
     spool_bytes: int | None = 20 * _GIB
     """Bytes of documents that are kept in the temporary file of one tree."""
 
     document_seconds: float | None = 600
-    """Seconds for one document, from the request to its last byte."""
+    """Seconds for one document, from the request to its last byte, parsed as far as the crawl
+    needs it."""
 
     lowest_rate: float | None = 100
     """Bytes per second; a transfer that is slower over half a minute is abandoned."""
 
     seconds: float | None = 24 * 3600
-    """Seconds for the whole crawl."""
+    """Seconds for the whole crawl, parsing included; a stream may parse for one more second, a site of
+    usp crawl for the same time again."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

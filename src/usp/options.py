@@ -86,7 +86,7 @@ class CrawlOptions:
     """End the crawl with what was found so far on Ctrl-C, or on asyncio when the task is cancelled."""
 
     record: str | PathLike[str] | None = None
-    """Write what is fetched to this file, a snapshot; needs ``pip install 'usp[warc]'``."""
+    """Write what is fetched to this file, a snapshot; needs the extra ``warc``."""
 
     on_event: Listener | None = None
     """Called with each event of :mod:`usp.events`, in the calling thread."""

@@ -107,3 +107,18 @@ def test_a_signal_ends_the_watch_cleanly(website, tmp_path, number):
         assert process.stderr.read() == "usp: stopped: 0 changes in 1 round\n"
         assert process.wait() == 0
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_strict_ends_with_3_if_the_last_round_is_incomplete(watch, website):
+    assert watch("--strict").status == 0
+    website.answers["/a.xml"] = Answer(status=404)
+    assert watch("--strict", "--rounds", "2").status == 3
+    assert watch("--rounds", "2").status == 0
+    website.answers["/a.xml"] = urlset("/1", "/2")
+    ended = watch("--strict")
+    assert (ended.status, ended.lines) == (0, [f"+ {website.url('/2')}"])
+
+
+def test_strict_ends_with_3_if_nothing_could_be_read(watch, website):
+    website.answers["/map.xml"] = Answer(status=500)
+    assert watch("--strict").status == 3

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from usp.cli.commands import crawl, stats
-from usp.fleet import schema_of, wide_schema
 
 ROOT = Path(__file__).parents[2]
 FLEET = (ROOT / "docs" / "guides" / "fleet.md").read_text(encoding="utf-8")
@@ -24,19 +23,6 @@ def test_every_option_is_documented(option):
     if not getattr(option, "hidden", False):
         names = [name for name in option.opts if name.startswith("-")]
         assert not names or any(f"`{name}" in FLEET or f" {name}" in FLEET for name in names), names
-
-
-def test_the_tables_of_columns_are_the_schemas():
-    parts = re.split(r"^`(pages|sitemaps|sites)`: ", FLEET, flags=re.MULTILINE)
-    for table, text in zip(parts[1::2], parts[2::2], strict=True):
-        if table == "pages":
-            continue
-        rows = re.findall(r"^\| (`[\w`, ]+`) \| `([^`]+)` \|", text.split("\n## ")[0], re.MULTILINE)
-        said = [(name, kind) for names, kind in rows for name in re.findall(r"\w+", names)]
-        assert [name for name, _ in said] == schema_of(table).names
-        for (_, kind), field in zip(said, schema_of(table), strict=True):
-            assert str(field.type) == kind.replace("UTC", "tz=UTC")
-    assert wide_schema().names == ["site", "table", "pages", "sitemaps", "sites"]
 
 
 @pytest.mark.proof

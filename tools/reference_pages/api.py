@@ -28,8 +28,8 @@ class Page:
 
 
 FIRST = (
-    "what most programs need; loaded lazily. `usp.AiohttpWebClient` as well, except by `import *`: it needs "
-    "`usp[async]`"
+    "what most programs need; loaded lazily. `usp.AiohttpWebClient` as well, except by `import *`: it needs the "
+    "extra `async`"
 )
 PAGES = {
     "trees": Page(
@@ -84,7 +84,7 @@ PAGES = {
         "What sends the requests. All options: [options of a client](../options.md#options-of-a-client).",
         {
             "usp.web_client.requests_client": "the client on `requests`",
-            "usp.web_client.aiohttp_client": "the client on `aiohttp` (`usp[async]`)",
+            "usp.web_client.aiohttp_client": "the client on `aiohttp` (extra `async`)",
             "usp.web_client.abstract_client": "the interface of a client of your own",
             "usp.web_client.zones": "which addresses may be connected to",
         },
@@ -110,7 +110,7 @@ PAGES = {
         "[the report](../../guides/report.md).",
         {
             "usp.export": "pages into files",
-            "usp.export.arrow": "pages as Arrow tables (`usp[arrow]`)",
+            "usp.export.arrow": "pages as Arrow tables (extra `arrow`)",
             "usp.report": "a tree as one HTML page",
             "usp.graph": "a tree as a diagram",
         },
@@ -120,16 +120,16 @@ PAGES = {
         "What `usp crawl` does: [many sites](../../guides/fleet.md).",
         {
             "usp.fleet": "[many sites](../../guides/fleet.md): a run, the job of a worker, what is in a dataset "
-            "(`usp[fleet]`)",
-            "usp.fleet.run": "many sites into a dataset of Delta tables (`usp[fleet]`)",
+            "(extra `fleet`)",
+            "usp.fleet.run": "many sites into a dataset of Delta tables (extra `fleet`)",
         },
     ),
     "contrib": Page(
         "Other programs",
         "What connects the library with other programs.",
         {
-            "usp.mcp": "a [server for language models and agents](../../guides/agents.md) (`usp[mcp]`)",
-            "usp.contrib.scrapy": "[spiders](../../guides/scrapy.md) that begin with sitemaps (`usp[scrapy]`)",
+            "usp.mcp": "a [server for language models and agents](../../guides/agents.md) (extra `mcp`)",
+            "usp.contrib.scrapy": "[spiders](../../guides/scrapy.md) that begin with sitemaps (extra `scrapy`)",
         },
     ),
     "compatibility": Page(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,6 @@ from usp.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-MANY = 6
-"""An option of so many commands is shared: it comes after those that make a command what it is."""
 
 _READ = {
     0: "something was read, or there are no sitemaps (also if the reader of a pipe stopped early)",
@@ -53,6 +49,8 @@ STATUSES: dict[str, dict[int, str]] = {
         "next round tries again",
         1: "what was found could not be written",
         **_WRONG,
+        3: "only with `--strict`: all `--rounds` are over, and in the last one a sitemap was missing or incomplete, or "
+        "nothing could be read",
     },
     "check": {
         0: "nothing was found that is as severe as `--fail-on` says",
@@ -79,7 +77,7 @@ STATUSES: dict[str, dict[int, str]] = {
     },
     "mcp": {
         0: "the client has ended the connection",
-        1: "an extra is missing: `pip install 'usp[mcp]'`",
+        1: "the extra `mcp` is not installed",
         **_WRONG,
         130: "interrupted by Ctrl-C",
     },
@@ -170,8 +168,6 @@ def pages() -> dict[str, str]:
 
 def _page(name: str, command: click.Command) -> str:
     text, _, examples = inspect.cleandoc(command.help or "").partition("\b\nExamples:\n")
-    own = [o for o in _options(command) if _shared()[_key(o)] < MANY or o.name == "json"]
-    shared = [o for o in _options(command) if o not in own]
     with click.Context(command, info_name=f"usp {name}") as about:
         usage = " ".join([about.command_path, *command.collect_usage_pieces(about)])
     parts = [f"# usp {name}", _COMMENT, *map(_paragraph, text.strip().split("\n\n"))]
@@ -185,9 +181,8 @@ def _page(name: str, command: click.Command) -> str:
         ]
     if name in MORE:
         parts += [MORE[name]]
-    parts += ["## Options", _table(own)]
-    if shared:
-        parts += ["## Where and how sitemaps are fetched", _table(shared)]
+    for title, options in _panels(command).items():
+        parts += [f"## {title}", _table(options)]
     parts += ["## Exit status", table("status | meaning", _rows(STATUSES[name]))]
     return "\n\n".join(parts) + "\n"
 
@@ -223,12 +218,12 @@ def _options(command: click.Command) -> list[click.Option]:
     return [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
 
 
-def _key(option: click.Option) -> tuple[str, ...]:
-    return (*option.opts, option.help or "")
-
-
-def _shared() -> Counter[tuple[str, ...]]:
-    return Counter(_key(option) for name in COMMANDS for option in _options(COMMANDS[name]))
+def _panels(command: click.Command) -> dict[str, list[click.Option]]:
+    """Return the options as the help groups them: those of the command itself come first."""
+    found: dict[str, list[click.Option]] = {"Options": []}
+    for option in _options(command):
+        found.setdefault(getattr(option, "panel", None) or "Options", []).append(option)
+    return {title: options for title, options in found.items() if options}
 
 
 def _table(options: list[click.Option]) -> str:

@@ -23,8 +23,8 @@ _LIMITS = """\
 
 `usp.Limits` is a frozen value that every entry point takes (`limits=`); on the command line it is `--max NAME=VALUE`, in the
 environment `USP_MAX`, in `usp.toml` the key `max`. When a limit is reached, everything found so far is kept, what is missing has
-the code of the limit, and `tree.is_complete` is `False`. `None`, on the command line `none`, removes a limit. Why there are limits,
-and what they do not bound: [security](../security.md#limits).
+the code of the limit, its message says how to raise it, and `tree.is_complete` is `False`. `None`, on the command line `none`, removes a
+limit. What else is bounded: [security](../security.md).
 
 ```python
 import usp
@@ -82,7 +82,12 @@ def pages() -> dict[str, str]:
 def _limits() -> str:
     texts = _texts(Limits)
     rows = [
-        (f"`{f.name}`", _shown(f.name, f.default), _code(f.name), escaped(texts[f.name]))
+        (
+            f"`{f.name}`",
+            _shown(f.name, f.default),
+            _code(f.name),
+            escaped(" ".join(texts[f.name].split())),
+        )
         for f in dataclasses.fields(Limits)
     ]
     fleet = [
@@ -105,7 +110,7 @@ def _shown(name: str, value: Any) -> str:
     for size, unit in ((_GIB, "GiB"), (_MIB, "MiB")):
         if name.endswith("bytes") and value >= size:
             return f"{value // size:,} {unit}"
-    return f"{value:,}"
+    return f"{value:,g}" if isinstance(value, float) else f"{value:,}"
 
 
 def _texts(kind: type) -> dict[str, str]:

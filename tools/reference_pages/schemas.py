@@ -118,11 +118,13 @@ def pages() -> dict[str, str]:
     known = schema_of("sitemaps")
     parts += [_SITEMAPS, _table((known.field(name) for name in SITEMAP_COLUMNS), SITEMAPS), _FLEET]
     parts += [
-        "### pages\n\nOne row for each page of each sitemap.\n",
+        "### Table pages\n\nOne row for each page of each sitemap.\n",
         _table(schema_of("pages"), PAGES),
     ]
-    parts += ["\n### sitemaps\n\nOne row for each sitemap in the tree of a site, depth first.\n"]
-    parts += [_table(known, SITEMAPS), "\n### sites\n\nOne row for each site.\n"]
+    parts += [
+        "\n### Table sitemaps\n\nOne row for each sitemap in the tree of a site, robots.txt included, depth first.\n"
+    ]
+    parts += [_table(known, SITEMAPS), "\n### Table sites\n\nOne row for each site.\n"]
     parts += [_table(schema_of("sites"), SITES), _WIDE, _table(wide_schema(), WIDE), ""]
     return {"schemas.md": "\n".join(parts)}
 

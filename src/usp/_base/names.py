@@ -200,8 +200,8 @@ def warn_of_the_other() -> None:
 
     message = (
         "ultimate-sitemap-parser is installed alongside usp; both are imported as 'usp' and overwrite "
-        "each other's files. Uninstall both, then install usp again: "
-        "pip uninstall -y ultimate-sitemap-parser usp && pip install usp"
+        "each other's files. Uninstall both (pip uninstall -y ultimate-sitemap-parser usp), then "
+        "install usp again."
     )
     try:
         warnings.warn(message, UserWarning, stacklevel=2)
@@ -234,7 +234,8 @@ class MissingExtraError(ImportError):
 def load_extra(module: str, needs: str, extra: str) -> Any:
     """Return a module of an extra.
 
-    Raises :class:`MissingExtraError`, which says what needs it and how to install it.
+    Raises :class:`MissingExtraError`, which says what needs it and how to install it. Since usp is
+    installed, pip only adds the packages of the extra, wherever usp came from.
     """
     loaded = sys.modules.get(module)
     if loaded is not None:  # as whenever it is needed once more

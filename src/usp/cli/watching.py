@@ -10,10 +10,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
+from click.exceptions import Exit
+
 from usp._base.display import counted, duration
 from usp.changes.formats import json_of, text_of
 from usp.changes.watching import watch
-from usp.cli.errors import system_words, tell
+from usp.cli.errors import PARTIAL, system_words, tell
 from usp.cli.output import write_lines
 from usp.export.text_formats import to_json
 
@@ -38,12 +40,17 @@ class Watcher:
         self._stop = threading.Event()
         self._is_busy = False
         self._failed: frozenset[str] = frozenset()
+        self._is_complete = True  # in the last round
         self._rounds = self._changes = 0
 
     def watch(
         self, crawling: Crawling, start: Address, snapshot: Path, *, every: float, **how: Any
     ) -> None:
-        """Watch a website until all rounds are over, or a signal comes."""
+        """Watch a website until all rounds are over, or a signal comes.
+
+        With ``--strict``, ends with status 3 if anything was missing in the last of all rounds. A
+        signal is the usual end of a watch without a number of rounds, and not a failure.
+        """
         client = crawling.client()
         options = replace(crawling.options, keep_partial=False)  # from a configuration file
         with replace(crawling, quiet=True).running(), self._stopping():
@@ -62,9 +69,11 @@ class Watcher:
                     for current in rounds:
                         self._report(current, start, every)
                 except KeyboardInterrupt:
-                    pass
+                    self._stop.set()
         found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'round')}"
         tell.notice(f"stopped: {found}", rounds=self._rounds, changes=self._changes)
+        if crawling.strict and not self._is_complete and not self._stop.is_set():
+            raise Exit(PARTIAL)
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
@@ -92,6 +101,7 @@ class Watcher:
 
     def _report(self, current: Round, start: Address, every: float) -> None:
         self._rounds += 1
+        self._is_complete = current.error is None and not current.failures
         self._report_failures(current, every)
         if current.first and current.error is None:
             tell.notice(f"watching {start.url} every {duration(every)}", url=start.url)

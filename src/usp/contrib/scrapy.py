@@ -1,4 +1,4 @@
-"""A spider for Scrapy that starts with the pages of sitemaps (``pip install 'usp[scrapy]'``)."""
+"""A spider for Scrapy that starts with the pages of sitemaps (extra ``scrapy``)."""
 
 from __future__ import annotations
 

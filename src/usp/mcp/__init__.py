@@ -6,7 +6,7 @@ mounted into an application, in another way::
     server = usp.mcp.create_server(usp.mcp.ServerOptions(cache_seconds=3600))
     app = server.streamable_http_app()
 
-Needs ``pip install 'usp[mcp]'``.
+Needs the extra ``mcp``.
 """
 
 from __future__ import annotations

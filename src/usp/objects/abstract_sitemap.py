@@ -190,7 +190,7 @@ class AbstractSitemap(abc.ABC):
         """Write what the tree was read from to a snapshot, a WARC file that ``usp.load`` reads.
 
         For the root of a tree that was crawled or loaded, not for one that was pickled. The file is
-        replaced only when the new one is complete. Needs ``pip install 'usp[warc]'``. Raises
+        replaced only when the new one is complete. Needs the extra ``warc``. Raises
         ``SnapshotError`` if the documents of the tree are not at hand.
         """
         from usp._snapshot.recording import save  # noqa: PLC0415 - warcio is an extra
@@ -220,7 +220,7 @@ class AbstractSitemap(abc.ABC):
     def to_arrow(
         self, columns: Sequence[str] | None = None, selection: Selection | None = None
     ) -> Any:
-        """Return all pages below as a ``pyarrow.Table``; needs ``pip install 'usp[arrow]'``."""
+        """Return all pages below as a ``pyarrow.Table``; needs the extra ``arrow``."""
         from usp.export.arrow import to_arrow  # noqa: PLC0415 - an extra, and a layer above
 
         return to_arrow(self, columns, selection)

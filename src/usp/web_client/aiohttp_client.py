@@ -1,4 +1,4 @@
-"""The asynchronous HTTP client, on ``aiohttp`` (``pip install 'usp[async]'``)."""
+"""The asynchronous HTTP client, on ``aiohttp`` (extra ``async``)."""
 
 from __future__ import annotations
 

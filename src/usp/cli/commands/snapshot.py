@@ -34,7 +34,7 @@ def command(crawling: Crawling, start: Address, output: Path) -> None:
     URL is a website, a sitemap, or another snapshot. Every command takes the file wherever it takes a
     URL, and shows the same sitemaps, pages and failures. Requests, responses and redirects are recorded
     without passwords and cookies. The file is replaced only when the new one is complete. Needs
-    pip install 'usp[warc]'.
+    the extra warc.
 
     \b
     Examples:

@@ -52,7 +52,7 @@ def command(dataset: str, most: int, output: str) -> None:
     """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
 
     DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
-    still be running. Needs DuckDB: pip install 'usp[fleet]'.
+    still be running. Needs the extra fleet.
 
     \b
     Examples:

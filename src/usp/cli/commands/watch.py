@@ -69,7 +69,9 @@ def command(
     only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what).
     Errors are reported, and the next round tries again. Ctrl-C and SIGTERM end the command after the
     current batch, with exit status 0. When it is started again, it continues where it was: no page is
-    lost, and after a crash the last batch may come twice. Needs pip install 'usp[warc]'.
+    lost, and after a crash the last batch may come twice. Needs the extra warc.
+
+    With --strict, the exit status is 3 if anything was missing in the last round of --rounds.
 
     \b
     Examples:
