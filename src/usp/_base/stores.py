@@ -144,10 +144,11 @@ class Store:
 
     @contextmanager
     def words(self) -> Iterator[None]:
-        """Turn the errors of a store into a :class:`DatasetError`."""
+        """Turn the errors of a store, and of damaged files in it, into a :class:`DatasetError`."""
+        damaged = load_extra("pyarrow", "A dataset needs pyarrow", "fleet").ArrowInvalid
         try:
             yield
-        except (OSError, deltalake(".exceptions").DeltaError) as error:
+        except (OSError, deltalake(".exceptions").DeltaError, damaged) as error:
             if not self.is_remote and isinstance(error, OSError) and error.errno is not None:
                 raise  # of this machine: what it means is known elsewhere
             if isinstance(error, FileNotFoundError):

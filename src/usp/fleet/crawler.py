@@ -194,8 +194,9 @@ class _Crawler:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and self.failure is None:
-            self.failure = task.exception()  # not about a site: that would be a row
+        # Not about a site: that would be a row. asyncio prints those that are not asked for.
+        error = None if task.cancelled() else task.exception()
+        self.failure = self.failure or error
         self._change.set()
 
     async def _crawl_key(self, site: str, place: Place) -> None:

@@ -97,7 +97,8 @@ class RayEngine(Engine):
 def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Group]:
     """Crawl a batch; runs on any machine of the cluster, with the credentials of the driver."""
     os.environ.update(environment)  # not as an environment of Ray: its dashboard would show it
-    yield from crawl_groups(job, iter([batch]))
+    for group in crawl_groups(job, iter([batch])):  # noqa: UP028 - Ray sends values, which lists refuse
+        yield group
 
 
 def _last_line(error: BaseException) -> str:
