@@ -94,7 +94,7 @@ _END = """\
 | `item/title`, else `item/description` | `news_story.title` |
 | `item/pubDate`, else a date of Dublin Core or Atom | `news_story.publish_date` |
 
-An item without a title or without a date is a page; without both, it has no news story.
+An item without a title and a description has no news story; its date is that of the page, `last_modified`.
 
 ## Atom
 

@@ -70,7 +70,7 @@ usp.sitemap_tree_for_homepage("https://example.org/", on_event=show)
 ```
 
 For one sitemap the order is *found*, *started* (once for each attempt), *received*, *finished*, and for one with pages *pages ready*.
-A sitemap that is skipped has *found* and *skipped* only, one that failed ends with *failed*.
+One that failed ends with *failed*; one that is not downloaded has *skipped* only.
 """
 
 
