@@ -54,7 +54,10 @@ def main(arguments: list[str]) -> int:
     """Do what the arguments say; return the exit status."""
     match arguments:
         case ["build"]:
-            return 0 if build() else 1
+            if not build():
+                return 1
+            print((BUILT / "index.html").relative_to(ROOT))
+            return 0
         case ["serve", *port] if len(port) <= 1:
             build()
             try:

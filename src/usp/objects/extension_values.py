@@ -75,8 +75,12 @@ class Value:
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
-        fields = ", ".join(f"{name}={getattr(self, name)}" for name in _names(self))
+        fields = ", ".join(f"{name}={getattr(self, name)}" for name in self._printed())
         return shown(f"{type(self).__name__}({fields})")
+
+    def _printed(self) -> Iterable[str]:
+        """Return the names of the fields that are printed."""
+        return _names(self)
 
 
 def shown(text: str) -> str:
@@ -90,9 +94,45 @@ def _set_state(self: Value, state: object) -> None:
     names = _names(self)
     if fields is None:
         assert isinstance(state, list)
-        fields = dict(zip(names, state, strict=True))
+        fields = dict(zip(names, state, strict=False))
+    fields = _newer(self) | fields
     for name in names:
         _set(self, name, fields[name])
+
+
+def _newer(value: Any) -> dict[str, Any]:
+    """Return the fields that 1.8.1 does not have, those with a default, with their defaults."""
+    kind: Any = type(value)
+    return _newer_of(kind)
+
+
+@cache
+def _newer_of(kind: Any) -> dict[str, Any]:
+    given = {field.name: field.default for field in dataclasses.fields(kind)}
+    return {name: value for name, value in given.items() if value is not dataclasses.MISSING}
+
+
+class OldValue(Value):
+    """What is shared by values that 1.8.1 has, too.
+
+    A field with a default is newer. Unless it is set, it is neither printed nor in ``to_dict``, and
+    programs see the value that they know.
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a dictionary, newer ones only if they are set."""
+        fields = super().to_dict()
+        for name, default in _newer(self).items():
+            if fields[name] == default:
+                del fields[name]
+        return fields
+
+    def _printed(self) -> Iterable[str]:
+        newer = _newer(self)
+        names = super()._printed()
+        return [name for name in names if name not in newer or getattr(self, name) != newer[name]]
 
 
 @cache
@@ -102,14 +142,17 @@ def thawed(kind: Any) -> Any:
     A frozen class sets each field by ``object.__setattr__``. It takes a third of the time to create an
     object of this class instead, with all of its fields, and then to set its ``__class__``.
     """
-    given = [(field.name, field.type) for field in dataclasses.fields(kind)]
+    given = [
+        (field.name, field.type, dataclasses.field(default=field.default))
+        for field in dataclasses.fields(kind)
+    ]
     return dataclasses.make_dataclass(
-        kind.__name__, given, bases=(Value,), slots=True, eq=False, repr=False
+        kind.__name__, given, bases=kind.__bases__, slots=True, eq=False, repr=False
     )
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapImage(Value):
+class SitemapImage(OldValue):
     """An image of a page, from the image extension."""
 
     loc: str
@@ -136,7 +179,7 @@ class SitemapImage(Value):
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapNewsStory(Value):
+class SitemapNewsStory(OldValue):
     """A news story, from the news extension or from a feed."""
 
     title: str
