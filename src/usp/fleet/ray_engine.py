@@ -47,7 +47,8 @@ class RayEngine(Engine):
 
     def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
         super().__init__(job)
-        here = {"num_cpus": workers, "include_dashboard": False}
+        # Not another one that happens to run on this machine: Ray would connect to that.
+        here = {"address": "local", "num_cpus": workers, "include_dashboard": False}
         self._cluster = here if address is None else {"address": address}
 
     def run(self, left: Assignments) -> Iterator[News]:
