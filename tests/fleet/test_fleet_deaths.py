@@ -183,10 +183,14 @@ class FakeRay:
 
     def stream(self, groups):
         death = self.deaths.pop(0) if self.deaths else None
-        for number, group in enumerate(groups):
-            if number == death:
-                break
+        number, group = 0, next(groups, None)
+        while group is not None and number != death:
             yield group
+            number += 1
+            try:
+                group = groups.send("go on")  # as Ray does, which does not send None
+            except StopIteration:
+                break
         if death is not None:
             yield self.exceptions.RayError("a node is gone")
 

@@ -98,7 +98,8 @@ class RayEngine(Engine):
 def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Group]:
     """Crawl a batch; runs on any machine of the cluster, with the credentials of the driver."""
     os.environ.update(environment)  # not as an environment of Ray: its dashboard would show it
-    for group in crawl_groups(job, iter([batch])):  # noqa: UP028 - Ray sends values, which lists refuse
+    # Ray sends values to a generator, which those that it delegates to may not take.
+    for group in crawl_groups(job, iter([batch])):  # noqa: UP028
         yield group
 
 
