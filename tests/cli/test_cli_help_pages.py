@@ -17,7 +17,7 @@ PAGES = {
     for folder in (DOCS, DOCS / "guides", DOCS / "reference")
     for path in folder.glob("*.md")
     if path.stem != "index"
-}
+} | {"cli": DOCS / "reference" / "cli" / "index.md"}
 
 
 def test_every_page_of_the_documentation_is_a_topic(run):
@@ -58,6 +58,16 @@ def test_an_unknown_topic_is_an_error_that_names_similar_ones(run):
     ended = run("help", "steraming")
     assert ended.status == 2
     assert "unknown topic 'steraming'; did you mean streaming" in ended.err
+
+
+def test_a_topic_that_is_also_a_command_is_named_once(run):
+    assert "did you mean tree or rules?" in run("help", "trees").err
+
+
+def test_a_link_leads_to_no_other_page_of_the_same_name(run):
+    assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
+    assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
+    assert "usp help tree" not in run("help", "cli").out
 
 
 def test_a_page_on_a_terminal_is_drawn():

@@ -28,7 +28,10 @@ _BLOCK = re.compile(r"^(```+[^`\n]*\n.*?^```+)[ ]*$\n?", re.MULTILINE | re.DOTAL
 _DIRECTIVE = "```{"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]*)\)")
-_PAGE = re.compile(r"(?:[^:#]*/)?([\w-]+)\.md(?:#.*)?")
+_PAGE = re.compile(
+    r"(?:(?:\.\.|guides|reference|docs)/)*((?!index\.)[\w-]+)(?:/index)?\.md(?:#.*)?"
+)
+_SIBLING = re.compile(r"\[([^\]]+)\]\([\w-]+\.md(?:#[^)\s]*)?\)")
 _MARKS = re.compile(
     r"^[ \t]*<!--.*?-->[ \t]*\n"  # for the tests of examples
     r"|^:::+[^\n]*\n"  # the frame of a note; its text stays
@@ -65,6 +68,9 @@ def topics() -> dict[str, Topic]:
             name, dot, ending = page.name.rpartition(".")
             if dot and ending == "md" and name != "index":
                 found.setdefault(name, Topic(name, group, page))
+    about_commands = top / "reference" / "cli" / "index.md"
+    if about_commands.is_file():
+        found["cli"] = Topic("cli", "reference", about_commands)
     return found
 
 
@@ -85,7 +91,11 @@ def _list() -> Iterator[str]:
 
 def show(topic: str) -> None:
     """Show a page: in a pager on a terminal, else as Markdown."""
-    text = readable(topics()[topic].page.read_text("utf-8"))
+    page = topics()[topic].page
+    text = page.read_text("utf-8")
+    if page.name == "index.md":  # the pages beside it are the help of commands
+        text = _SIBLING.sub(r"\1", text)
+    text = readable(text)
     if not is_for_people():
         write_lines(text.splitlines(), sys.stdout)
         return
@@ -127,7 +137,7 @@ def _link(match: re.Match[str]) -> str:
 
 def unknown(topic: str) -> click.UsageError:
     """Return the error for a topic that does not exist."""
-    names = [*topics(), *COMMANDS]
+    names = dict.fromkeys([*topics(), *COMMANDS])
     near = difflib.get_close_matches(topic.lower(), names, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "'usp help' lists all topics"
     return click.UsageError(f"unknown topic {topic!r}; {hint}")
