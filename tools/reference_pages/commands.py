@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from tools.reference_pages.markup import escaped, table
 
+from usp.cli.app import cli
 from usp.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -168,7 +169,9 @@ def pages() -> dict[str, str]:
 
 def _page(name: str, command: click.Command) -> str:
     text, _, examples = inspect.cleandoc(command.help or "").partition("\b\nExamples:\n")
-    with click.Context(command, info_name=f"usp {name}") as about:
+    # A command remembers the names of its help option from the first context that it gets.
+    parent = click.Context(cli, info_name="usp", **cli.context_settings)
+    with click.Context(command, parent, name) as about:
         usage = " ".join([about.command_path, *command.collect_usage_pieces(about)])
     parts = [f"# usp {name}", _COMMENT, *map(_paragraph, text.strip().split("\n\n"))]
     parts += [f"```text\n{usage}\n```"]

@@ -27,17 +27,18 @@ _WIDEST = 100  # columns of text that is easy to read
 _BLOCK = re.compile(r"^(```+[^`\n]*\n.*?^```+)[ ]*$\n?", re.MULTILINE | re.DOTALL)
 _DIRECTIVE = "```{"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]*)\)")
+_LINK = re.compile(r"(!?)\[([^\[\]]+)\]\(([^()\s]*)\)")
 _PAGE = re.compile(
     r"(?:(?:\.\.|guides|reference|docs)/)*((?!index\.)[\w-]+)(?:/index)?\.md(?:#.*)?"
 )
-_SIBLING = re.compile(r"\[([^\]]+)\]\([\w-]+\.md(?:#[^)\s]*)?\)")
+_SIBLING = re.compile(r"\[([^\[\]]+)\]\([\w-]+\.md(?:#[^()\s]*)?\)")
 _MARKS = re.compile(
-    r"^[ \t]*<!--.*?-->[ \t]*\n"  # for the tests of examples
-    r"|^:::+[^\n]*\n"  # the frame of a note; its text stays
+    r"^[ \t]*<!--[^<]*-->[ \t]*\n"  # for the tests of examples
+    r"|^:::[^\n]*\n"  # the frame of a note; its text stays
     r"|^\([\w-]+\)=\n",  # a target of links
-    re.MULTILINE | re.DOTALL,
+    re.MULTILINE,
 )
+_GAP = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def readable(text: str) -> str:
         for at, block in enumerate(_BLOCK.split(text))
         if not block.startswith(_DIRECTIVE)
     ]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(part.strip("\n") + "\n" for part in parts)).strip()
+    return _GAP.sub("\n\n", "\n".join(part.strip("\n") + "\n" for part in parts)).strip()
 
 
 def _prose(text: str) -> str:
