@@ -283,7 +283,7 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
         progress.take(SiteDone(row))
         progress.take(Group((row,), ()))
     assert (progress.done, progress.pages) == (7, 14)
-    assert progress.slowest()[0] == ("http://6/", 6.0)
+    assert progress.slowest[0] == (6.0, "http://6/")
     assert "7 of 10 sites · 7 failed" in progress.line()
     assert progress.summary()["slowest"][0] == {"site": "http://6/", "seconds": 6.0}
 

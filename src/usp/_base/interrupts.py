@@ -7,10 +7,12 @@ import signal
 import threading
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
 
 
 class Aside:
@@ -25,7 +27,7 @@ class Aside:
         self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         self._is_called = False
 
-    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns."""
 
         def call() -> None:
@@ -36,7 +38,8 @@ class Aside:
 
         self._is_called = True
         threading.Thread(target=call, name="usp-aside", daemon=True).start()
-        return self.rest()
+        result: T = self.rest()
+        return result
 
     def rest(self) -> Any:
         """Return what the last function returns if waiting for it was interrupted, else None."""

@@ -36,7 +36,8 @@ class FleetProgress:
 
     ``total`` is the number of sites to crawl, ``listed`` that of the list, and ``before`` how many were
     in the dataset already; with ``replaces``, the sites to crawl are among them. ``safe`` counts those
-    that this run has committed; ``is_ending`` is true after Ctrl-C.
+    that this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
+    ``is_ending`` is true after Ctrl-C.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class FleetProgress:
         self.is_ending = False
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, Row] = {}
-        self._slowest: list[tuple[float, str]] = []
+        self.slowest: list[tuple[float, str]] = []
         self._seen: set[str] = set()
         self._started = time.monotonic()
 
@@ -84,11 +85,7 @@ class FleetProgress:
             self._failures[row["code"]] += 1
             self._examples.setdefault(row["code"], row)
         taken = (row.get("duration") or 0.0, row["site"])
-        self._slowest = heapq.nlargest(_SLOWEST, [*self._slowest, taken])
-
-    def slowest(self) -> list[tuple[str, float]]:
-        """Return the sites that took longest, and the seconds of each."""
-        return [(site, seconds) for seconds, site in self._slowest]
+        self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
 
     def failures(self) -> list[dict[str, Any]]:
         """Return why something is missing, the most frequent reason first, with an example of each."""
@@ -117,7 +114,7 @@ class FleetProgress:
             f"{rate:,.1f} sites/s",
             f"{clock(left / rate)} left" if rate and left else "",
             clock(seconds),
-            *(f"slowest {site} {duration(longest)}" for site, longest in self.slowest()[:1]),
+            *(f"slowest {site} {duration(longest)}" for longest, site in self.slowest[:1]),
         ]
         return " · ".join(part for part in parts if part)
 
@@ -133,7 +130,5 @@ class FleetProgress:
             "sites_per_second": round(self.done / max(seconds, 0.001), 3),
             "workers_lost": self.workers_lost,
             "failures": self.failures(),
-            "slowest": [
-                {"site": site, "seconds": round(taken, 3)} for site, taken in self.slowest()
-            ],
+            "slowest": [{"site": site, "seconds": round(taken, 3)} for taken, site in self.slowest],
         }

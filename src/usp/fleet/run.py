@@ -99,10 +99,8 @@ def crawl_fleet(
     started = datetime.now(UTC)
     if wanted:
         job = Job(dataset.store.root, number, options, how.commit_seconds)
-        local = how.engine == "local"
-        engine = (
-            LocalEngine(job, how.workers) if local else RayEngine(job, how.workers, how.address)
-        )
+        ray = how.engine == "ray"
+        engine = RayEngine(job, how.workers, how.address) if ray else LocalEngine(job, how.workers)
         keyed = by_address(wanted) if how.same_address else ((s, host_key(s)) for s in wanted)
         left = Assignments(grouped(keyed), older)
         _crawl(engine, left, Committer(dataset, number, older), aside, progress, on_progress)
@@ -111,8 +109,7 @@ def crawl_fleet(
         "engine": how.engine,
         "started": started.isoformat(timespec="seconds"),
     }
-    finished: dict[str, Any] = aside(_finish, dataset, listed, how, summary)
-    return finished
+    return aside(_finish, dataset, listed, how, summary)
 
 
 def _crawl(

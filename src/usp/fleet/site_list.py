@@ -107,9 +107,8 @@ def _opened(source: str) -> Iterator[Any]:
             else:  # a pipe is as good as a file
                 file = stack.enter_context(Path(source).open("rb"))
         except (OSError, ValueError, NoSuchFileError) as error:
-            reason = getattr(error, "strerror", None) or error
-            if isinstance(error, NoSuchFileError):
-                reason = "there is no such file or bucket"
+            missing = isinstance(error, NoSuchFileError) and "there is no such file or bucket"
+            reason = missing or getattr(error, "strerror", None) or error
             raise SiteListError(
                 f"cannot read {source!r}: {reason}; pass a file with one site per line, or - for"
                 " standard input"
@@ -194,9 +193,8 @@ def homepage(text: str) -> tuple[str, Login | None]:
     """
     stripped = text.strip()[:_SHOWN]
     is_url = "://" in stripped or stripped.lower().startswith(("http:", "https:"))
-    url = stripped if is_url else f"https://{stripped}"
     try:
-        read = read_url(url)
+        read = read_url(stripped if is_url else f"https://{stripped}")
     except BadUrl:
         return shown(stripped), None
     return f"{read.origin}/", read.login
