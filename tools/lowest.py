@@ -4,7 +4,8 @@
     PYTHONPATH=build/lowest python -m pytest tests/web_client
 
 Everything else, the tools that run the tests included, stays what the environment has. Ray is left
-out: it pins many things itself; so is Scrapy, whose versions need the Twisted of their time.
+out: it pins many things itself; so is Scrapy, whose versions need the Twisted of their time, and the SDK
+of ``mcp``, which needs newer versions than the core.
 """
 
 # ruff: noqa: INP001 - a script
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("async", "arrow", "fleet", "mcp")
+EXTRAS = ("async", "arrow", "fleet")
 
 _MINIMUM = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?>=(?P<version>[0-9][0-9.]*)")
 
