@@ -32,8 +32,8 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run three workers on each core: many tests wait for a server, a process or a clock."""
-    return 3 * (os.cpu_count() or 1)
+    """Run two workers on each core: many tests wait for a server, a process or a clock."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
