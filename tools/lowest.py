@@ -4,8 +4,8 @@
     PYTHONPATH=build/lowest python -m pytest tests/web_client
 
 Everything else, the tools that run the tests included, stays what the environment has. Ray is left
-out: it pins many things itself; so is Scrapy, whose versions need the Twisted of their time, and the SDK
-of ``mcp``, which needs newer versions than the core.
+out: it pins many things itself. So are Scrapy, whose versions need the Twisted of their time, and the
+SDK of ``mcp``, which needs newer versions than the core.
 """
 
 # ruff: noqa: INP001 - a script
