@@ -78,11 +78,12 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     driver = threading.Thread(target=drive)
     driver.start()
-    before = signal.getsignal(signal.SIGINT)
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         work(theirs, Job(str(tmp_path), 1, OPTIONS))
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
     driver.join()
     assert sorted(one.row["site"] for one in told if isinstance(one, SiteDone)) == sorted(urls)
     (done,) = [one.sites for one in told if isinstance(one, Group)]
