@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from usp._base.dates import MAX_REMEMBERED
 from usp._formats import values
@@ -24,7 +23,7 @@ from usp.objects.page import (
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from decimal import Decimal
     from xml.etree.ElementTree import Element
@@ -74,17 +73,18 @@ class Columns:
         self._count = count
         self.texts = {name: given[name] for name in FIELDS if any(given.get(name, ()))}
 
-    def rows(self) -> list[OwnFields]:
-        """Return the values of each entry; they repeat, so they are read through caches."""
+    def values(self) -> tuple[Iterable[Decimal], Iterable[datetime | None], Iterable[_Frequency]]:
+        """Return priorities, dates and frequencies; they repeat, so they are read through caches."""
         lastmod, changefreq, priority = map(self.texts.get, FIELDS)
-        return list(
-            zip(
-                map(_priority, priority) if priority else repeat(_DEFAULT, self._count),
-                values.dates(lastmod) if lastmod else repeat(None, self._count),
-                map(_frequency, changefreq) if changefreq else repeat(None, self._count),
-                strict=True,
-            )
+        return (
+            map(_priorities.__getitem__, priority) if priority else repeat(_DEFAULT, self._count),
+            values.dates(lastmod) if lastmod else repeat(None, self._count),
+            map(_frequencies.__getitem__, changefreq) if changefreq else repeat(None, self._count),
         )
+
+    def rows(self) -> list[OwnFields]:
+        """Return the same, entry by entry."""
+        return list(zip(*self.values(), strict=True))
 
     def can_all_be_read(self) -> bool:
         """Return whether there is no problem with any of the values."""
@@ -98,14 +98,27 @@ class Columns:
 _DEFAULT = SITEMAP_PAGE_DEFAULT_PRIORITY
 
 
-@lru_cache(maxsize=1024)
-def _priority(text: str) -> Decimal:
-    return read_own({"priority": text} if text else {})[0]
+_Frequency: TypeAlias = "SitemapPageChangeFrequency | None"
+_Value = TypeVar("_Value")
 
 
-@lru_cache(maxsize=64)
-def _frequency(text: str) -> SitemapPageChangeFrequency | None:
-    return read_own({"changefreq": text} if text else {})[2]
+class _Remembered(dict[str, _Value]):
+    """The values of short texts; so many are kept, then it begins anew."""
+
+    def __init__(self, read: Callable[[str], _Value], most: int) -> None:
+        super().__init__()
+        self._read = read
+        self._most = most
+
+    def __missing__(self, text: str) -> _Value:
+        if len(self) >= self._most:
+            self.clear()
+        self[text] = value = self._read(text)
+        return value
+
+
+_priorities = _Remembered(lambda text: read_own({"priority": text} if text else {})[0], 1024)
+_frequencies = _Remembered(lambda text: read_own({"changefreq": text} if text else {})[2], 64)
 
 
 def _is_priority(text: str) -> bool:
@@ -122,9 +135,9 @@ def remembered_own(lastmod: str | None, changefreq: str | None, priority: str | 
         given = {"lastmod": lastmod, "changefreq": changefreq, "priority": priority}
         return read_own({name: text for name, text in given.items() if text})
     return (
-        _priority(priority) if priority else _DEFAULT,
+        _priorities[priority] if priority else _DEFAULT,
         values.date(lastmod) if lastmod else None,
-        _frequency(changefreq) if changefreq else None,
+        _frequencies[changefreq] if changefreq else None,
     )
 
 
@@ -201,7 +214,7 @@ class BlockBatch(PageBatch):
             return map(SitemapPage.of, self.urls, self._fields)
         columns = self._cut_columns()
         if columns is not None:
-            return map(OwnPage, self.urls, columns.rows())
+            return map(OwnPage, self.urls, *columns.values())
         rows = self._all() if ahead is Ahead.ALL else self._own_rows()
         return map(DeferredPage, self.urls, repeat(self), numbers, rows)
 

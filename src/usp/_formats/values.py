@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -52,19 +53,23 @@ def date(raw: str | None) -> datetime | None:
 def dates(texts: Sequence[str]) -> Iterable[datetime | None]:
     """Return the dates of a column of texts without references.
 
-    Days repeat, and are remembered; times do not, and if they are written alike they are read at once.
+    Days repeat, and are remembered; times do not, and are read at once if all are written in ISO 8601.
     """
-    size = len(texts[0]) if texts else 0
-    if size > _DAY and set(map(len, texts)) == {size}:
-        joined = "".join(texts)
-        if (
-            joined[4::size] == joined[7::size] == "-" * len(texts)
-            and set(joined[_DAY::size]) <= {"T", " "}
-            and min(joined[::size]) > "0"  # a missing date is often written as year 0 or 1
-        ):
+    if max(map(len, texts), default=0) > _DAY:
+        given = texts if all(texts) else list(filter(None, texts))
+        # A missing date is often written as year 0 or 1.
+        if set(map(_after_day_parts, given)) <= _ISO_MARKS and min(given) > "0002":
             with suppress(ValueError):
-                return list(map(datetime.fromisoformat, texts))
+                found = list(map(datetime.fromisoformat, given))
+                if given is texts:
+                    return found
+                dates = iter(found)
+                return [next(dates) if text else None for text in texts]
     return map(known_date, texts)
+
+
+_after_day_parts = itemgetter(slice(4, 11, 3))  # what follows the year, the month and the day
+_ISO_MARKS = {"--", "--T", "-- "}
 
 
 def number(raw: str | None) -> Decimal | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from usp._http.flow import Deadline
     from usp.objects.exchange import Hop
 
-_CHUNK = 128 * 1024
+_CHUNK = 256 * 1024  # at most: each one is a turn at the lock of the interpreter
 _EXCERPT = 64 * 1024  # of the body of an error, for the log
 BODY_ERRORS = (
     urllib3.exceptions.HTTPError,

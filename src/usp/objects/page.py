@@ -299,19 +299,31 @@ class EntryBlock(Protocol):
 class OwnPage(SitemapPage):
     """A page that has no fields other than those of the protocol, which are known."""
 
-    __slots__ = ()
+    __slots__ = ("_change_frequency", "_last_modified", "_priority")
 
-    def __init__(self, url: str, own: OwnFields) -> None:
+    # Getters in C take half the time of methods.
+    priority = property(attrgetter("_priority"))
+    last_modified = property(attrgetter("_last_modified"))
+    change_frequency = property(attrgetter("_change_frequency"))
+
+    def __init__(
+        self,
+        url: str,
+        priority: Decimal,
+        last_modified: datetime | None,
+        change_frequency: SitemapPageChangeFrequency | None,
+    ) -> None:
         self._url = url
-        self._fields = own
+        self._priority = priority
+        self._last_modified = last_modified
+        self._change_frequency = change_frequency
+        self._fields = None
 
     def _read_all(self) -> PageFields:
-        self._fields = fields = PageFields(*self._read())
+        self._fields = fields = PageFields(
+            self._priority, self._last_modified, self._change_frequency
+        )
         return fields
-
-    def _read(self) -> OwnFields:
-        assert self._fields is not None
-        return self._fields[:3]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SitemapPage.of, (self.url, self.fields())
