@@ -49,7 +49,7 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     ("objects.abstract_sitemap", "report.notebook"): "_repr_html_: only notebooks ask for it",
     ("changes.values", "changes.formats"): "str of a change: the formats need the values",
     ("helpers", "limits"): "ungzipped_response_content: how much is unpacked",
-    ("options", "_base.dates"): "the help shows the defaults of options; only a date is read",
+    ("options", "_base.periods"): "the help shows the defaults of options; only a date is read",
     ("options", "_base.patterns"): "the same; only patterns are compiled",
     ("fleet.options", "web_client.zones"): "the help of usp crawl shows the defaults of options",
     ("fleet.options", "export.schema"): "the same; only chosen columns are looked up",

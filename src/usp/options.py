@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar
 
-    from usp._base.dates import Moment
+    from usp._base.periods import Moment
     from usp.events import Listener
     from usp.helpers import (
         RecurseCallbackType,
@@ -113,7 +113,7 @@ class CrawlOptions:
     def _check_filters(self) -> None:
         """Raise ``ValueError`` for a date or a pattern that cannot be read."""
         if self.sitemaps_since is not None:
-            from usp._base.dates import moment  # noqa: PLC0415 - the help needs none of it
+            from usp._base.periods import moment  # noqa: PLC0415 - the help needs none of it
 
             since = moment("sitemaps_since", self.sitemaps_since)
             object.__setattr__(self, "sitemaps_since", since)

@@ -9,8 +9,9 @@ from itertools import chain, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from usp._base.dates import Moment, in_utc, known_date, moment, period
+from usp._base.dates import in_utc, known_date
 from usp._base.patterns import Patterns, checked, for_pages, for_sitemaps
+from usp._base.periods import Moment, moment, period
 from usp._base.urls import url_parts
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from usp._base.dates import MAX_REMEMBERED, in_utc, known_date, period, precision_of_text
+from usp._base.dates import MAX_REMEMBERED, in_utc, known_date, precision_of_text
 from usp._base.patterns import Patterns
+from usp._base.periods import period
 from usp.objects.child import SkipReason
 from usp.objects.sitemap import IndexXMLSitemap
 

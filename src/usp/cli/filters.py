@@ -46,7 +46,7 @@ FILTER_OPTIONS = [
 
 def _moment(name: str, text: str | None) -> datetime | date | str | None:
     """Return the time seven days ago for ``7d``; any other text must be a date."""
-    from usp._base.dates import moment
+    from usp._base.periods import moment
 
     try:
         return None if text is None else moment(name, text)

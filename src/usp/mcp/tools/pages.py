@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from usp._base.dates import as_written, moment
+from usp._base.dates import as_written
 from usp._base.display import counted
+from usp._base.periods import moment
 from usp.mcp.page_lists import Wanted, find_pages
 from usp.mcp.reading import page_sitemaps
 from usp.mcp.schemas import ListArguments, Result, Source, Texts, Value, fitting
