@@ -146,12 +146,21 @@ def remember_redirect(session: Any, response: Any) -> None:
         session.cache.save_response(response, expires=expires)
 
 
-def is_proxied(session: Any, url: str, proxies: dict[str, str], verify: Any) -> bool:
-    """Return whether a session uses a proxy for a URL."""
+def settings_for(session: Any, url: str, proxies: dict[str, str], verify: Any) -> dict[str, Any]:
+    """Return how a session sends a request for a URL, with the settings of the environment."""
+    if not is_session(session):
+        return {"proxies": proxies}
+    settings: dict[str, Any] = session.merge_environment_settings(
+        url, dict(proxies), True, verify, None
+    )
+    return settings
+
+
+def is_proxied(session: Any, url: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether a session uses a proxy for a URL, with these settings."""
+    proxies = settings["proxies"]
     if not is_session(session):
         return bool(proxies)
-    settings = session.merge_environment_settings(url, dict(proxies), True, verify, None)
-    proxies = settings["proxies"]
     return bool(proxies and requests.utils.select_proxy(url, proxies))
 
 
@@ -204,7 +213,7 @@ def peer_of(response: Any) -> str | None:
 
 def as_response(answer: Any, url: str = "") -> requests.Response:
     """Return a response with all attributes that our client uses; ``url`` is that of the request."""
-    known = issubclass(type(answer), requests.Response | ForeignResponse)  # a mock only says so
+    known = issubclass(type(answer), (requests.Response, ForeignResponse))  # a mock only says so
     whole = known and not _was_filled_in(answer)
     return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
 

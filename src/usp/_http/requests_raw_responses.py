@@ -100,10 +100,15 @@ class _Fields(http.client.HTTPMessage):
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
         super().__init__()
+        self._fields = fields
         self._by_name: dict[str, str] = {}
         for name, value in fields:
             self.set_raw(name, value)
             self._by_name.setdefault(name.lower(), value)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return names and values; there is nothing in them to decode."""
+        return list(self._fields)
 
     def get(self, name: str, failobj: Any = None) -> Any:
         """Return the first field of a name."""

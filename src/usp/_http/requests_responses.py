@@ -85,7 +85,10 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
-        return tuple(replace(hop, url=self._shown(hop.url)) for hop in self._hops)
+        return tuple(
+            hop if (url := self._shown(hop.url)) == hop.url else replace(hop, url=url)
+            for hop in self._hops
+        )
 
     def url(self) -> str:
         """Return the URL after redirects."""
@@ -145,6 +148,8 @@ def _received(raw: urllib3.response.HTTPResponse) -> Iterator[bytes]:
     """Yield what arrives, still compressed."""
     while data := raw.read1(_CHUNK, decode_content=False):
         yield data
+        if raw.length_remaining == 0:  # then its connection is released already
+            return
 
 
 def excerpt_of(response: requests.Response) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from usp.web_client.zones import Gate
 
 _MAX_SETTINGS = 1000
+_MAX_LINES = 20
 _COPIED = ("headers", "auth", "proxies", "hooks", "params", "verify", "cert", "trust_env")
 
 
@@ -39,8 +40,11 @@ else:  # a cache that is installed puts a subclass in its place
     )
 
 
-_METHODS = {name: getattr(OriginalSession, name) for name in ("get", "request", "send")}
+_METHODS = {
+    name: getattr(OriginalSession, name) for name in ("get", "request", "send", "get_adapter")
+}
 _SEND = requests.adapters.HTTPAdapter.send  # unless a mock has put another one in its place
+_EMPTY = vars(requests.Response())
 
 
 def session_for(gate: Gate, concurrency: int, before: Any = None) -> Any:
@@ -64,8 +68,8 @@ class Session(OriginalSession):
         self._concurrency = concurrency
         self._settings: dict[tuple[object, ...], Any] = {}
         self._logins: dict[str, bool] = {}
-        self._judged: tuple[tuple[str, ...], bool] = ((), False)  # names of headers, and the answer
-        self._merged: tuple[object, dict[str, str]] | None = None  # what was merged, and the result
+        self._judged: tuple[object, bool] = ({}, False)  # headers, and whether one is secret
+        self._merged: tuple[object, object, dict[str, str]] = ({}, {}, {})  # both, and the result
         self.cookies.set_policy(NoNewCookies())
         self._adapter = _Adapter(gate, concurrency)
         self.mount("http://", self._adapter)
@@ -97,13 +101,14 @@ class Session(OriginalSession):
             or (self.trust_env and self._has_login(url))
             or not vars(self).keys().isdisjoint(_METHODS)
             or any(getattr(type(self), name) is not method for name, method in _METHODS.items())
+            or requests.adapters.HTTPAdapter.send is not _SEND
         )
 
     def _has_secrets(self) -> bool:
         """Return whether a header of the session is not for every host."""
-        names = tuple(self.headers)
-        if self._judged[0] != names:
-            self._judged = names, any(map(is_secret, names))
+        own = _contents(self.headers)
+        if self._judged[0] != own:
+            self._judged = dict(own), any(map(is_secret, self.headers))
         return self._judged[1]
 
     def _has_login(self, url: HttpUrl) -> bool:
@@ -114,31 +119,27 @@ class Session(OriginalSession):
         return known
 
     def get_plainly(
-        self, url: str, headers: Mapping[str, str], timeout: Any, proxies: Any, verify: Any
+        self, url: str, headers: Mapping[str, str], timeout: Any, settings: Mapping[str, Any]
     ) -> requests.Response:
-        """Send a request to which nothing is added: quicker than ``get``, which takes half the time."""
+        """Send a request to which nothing is added: quicker than ``get``, which takes half the time.
+
+        ``settings`` are those of :meth:`merge_environment_settings`.
+        """
         request = requests.PreparedRequest()
         request.method, request.url, request.hooks = "GET", url, {}
-        adapter = self.get_adapter(url)
-        if adapter is self._adapter and requests.adapters.HTTPAdapter.send is _SEND:
-            # Nobody looks at the request on its way: urllib3 copies a dictionary more easily.
-            request.headers = cast("Any", self._all_headers(headers))
-        else:
-            request.headers = self._joined(headers)
-        settings = self.merge_environment_settings(url, proxies, True, verify, None)
-        response: requests.Response = adapter.send(request, timeout=timeout, **settings)
-        return response
+        # Nobody looks at the request on its way: urllib3 copies a dictionary more easily.
+        request.headers = cast("Any", self._all_headers(headers))
+        return self._adapter.send(request, timeout=timeout, **settings)
 
     def _all_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return the headers of a request, including those of the session; cached."""
-        key = (tuple(self.headers.items()), tuple(headers.items()))
-        merged = self._merged
-        if merged is None or merged[0] != key:
-            merged = self._merged = key, dict(self._joined(headers).items())
-        return merged[1]
-
-    def _joined(self, headers: Mapping[str, str]) -> CaseInsensitiveDict[str]:
-        return CaseInsensitiveDict(cast("Mapping[str, str]", self.headers), **headers)
+        own = _contents(self.headers)
+        before, given, merged = self._merged
+        if before != own or given != headers:
+            joined = CaseInsensitiveDict(cast("Mapping[str, str]", self.headers), **headers)
+            merged = dict(joined.items())
+            self._merged = dict(own), dict(headers), merged
+        return merged
 
     def get_redirect_target(self, resp: Any) -> str | None:  # noqa: ARG002
         """Return None: redirects are followed by the client."""
@@ -201,14 +202,18 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def build_response(self, req: Any, resp: Any) -> requests.Response:
         """Return a response without cookies: they are read from the headers, if there are any."""
-        response = requests.Response()
-        response.status_code = resp.status
-        response.headers = _Headers(resp.headers)
-        response.raw = resp
-        response.reason = resp.reason
-        response.url = req.url
-        response.request = req
-        response.connection = self
+        response = requests.Response.__new__(requests.Response)  # an empty one makes a jar for them
+        vars(response).update(
+            _EMPTY,
+            history=[],
+            status_code=resp.status,
+            headers=_Headers(resp.headers),
+            raw=resp,
+            reason=resp.reason,
+            url=req.url,
+            request=req,
+            connection=self,
+        )
         return response
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
@@ -228,9 +233,18 @@ class _Headers(CaseInsensitiveDict[str]):
             (name.lower(), (name, value)) for name, value in fields.itermerged()
         )
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a header; most that are asked for are not there."""
+        return self._store.get(name.lower(), (name, default))[1]
+
     def items(self) -> Any:
         """Return names and values, without looking each name up again."""
         return self._store.values()
+
+
+def _contents(headers: Any) -> Any:
+    """Return what the headers of a session hold, in a form that is quickly compared."""
+    return getattr(headers, "_store", headers)
 
 
 def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
@@ -252,6 +266,22 @@ class _Patient:
     """A connection that waits for a response until the deadline."""
 
     response_class = Answer
+    _buffer: list[bytes]  # of http.client: the lines of a request that are not sent yet
+    _lines: dict[tuple[object, ...], bytes]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._lines = {}  # headers as they are sent: nearly all requests have the same
+
+    def putheader(self, *header: Any) -> None:
+        """Add a header to the request; it is checked and encoded the first time."""
+        line = self._lines.get(header)
+        if line is not None:
+            self._buffer.append(line)
+            return
+        super().putheader(*header)  # type: ignore[misc]
+        if len(self._lines) < _MAX_LINES and self._buffer:
+            self._lines[header] = self._buffer[-1]
 
 
 class _Guarded(_Patient):

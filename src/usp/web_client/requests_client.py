@@ -48,7 +48,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from usp._http.flow import Conditions
     from usp.limits import Limits
@@ -231,13 +231,12 @@ class RequestsWebClient(AbstractWebClient):
     ) -> AbstractWebClientResponse:
         """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
-            session, asked = self._session, outcome.asked
             return RequestsWebClientSuccessResponse(
                 response,
                 self._limit,
                 deadline=outcome.deadline,
                 timeout=self._timeout,
-                shown=lambda url: without_params(without_login(url), asked, session),
+                shown=self._shown(outcome.asked),
                 hops=outcome.hops,
             )
         assert isinstance(outcome, WebClientErrorResponse)
@@ -247,17 +246,25 @@ class RequestsWebClient(AbstractWebClient):
             response.close()
         return outcome
 
+    def _shown(self, asked: str) -> Callable[[str], str]:
+        """Return what hides the secrets of the session in the URLs of a response."""
+        session = self._session
+        if not getattr(session, "params", None):
+            return without_login
+        return lambda url: without_params(without_login(url), asked, session)
+
     def _ask(self, request: Request) -> tuple[requests.Response, Head]:
         """Send one request, without following redirects."""
         session, url, text = self._session, request.url, request.text
         guarded = self._guarded
-        proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
+        settings = requests_foreign.settings_for(session, text, self._proxies, self._verify)
+        proxied = requests_foreign.is_proxied(session, text, settings)
         addresses: list[str] | None = None
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
         self._flow.admit(url.host, addresses)
         if guarded and self._auth is None and url.login is None and session.is_plain(url):
-            response = self._send(text, request.headers, request.deadline, plainly=True)
+            response = self._send(text, request.headers, request.deadline, settings, plainly=True)
             address = None if proxied else requests_foreign.peer_of(response)
             return response, self._head(response, address=address)
         options: dict[str, Any] = {}
@@ -298,14 +305,15 @@ class RequestsWebClient(AbstractWebClient):
         *,
         plainly: bool = False,
     ) -> requests.Response:
-        """Send a request with the session; ``plainly`` if it is one of ours and adds nothing."""
+        """Send a request with the session; ``plainly`` if it is one of ours and adds nothing.
+
+        The ``options`` of a plain one are the settings of its session for this URL.
+        """
         timeout = _shortened(self._timeout, deadline)
         token = DEADLINE.set(deadline.at if deadline else None)
         try:
             if plainly:
-                response = self._session.get_plainly(
-                    url, headers, timeout, self._proxies, self._verify
-                )
+                response = self._session.get_plainly(url, headers, timeout, options)
             else:
                 response = self._get(url, headers, timeout, options)
         finally:
