@@ -18,7 +18,7 @@ from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
 from usp._formats.plain_text import PlainTextSitemapParser, has_url
 from usp._formats.robots import IndexRobotsTxtSitemapParser, has_directive
-from usp._formats.root import XMLSitemapParser
+from usp._formats.root import Beginning, XMLSitemapParser, usual_beginning
 from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, Problems
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -129,7 +129,7 @@ class DocumentParser:
         self._head: list[str] = []
         self._missing = 0  # how much more is needed until another look at the head is worth it
         self._look = _LOOK
-        self._xml: XMLSitemapParser | None = None
+        self._xml: XMLSitemapParser | Beginning | None = None
         self._tail = ""
         self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
         self._has_more = False  # whether there is more after the root than the tail
@@ -270,12 +270,22 @@ class DocumentParser:
             self.refusal = _BLANK
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
+            if self._glance and self._glances_at(head):
+                return True
             return self._tell_markup(start, final=final)
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
             return False
         self._tell_text(start[: self._look])
+        return True
+
+    def _glances_at(self, head: str) -> bool:
+        """Return whether a document is a page sitemap that needs no parser for a glance."""
+        found = usual_beginning(head)
+        if found is None or not issubclass(found.root.parser.sitemap_class, AbstractPagesSitemap):
+            return False
+        self._xml = found
         return True
 
     def _tell_markup(self, start: str, *, final: bool) -> bool:

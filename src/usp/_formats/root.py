@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.reason import Reason
 from usp._base.safe_text import excerpt
@@ -70,11 +70,42 @@ _MAX_BEGINNINGS = 6  # more are looked for as slowly as a root tag is read
 
 
 class _Root(NamedTuple):
-    """A root tag without problems, and the parser for what is below it."""
+    """A root tag without problems, and the parser for what is below it; ``example`` reads nothing."""
 
     parser: type[AbstractXMLSitemapParser]
     namespace: tuple[str, str] | None
     known: KnownRoot
+    example: AbstractXMLSitemapParser
+
+
+class Beginning(NamedTuple):
+    """A document up to the end of a usual root tag: all that a glance at its pages needs."""
+
+    text: str
+    root: _Root
+
+    @property
+    def refusal(self) -> Reason | None:
+        """None: the document is a sitemap."""
+        return None
+
+    @property
+    def concrete(self) -> AbstractXMLSitemapParser:
+        """The parser that would read the document; it knows what the root is."""
+        return self.root.example
+
+    @property
+    def namespace(self) -> tuple[str, str] | None:
+        """The root's name and namespace, if that is not the one of sitemaps."""
+        return self.root.namespace
+
+    def look(self, text: str, *, final: bool = False) -> str:
+        """Return the text after the root tag."""
+        del final
+        return text[len(self.text) :]
+
+    def release(self) -> None:
+        """Do nothing: nothing was made for this document."""
 
 
 @lru_cache(maxsize=128)
@@ -96,7 +127,8 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     example = parser()
     example.start_known_root(known)
     example.learn()
-    return _Root(parser, _foreign_namespace(meaning, parser), known._replace(scope=example.scope))
+    known = known._replace(scope=example.scope)
+    return _Root(parser, _foreign_namespace(meaning, parser), known, example)
 
 
 def _foreign_namespace(
@@ -108,15 +140,38 @@ def _foreign_namespace(
     return root.local, "" if root.space is Space.NONE else excerpt(root.uri)
 
 
+_recent: tuple[Beginning, ...] = ()
+"""The last ones: the documents of a website begin alike."""
+
+
+def usual_beginning(text: str) -> Beginning | None:
+    """Return how a document begins, if there is nothing unusual up to the end of its root tag."""
+    global _recent  # noqa: PLW0603 - a cache, replaced as a whole
+    for known in _recent:
+        if text.startswith(known.text):
+            return known
+    before = _PROLOG.match(text)
+    tag = TAG.match(text, before.end()) if before else None
+    if tag is None or tag.end() - tag.start() > _MAX_REMEMBERED:
+        return None
+    slash, name, attributes = tag.groups()
+    if slash or attributes[-1:] == "/" or len(name) > MAX_NAME:
+        return None
+    root = _usual_root(name, attributes)
+    if root is None:
+        return None
+    found = Beginning(text[: tag.end()], root)
+    if len(found.text) <= _MAX_REMEMBERED:
+        _recent = (found, *_recent)[:_MAX_BEGINNINGS]
+    return found
+
+
 class XMLSitemapParser(AbstractSitemapParser):
     """Reads an XML document of any kind: finds the root, then hands over to the concrete parser.
 
     ``concrete`` is that parser, once the root is known; ``refusal`` is why there is none.
     ``namespace`` is the root's name and namespace, if that is not the one of sitemaps.
     """
-
-    _beginnings: ClassVar[tuple[tuple[str, _Root], ...]] = ()
-    """The last ones up to the end of a root tag: the documents of a website begin alike."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
@@ -151,9 +206,10 @@ class XMLSitemapParser(AbstractSitemapParser):
             return ""
         if not self._has_begun:
             self._has_begun = True
-            end = self._begin_usual(text)
-            if end:
-                return text[end:]
+            beginning = usual_beginning(text)
+            if beginning is not None:
+                self._begin_known(beginning)
+                return beginning.look(text)
         self._scanner.feed(text)
         if final and self.concrete is None:
             self._scanner.close()
@@ -172,32 +228,11 @@ class XMLSitemapParser(AbstractSitemapParser):
         """
         self._scanner.handler = DEAF
 
-    def _begin_usual(self, text: str) -> int:
-        """Begin a document whose root is known already; return where its tag ends, else 0."""
-        for beginning, root in XMLSitemapParser._beginnings:
-            if text.startswith(beginning):
-                return self._begin_known(beginning, root)
-        before = _PROLOG.match(text)
-        tag = TAG.match(text, before.end()) if before else None
-        if tag is None or tag.end() - tag.start() > _MAX_REMEMBERED:
-            return 0
-        slash, name, attributes = tag.groups()
-        if slash or attributes[-1:] == "/" or len(name) > MAX_NAME:
-            return 0
-        found = _usual_root(name, attributes)
-        if found is None:
-            return 0
-        beginning = text[: tag.end()]
-        if len(beginning) <= _MAX_REMEMBERED:
-            recent = ((beginning, found), *XMLSitemapParser._beginnings)
-            XMLSitemapParser._beginnings = recent[:_MAX_BEGINNINGS]
-        return self._begin_known(beginning, found)
-
-    def _begin_known(self, beginning: str, root: _Root) -> int:
+    def _begin_known(self, beginning: Beginning) -> None:
+        root = beginning.root
         self.namespace = root.namespace
         self._begin(root.parser).start_known_root(root.known)
-        self._scanner.skip(beginning, count=True)
-        return len(beginning)
+        self._scanner.skip(beginning.text, count=True)
 
     @property
     def _is_refused(self) -> bool:

@@ -9,6 +9,7 @@ import urllib.request
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
 import aiohttp.abc
@@ -81,30 +82,44 @@ class _Resolver(aiohttp.abc.AbstractResolver):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Checks every connection before anything is sent."""
+    """Checks every connection before anything is sent, once: what the gate allows stays allowed."""
 
     def __init__(self, gate: Gate, **options: Any) -> None:
         self._gate = gate
+        self._hosts: set[str] = set()  # that are addresses, and allowed
+        self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
         self._gate_resolver = _Resolver(gate)
         super().__init__(resolver=self._gate_resolver, **options)
 
     async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
         """Return a connection that the gate allows."""
-        literal = literal_of(req.url.raw_host or "")
-        if literal is not None:  # which no resolver is asked about
-            self._gate.admit(req.url.raw_host, str(literal))
+        host = req.url.raw_host or ""
+        if host not in self._hosts:
+            literal = literal_of(host)
+            if literal is not None:  # which no resolver is asked about
+                self._gate.admit(host, str(literal))
+                self._hosts.add(host)
         connection = await super().connect(req, *args, **options)
-        if connection.protocol is not None and scarce():
-            connection.protocol.force_close()  # after this answer: others wait for a descriptor
-        peer = _peer(connection.transport)
+        protocol = connection.protocol
+        if protocol is not None and scarce():
+            protocol.force_close()  # after this answer: others wait for a descriptor
+        peer = None if protocol is None else self._peers.get(protocol)
+        if peer is None:
+            peer = self._checked(host, connection)
         last_peer.set(peer)
+        return connection
+
+    def _checked(self, host: str, connection: Any) -> str | None:
+        """Return the peer of a new connection; raises :class:`Refused`."""
+        peer = _peer(connection.transport)
         if peer is not None:
             try:
-                self._gate.connected(req.url.raw_host or "", peer)
+                self._gate.connected(host, peer)
             except Refused:
                 connection.close()
                 raise
-        return connection
+            self._peers[connection.protocol] = peer
+        return peer
 
     async def close(self, *args: Any, **options: Any) -> None:
         """Close the connections and the resolver."""

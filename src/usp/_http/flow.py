@@ -381,12 +381,20 @@ class Body:
         self._limit = self._room = limit
         self._deadline = deadline
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what has been decoded; raises :class:`BrokenBody` if it is too late or too large."""
+    def feed(self, data: bytes) -> Iterable[bytes]:
+        """Return what has been decoded; raises :class:`BrokenBody` if it is too large.
+
+        :meth:`check_time` tells whether it is too late, once that is read.
+        """
+        if self._decoder is None and (self._room is None or len(data) <= self._room):
+            self._room = None if self._room is None else self._room - len(data)
+            return (data,)
+        return self._decoded(data)
+
+    def _decoded(self, data: bytes) -> Iterator[bytes]:
         for piece in (data,) if self._decoder is None else self._decoder.feed(data):
             yield from self._bounded(piece)
-            self._check_time()
-        self._check_time()
+            self.check_time()
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
@@ -395,7 +403,7 @@ class Body:
 
     def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:
         """Return the error for an exception while the body was received."""
-        self._check_time()
+        self.check_time()
         return BrokenBody(reason_of(error, url, timeout, in_body=True))
 
     def _bounded(self, piece: bytes) -> Iterator[bytes]:
@@ -406,6 +414,7 @@ class Body:
             self._room -= len(piece)
         yield piece
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raise :class:`BrokenBody` if it is too late."""
         if self._deadline is not None and self._deadline.is_over:
             raise BrokenBody(self._deadline.reason)

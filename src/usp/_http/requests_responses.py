@@ -131,6 +131,7 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         try:
             for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
                 yield from body.feed(data)
+                body.check_time()
             yield from body.close()
         except BODY_ERRORS as error:
             raise body.failure(error, self.url(), self._timeout) from error

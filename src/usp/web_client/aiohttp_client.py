@@ -103,6 +103,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
             while data := await self._piece():
                 for piece in body.feed(data):
                     yield piece
+                body.check_time()
             for piece in body.close():
                 yield piece
         except _ERRORS as error:

@@ -80,12 +80,14 @@ class LaneParser(AbstractXMLSitemapParser):
         at = 0
         for found in _first_entry(tuple(self.entries)).finditer(text):
             before = text[at : found.start()]
-            if before.strip(_BLANKS) or not self._at_rest():
+            is_at_rest = self._at_rest()
+            if before.strip(_BLANKS) or not is_at_rest:
                 entries += self._scan(before)
+                is_at_rest = self._at_rest()
             else:
                 self.scanner.skip(before, count=self.thorough)
             at = found.start()
-            if self._at_rest():
+            if is_at_rest:
                 self._name = found[1]
                 return entries, text[at:]
         return entries + self._scan(text[at:]), ""
@@ -158,10 +160,10 @@ class LaneParser(AbstractXMLSitemapParser):
 
     def _return(self, text: str, read: Callable[[str], list[Entry]]) -> list[Entry]:
         """Scan to the end of an entry that no other lane could take, then ``read`` the rest."""
-        entries: list[Entry] = []
-        if not self._at_rest():
-            end = self._first_end(text, 0) if self._name else len(text)
-            entries, text = self._scan(text[:end]), text[end:]
+        if self._at_rest():
+            return read(text)
+        end = self._first_end(text, 0) if self._name else len(text)
+        entries, text = self._scan(text[:end]), text[end:]
         if not text:
             return entries
         return entries + (read(text) if self._at_rest() else self._scan(text))
