@@ -117,6 +117,7 @@ REMEMBERED = 20_000
 """How many problems of its documents one tree keeps in memory."""
 
 _READ = 128 * 1024
+_HAS_OFFSETS = hasattr(os, "pread") and hasattr(os, "pwrite")  # Windows has neither
 
 
 class SpoolFull(Exception):  # noqa: N818 - says what happened
@@ -183,13 +184,21 @@ class Store:
             if self._spool is None:
                 self._spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - lives as long as the store
                 weakref.finalize(self, self._spool.close)
-            place = (self._end, len(data))
-            self._spool.seek(self._end)
-            view = memoryview(data)
-            while view:
-                view = view[self._spool.write(view) :]
-            self._end += len(data)
-            return place
+            offset, self._end = self._end, self._end + len(data)
+        self._write_at(offset, data)  # its place is reserved: other threads need not wait
+        return offset, len(data)
+
+    def _write_at(self, offset: int, data: bytes) -> None:
+        assert self._spool is not None
+        view = memoryview(data)
+        while view:
+            if _HAS_OFFSETS:
+                count = os.pwrite(self._spool.fileno(), view, offset)
+            else:
+                with self._lock:
+                    self._spool.seek(offset)
+                    count = self._spool.write(view)
+            view, offset = view[count:], offset + count
 
     def read(self, places: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         """Yield the bytes at some places of the spool, in chunks."""
@@ -205,7 +214,7 @@ class Store:
 
     def _read_at(self, offset: int, size: int) -> bytes:
         assert self._spool is not None
-        if hasattr(os, "pread"):  # independent of where other threads and forked processes read
+        if _HAS_OFFSETS:  # independent of where other threads and forked processes read
             return os.pread(self._spool.fileno(), size, offset)
         with self._lock:
             self._spool.seek(offset)

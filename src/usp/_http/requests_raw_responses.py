@@ -95,24 +95,33 @@ def is_interim(status: int) -> bool:
     return 100 <= status < 200 and status != http.HTTPStatus.SWITCHING_PROTOCOLS  # noqa: PLR2004
 
 
-class _Fields(http.client.HTTPMessage):
+class Fields(http.client.HTTPMessage):
     """The headers of an ordinary response by name, read-only."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
         super().__init__()
         self._fields = fields
-        self._by_name: dict[str, str] = {}
-        for name, value in fields:
-            self.set_raw(name, value)
-            self._by_name.setdefault(name.lower(), value)
+        self._by_name: dict[str, tuple[str, str]] = {}
+        for field in fields:
+            self.set_raw(*field)
+            self._by_name.setdefault(field[0].lower(), field)
 
     def items(self) -> list[tuple[str, Any]]:
         """Return names and values; there is nothing in them to decode."""
         return list(self._fields)
 
+    def merged(self) -> dict[str, tuple[str, str]]:
+        """Return names and values by the name in lower case; values of the same name are joined."""
+        found = dict(self._by_name)
+        if len(found) < len(self._fields):
+            for key, (name, _) in found.items():
+                values = [value for other, value in self._fields if other.lower() == key]
+                found[key] = name, ", ".join(values)
+        return found
+
     def get(self, name: str, failobj: Any = None) -> Any:
         """Return the first field of a name."""
-        return self._by_name.get(name.lower(), failobj)
+        return self._by_name.get(name.lower(), (name, failobj))[1]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name.lower() in self._by_name
@@ -147,7 +156,7 @@ class _Head(io.BufferedReader):
             if self.room < 0:
                 raise http.client.HTTPException(f"more than {HEAD_BYTES:,} bytes of headers")
 
-    def plain_fields(self) -> _Fields | None:
+    def plain_fields(self) -> Fields | None:
         """Return the next headers if all have arrived and none is unusual; does not consume them."""
         here = self.peek()
         end = here.find(b"\r\n\r\n") + 2
@@ -158,7 +167,7 @@ class _Head(io.BufferedReader):
             return None
         self._fields = end + 2
         fields = (line.partition(":") for line in lines)
-        return _Fields([(name, value.lstrip(" \t")) for name, _, value in fields])
+        return Fields([(name, value.lstrip(" \t")) for name, _, value in fields])
 
     def pass_fields(self) -> None:
         """Skip the headers that were peeked at."""

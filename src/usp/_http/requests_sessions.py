@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections import OrderedDict
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
 
@@ -18,7 +18,7 @@ from urllib3.util import connection as urllib3_connection
 
 from usp._http.identity import is_secret
 from usp._http.redirects import NoNewCookies
-from usp._http.requests_raw_responses import DEADLINE, Answer, until
+from usp._http.requests_raw_responses import DEADLINE, Answer, Fields, until
 from usp.web_client.zones import Refused
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ else:  # a cache that is installed puts a subclass in its place
     )
 
 
-_METHODS = {
-    name: getattr(OriginalSession, name) for name in ("get", "request", "send", "get_adapter")
-}
+_NAMES = ("get", "request", "send", "get_adapter")
+_methods_of = attrgetter(*_NAMES)
+_METHODS = _methods_of(OriginalSession)
 _SEND = requests.adapters.HTTPAdapter.send  # unless a mock has put another one in its place
 _EMPTY = vars(requests.Response())
 
@@ -78,7 +78,7 @@ class Session(OriginalSession):
     @property
     def is_ours(self) -> bool:
         """Whether the adapters of the session are still ours."""
-        return all(adapter is self._adapter for adapter in self.adapters.values())
+        return set(self.adapters.values()) == {self._adapter}
 
     def again(self, gate: Gate) -> Session:
         """Return a session with the same settings and its own connections."""
@@ -99,8 +99,8 @@ class Session(OriginalSession):
             or any(self.hooks.values())
             or self._has_secrets()
             or (self.trust_env and self._has_login(url))
-            or not vars(self).keys().isdisjoint(_METHODS)
-            or any(getattr(type(self), name) is not method for name, method in _METHODS.items())
+            or not vars(self).keys().isdisjoint(_NAMES)
+            or _methods_of(type(self)) != _METHODS
             or requests.adapters.HTTPAdapter.send is not _SEND
         )
 
@@ -207,7 +207,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
             _EMPTY,
             history=[],
             status_code=resp.status,
-            headers=_Headers(resp.headers),
+            headers=_Headers(resp),
             raw=resp,
             reason=resp.reason,
             url=req.url,
@@ -228,10 +228,13 @@ class _Adapter(requests.adapters.HTTPAdapter):
 class _Headers(CaseInsensitiveDict[str]):
     """The headers of a response; those of one name are joined."""
 
-    def __init__(self, fields: urllib3.HTTPHeaderDict) -> None:
-        self._store = OrderedDict(
-            (name.lower(), (name, value)) for name, value in fields.itermerged()
-        )
+    def __init__(self, response: urllib3.HTTPResponse) -> None:
+        message = getattr(response._original_response, "msg", None)  # noqa: SLF001
+        if isinstance(message, Fields):
+            self._store = message.merged()
+        else:
+            fields = response.headers.itermerged()
+            self._store = {name.lower(): (name, value) for name, value in fields}
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a header; most that are asked for are not there."""

@@ -376,8 +376,13 @@ def _shortened(timeout: Any, deadline: Deadline | None) -> Any:
     """Return a timeout that does not reach beyond the deadline."""
     if deadline is None:
         return timeout
+    left = deadline.left
     if isinstance(timeout, tuple):
-        return tuple(_shortened(part, deadline) for part in timeout)
+        return tuple([_within(part, left) for part in timeout])
+    return _within(timeout, left)
+
+
+def _within(timeout: Any, left: float) -> Any:
     if timeout is None:
-        return deadline.left
-    return min(timeout, deadline.left) if isinstance(timeout, int | float) else timeout
+        return left
+    return min(timeout, left) if isinstance(timeout, int | float) else timeout
