@@ -229,7 +229,7 @@ class _Headers(CaseInsensitiveDict[str]):
     """The headers of a response; those of one name are joined."""
 
     def __init__(self, response: urllib3.HTTPResponse) -> None:
-        message = getattr(response._original_response, "msg", None)  # noqa: SLF001
+        message = getattr(getattr(response, "_original_response", None), "msg", None)
         if isinstance(message, Fields):
             self._store = message.merged()
         else:
