@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from usp._base.safe_text import printable
@@ -49,14 +48,33 @@ _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
 
 def _names(value: Any) -> tuple[str, ...]:
     kind: Any = type(value)
-    return _fields_of(kind)[0]
+    return _names_of(kind)
 
 
 @cache
-def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Return the names of the fields of a class, in order, and what gets all of a value."""
-    names = tuple(field.name for field in dataclasses.fields(kind))
-    return names, attrgetter(*names)
+def _names_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a class, in order."""
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+@cache
+def _dictionary_of(kind: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return what makes a dictionary of the fields of a value, compiled as dataclasses compile theirs."""
+    items = []
+    for field in dataclasses.fields(kind):
+        value = f"self.{field.name}"
+        if str(field.type) in _TEXTS:
+            value = f"[*{value}]"
+        elif str(field.type).removesuffix(" | None") not in _PLAIN_TYPES:
+            value = f"plain({value})"
+        items.append(f"{field.name!r}: {value}")
+    compiled: Callable[[Any], dict[str, Any]]
+    compiled = eval(f"lambda self: {{{', '.join(items)}}}", {"plain": plain})  # noqa: S307 - names
+    return compiled
+
+
+_PLAIN_TYPES = frozenset({"str", "bool", "int", "datetime", "Decimal"})
+_TEXTS = frozenset({"list[str]", "tuple[str, ...]"})
 
 
 class Value:
@@ -67,11 +85,7 @@ class Value:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
         kind: Any = type(self)
-        names, get = _fields_of(kind)
-        values = get(self)
-        if not _SCALARS.issuperset(map(type, values)):
-            values = tuple(plain(values))
-        return dict(zip(names, values, strict=True))
+        return _dictionary_of(kind)(self)
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
@@ -123,8 +137,9 @@ class OldValue(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, newer ones only if they are set."""
-        fields = super().to_dict()
-        for name, default in _newer(self).items():
+        kind: Any = type(self)
+        fields = _dictionary_of(kind)(self)
+        for name, default in _newer_of(kind).items():
             if fields[name] == default:
                 del fields[name]
         return fields

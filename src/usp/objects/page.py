@@ -191,22 +191,22 @@ class SitemapPage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
-        self.fields()  # parses all of them in one go
-        priority, modified, frequency, story, images, alternates, videos, mobile, page_map = (
-            _attributes(self)
-        )
+        fields = self.fields()  # parses all of them in one go
+        if type(self) not in _OURS:  # attributes of a subclass may be others
+            fields = PageFields(*_attributes(self))
+        priority, modified, frequency, story, images, alternates, videos, mobile, page_map = fields
         result: dict[str, Any] = {
             "url": self.url,
             "priority": priority,
             "last_modified": modified,
             "change_frequency": frequency.value if frequency else None,
-            "news_story": None if story is None else plain(story),
-            "images": None if images is None else plain(images),
+            "news_story": None if story is None else story.to_dict(),
+            "images": None if images is None else [image.to_dict() for image in images],
         }
         if alternates:
             result["alternates"] = list(alternates)
         if videos:
-            result["videos"] = plain(videos)
+            result["videos"] = [video.to_dict() for video in videos]
         if mobile:
             result["mobile"] = True
         if page_map:
@@ -361,6 +361,9 @@ class DeferredPage(SitemapPage):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SitemapPage.of, (self.url, self.fields())
+
+
+_OURS = frozenset({SitemapPage, OwnPage, DeferredPage})
 
 
 def pages_with_fields(block: PageBlock) -> Iterator[SitemapPage]:
