@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from usp._formats.abstract_parser import PageEntry
 from usp._formats.entry_plans import EntryPlan
 from usp._formats.outlines import Outlines
+from usp._formats.rich_blocks import RichBlocks
 from usp._formats.url_batches import checked, read_columns
 from usp._formats.xml.entries import text_of
 from usp._formats.xml.trees import Unvouched
@@ -47,6 +48,7 @@ class BlockReader:
         self._blocks_ahead = 0
         self._entry = entry
         self._outlines: Outlines | None = None
+        self._rich: RichBlocks | None = None
         self._lock = threading.Lock()
 
     @property
@@ -91,23 +93,28 @@ class BlockReader:
 
     def fields(self, block: str, count: int) -> list[PageFields]:
         """Return all fields of all entries of a block."""
+        found = self.entries(block)
+        if found is not None and len(found[1]) == count:
+            return found[1]
         entries, end = split(block)
-        if len(entries) == count:
-            found = self.entries(entries, end)
-            if found is not None:
-                return found[1]
         with self._lock:
             return self._read(block, count) or self._halved(entries, end)
 
     def entries(
-        self, entries: list[str], end: str, *, strict: bool = False
+        self, block: str, *, strict: bool = False
     ) -> tuple[list[str], list[PageFields]] | None:
-        """Return locs and all fields of entries that are written like others, which all end so.
+        """Return locs and all fields of entries that are written like others.
 
         With ``strict``, they have no problems, either.
         """
-        with self._lock, suppress(Unvouched):
-            return self._by_outlines().fields(entries, end, strict=strict)
+        with self._lock:
+            end = block[block.rindex("</") :]
+            with suppress(Unvouched):
+                if self._rich is None or self._rich.end != end:
+                    self._rich = RichBlocks(self._parser, self._entry, end)
+                return self._rich.fields(block, strict=strict)
+            with suppress(Unvouched):
+                return self._by_outlines().fields(*split(block), strict=strict)
         return None
 
     def _by_outlines(self) -> Outlines:

@@ -66,7 +66,7 @@ def _reader_of(spec: FieldSpec) -> _ReadText:
     return lambda raw: values.listed(raw, separator)
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """One field of an element."""
 
     key: str
@@ -81,7 +81,7 @@ class TableReader:
     """Reads the elements of one record as a value of its table."""
 
     def __init__(self, table: Table, prefix: str) -> None:
-        self._table = table
+        self._table = self.table = table
         self._prefix = prefix
         value = table.value
         self._make = table.make if value is None else lambda found: value(**found)
@@ -89,7 +89,7 @@ class TableReader:
         self._is_empty = not self._has_own and table.element not in table.elements
         self._required = [spec for spec in table.specs if spec.required]
         self._each = [spec.name for spec in table.specs if spec.many == EACH]
-        self._steps: dict[str, list[_Step]] = {}
+        self._steps: dict[str, list[Step]] = {}
         # Elements with a text and nothing else, as most are: they are read in the shortest way.
         self._alone: dict[str, tuple[str, _ReadText, Any]] = {}
         self._records: dict[str, tuple[str, TableReader]] = {}  # elements with a table each
@@ -109,7 +109,7 @@ class TableReader:
         key, tag = spec.argument or spec.name, spec.tag or self._table.element
         read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
         steps = self._steps.setdefault(tag, [])
-        steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
+        steps.append(Step(key, spec.attribute, read, resolve, inside, spec))
         self._alone.pop(tag, None)
         if len(steps) == 1 and not (spec.attribute or inside or spec.many == EACH):
             self._alone[tag] = key, read, resolve
@@ -136,6 +136,15 @@ class TableReader:
                 self._note_missing(spec, elements, note)
                 return None
         return self._made(found)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether everything about a value is in elements inside the record's own."""
+        return self._table.value is not None and self._is_empty
+
+    def steps(self, tag: str) -> list[Step]:
+        """Return the fields that an element has; raises ``KeyError`` if it has a table of its own."""
+        return self._steps[tag]
 
     def shortcut(self, names: list[str], places: list[int]) -> Shortcut | None:
         """Return what reads a record whose elements have these names, if their texts are enough.

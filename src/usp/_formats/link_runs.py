@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._formats.url_batches import ignore
 from usp._formats.values import resolved
-from usp._formats.xml.references import attribute_value
+from usp._formats.xml.references import attribute_value, decode_references
 from usp._formats.xml.trees import Unvouched, unvouched
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([\w.:-]++)=("[^"]*+"|'[^']*+')""")
 _VALUES = ("hreflang", "href")
 _NEEDED = ("rel", *_VALUES)
 _PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"<"))
+_USUAL = _PLAIN.replace(b">", b"") + b"\0"  # which is not in any document
 _LETTERS = re.compile(r"\w*+")
 _BLANKS = " \t\r\n"
 
@@ -39,6 +40,7 @@ class _Style(NamedTuple):
     is_short: bool  # whether there are no other attributes
     plain: re.Pattern[str]  # with addresses that are absolute
     any: re.Pattern[str]
+    quick: str  # the pattern of links whose values have no brackets in them
 
 
 class LinkReader:
@@ -79,6 +81,70 @@ class LinkReader:
         if links is None:
             raise Unvouched
         return links or None
+
+
+class LinkTemplate:
+    """Takes links that are written with this name out of a text, in a few styles."""
+
+    def __init__(self, name: str) -> None:
+        self.begin = f"<{name}"
+        self._styles: list[_Style] = []
+        self._pattern = re.compile("(?!)")
+
+    def take(self, text: str, mark: str, base: str | None, *, strict: bool) -> tuple[str, Links]:
+        """Return the text with marks for links, and their languages and addresses."""
+        while True:
+            flat = self._pattern.split(text)
+            rest = mark.join(flat[:: self._pattern.groups + 1])
+            begin = rest.find(self.begin)
+            if begin < 0:
+                break
+            self._learn(rest[begin:])
+        if strict and not all(style.is_short for style in self._styles):
+            raise Unvouched
+        return rest, list(zip(*self._values(flat, base, strict=strict), strict=True))
+
+    def _learn(self, text: str) -> None:
+        style = _style_of(text)
+        if style in self._styles or len(self._styles) == _MAX_STYLES:
+            raise Unvouched
+        self._styles.append(style)
+        patterns = "|".join(style.quick for style in self._styles)
+        self._pattern = re.compile(rf"(?:{patterns})[{_BLANKS}]*+")
+
+    def _values(self, flat: list[str], base: str | None, *, strict: bool) -> list[list[str]]:
+        """Return languages and addresses."""
+        step = self._pattern.groups + 1
+        found: list[list[str]] = []
+        for at, style in enumerate(self._styles):
+            columns = [flat[2 * at + 1 :: step], flat[2 * at + 2 :: step]]
+            own = columns[::-1] if style.turned else columns
+            found = [
+                [one if one is not None else other for one, other in zip(*both, strict=True)]
+                for both in zip(found, own, strict=True)
+            ] if found else own
+        joined = "\0".join(["", *found[1], *found[0]])
+        others = joined.encode("utf-8", "surrogatepass").translate(None, _USUAL)
+        letters = others.decode("utf-8", "surrogatepass")
+        note = unvouched if strict else ignore
+        if "<" in letters or ">" in letters:
+            raise Unvouched
+        if " " in letters or not letters.isprintable():
+            found = [[attribute_value(one, note).strip() for one in column] for column in found]
+        elif "&" in joined:
+            found = [
+                [decode_references(one, note) if "&" in one else one for one in column]
+                for column in found
+            ]
+        languages, addresses = found
+        if joined.count("\0http://") + joined.count("\0https://") != len(addresses):
+            addresses = [resolved(address, base) for address in addresses]
+        if "" in languages or "" in addresses:
+            raise Unvouched
+        return [languages, addresses]
+
+
+_MAX_STYLES = 4
 
 
 def _split(pattern: re.Pattern[str], run: str, style: _Style, *, strict: bool) -> list[str] | None:
@@ -166,6 +232,7 @@ def _style(name: str, attributes: tuple[tuple[str, str, str], ...], end: str) ->
         len(names) == len(_NEEDED),
         _pattern(name, attributes, end, {"hreflang": "([^%s]++)", "href": "(https?://[^%s]*+)"}),
         _pattern(name, attributes, end, {"hreflang": "([^%s<>]*+)", "href": "([^%s<>]*+)"}),
+        _pattern(name, attributes, end, {"hreflang": "([^%s]*+)", "href": "([^%s]*+)"}).pattern,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
-from usp._formats.block_reader import BlockReader, split
+from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
 from usp._formats.url_batches import (
     Ahead,
@@ -27,7 +27,7 @@ from usp._formats.xml import cut
 from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
 from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import decode_text
+from usp._formats.xml.references import decode_text, without_cdata
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
@@ -182,9 +182,12 @@ class PagesXMLSitemapParser(LaneParser):
         if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
             return None
         style = cut.style_of(block, self._name, self._others)
+        if style and not style.is_all and "<![CDATA[" in block:
+            block = without_cdata(block)
+            style = cut.style_of(block, self._name, self._others)
         if style is None:
             return None
-        self.largest = LARGEST if style.is_all else LARGEST_TREE
+        self.largest = LARGEST if style.is_all else 2 * LARGEST_TREE
         batch = None
         if len(block) <= self.largest:
             reader = self._block_reader()
@@ -195,7 +198,7 @@ class PagesXMLSitemapParser(LaneParser):
 
     def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
         """Return entries with all of their fields, which are wanted in any case."""
-        found = reader.entries(*split(block), strict=self.thorough)
+        found = reader.entries(block, strict=self.thorough)
         if found is None:
             return None
         locs, fields = found

@@ -189,6 +189,14 @@ def _beginning(*others: str) -> str:
 
 def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
     """Return the :data:`FIELDS` of entries that have other elements too, by name, without locs."""
+    if not style.before:
+        found = _after_locs(style).findall(block)
+        columns = dict(zip(FIELDS, zip(*found, strict=True), strict=True))
+        # No other element may have such a name: each has two tags.
+        if len(found) == count and all(
+            block.count(name) == 2 * sum(map(bool, column)) for name, column in columns.items()
+        ):
+            return columns
     first = block[block.index(style.loc_end) : block.index(style.url_end)]
     fields = set(_names(style.name, *FIELDS))
     names = tuple(filter(fields.__contains__, _NAME.findall(first)))
@@ -199,6 +207,14 @@ def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[s
         return None
     columns = list(zip(*found, strict=True)) if names else []
     return {one.rpartition(":")[2]: columns[2 * at + 1] for at, one in enumerate(names)}
+
+
+@lru_cache(maxsize=64)
+def _after_locs(style: Style) -> re.Pattern[str]:
+    """Return the pattern of fields that directly follow the loc, in the usual order."""
+    _, *names = map(re.escape, _names(style.name, *FIELDS))
+    fields = "".join(rf"(?:<{one}>({_VALUE})</{one}>{_B})?+" for one in names)
+    return re.compile(f"{re.escape(style.loc_end)}{_B}{fields}")
 
 
 @lru_cache(maxsize=64)

@@ -33,17 +33,40 @@ def decode_text(raw: str, note: Note) -> str:
 
 def decode_references(raw: str, note: Note) -> str:
     """Return text with references decoded; they are never those of forbidden characters."""
-    if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
-        return raw.replace("&amp;", "&")
     decoded = _decode_proper(raw)
     return _decode_all(raw, note) if decoded is None else decoded
 
 
+def decoded_texts(texts: list[str], note: Note) -> list[str]:
+    """Return many texts as :func:`decode_text` does."""
+    joined = "".join(texts)
+    if not is_clean(joined):
+        return [decode_text(text, note) for text in texts]
+    if "&" not in joined:
+        return texts
+    decoded = _decode_proper("\0".join(texts))
+    if decoded is not None:
+        return decoded.split("\0")
+    return [decode_references(text, note) if "&" in text else text for text in texts]
+
+
+def decoded_markup(text: str) -> str | None:
+    """Return text between tags with references decoded; None if that is not so simple.
+
+    The tags must have none, and no reference may be that of what begins a tag.
+    """
+    if not is_clean(text):
+        return None
+    if "&" not in text:
+        return text
+    decoded = _decode_proper(text)
+    return decoded if decoded and decoded.count("<") == text.count("<") else None
+
+
 def is_clean(text: str) -> bool:
     """Return whether a long text has no forbidden characters; False if that is hard to say."""
-    if text.isascii():
-        return not text.encode().translate(None, _ASCII)
-    return text.replace("\n", "").replace("\t", "").isprintable()
+    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return not others or others.decode("utf-8", "surrogatepass").isprintable()
 
 
 _ASCII = bytes(range(0x20, 0x7F)) + b"\t\n\r"
@@ -52,6 +75,22 @@ _ASCII = bytes(range(0x20, 0x7F)) + b"\t\n\r"
 def decode_cdata(text: str, note: Note) -> str:
     """Return the text of a CDATA section: as it is, without forbidden characters."""
     return _clean(text, note)
+
+
+def without_cdata(text: str) -> str:
+    """Return text with references instead of CDATA, if that is all that elements have inside."""
+    found, count = _CDATA.subn(_escaped, text)
+    return found if count == text.count("<![CDATA[") else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    text = match[1]
+    if "&" in text or "<" in text or ">" in text:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text
+
+
+_CDATA = re.compile(r"(?<=>)[ \t\r\n]*+<!\[CDATA\[(.*?)\]\]>[ \t\r\n]*+(?=</)", re.DOTALL)
 
 
 def _clean(text: str, note: Note) -> str:
@@ -65,6 +104,8 @@ def _clean(text: str, note: Note) -> str:
 
 def _decode_proper(raw: str) -> str | None:
     """Return text with references decoded; None if one of them is not as it should be."""
+    if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
+        return raw.replace("&amp;", "&")
     first, *others = raw.split("&")
     decoded = [first]
     for other in others:
