@@ -59,7 +59,7 @@ class RecordColumns:
         reader = TABLES.get(space)
         if reader is None or not reader.is_plain or not places:
             raise Unvouched
-        self._kind = reader.table.value
+        self._kind: Any = reader.table.value
         self._thawed = thawed(self._kind)
         self._runs = {place.column for place in places.values() if place.repeats}
         steps = {
@@ -70,17 +70,16 @@ class RecordColumns:
         self._readers: list[tuple[int, _Read]] = []
         self._required: list[int] = []
         for at, (spec, field) in enumerate(
-            zip(reader.table.in_order, fields(self._kind), strict=True)
+            zip(reader.table.in_order, fields(self._thawed), strict=True)
         ):
             is_list = str(field.type).startswith("list")
-            nothing: Any = None if spec.many is None else ()
             if spec.name in steps:
                 step, place = steps[spec.name]
                 self._readers.append((place.column, _reader(step, place, is_list=is_list)))
             elif is_list:
                 self._readers.append((0, _empty_lists))
             else:
-                self._readers.append((0, lambda _, nothing=nothing: repeat(nothing)))
+                self._readers.append((0, partial(_nothing, None if spec.many is None else ())))
             if spec.required:
                 self._required.append(at)
 
@@ -100,7 +99,7 @@ class RecordColumns:
             texts.append(_Texts(column, flat[start:stop], final, base, note))
             start = stop
         columns = [read(texts[at]) for at, read in self._readers]
-        if any(None in columns[at] for at in self._required):  # type: ignore[operator]
+        if any(None in columns[at] for at in self._required):
             raise Unvouched
         found = list(map(self._thawed, *columns))
         for one in found:
@@ -112,6 +111,11 @@ def stripped(written: Column, note: Note | None) -> list[str]:
     """Return texts without blanks around them, references decoded unless ``note`` is None."""
     texts = [text or "" for text in written]
     return [*map(str.strip, texts if note is None else decoded_texts(texts, note))]
+
+
+def _nothing(value: Any, texts: _Texts) -> Iterable[Any]:
+    del texts
+    return repeat(value)
 
 
 def _empty_lists(texts: _Texts) -> list[Any]:
@@ -139,7 +143,7 @@ def _reader(step: Step, place: Place, *, is_list: bool) -> _Read:
 
 
 def _constant(step: Step, place: Place) -> tuple[Any, Any]:
-    """Return the value of an attribute, which is the same wherever its tag is, and how to resolve it."""
+    """Return the value of an attribute, the same wherever its tag is, and how to resolve it."""
     given = place.field.attributes(unvouched).get(step.attribute or "")
     value = step.read(given)
     if value is None and given:

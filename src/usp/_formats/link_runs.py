@@ -119,10 +119,14 @@ class LinkTemplate:
         for at, style in enumerate(self._styles):
             columns = [flat[2 * at + 1 :: step], flat[2 * at + 2 :: step]]
             own = columns[::-1] if style.turned else columns
-            found = [
-                [one if one is not None else other for one, other in zip(*both, strict=True)]
-                for both in zip(found, own, strict=True)
-            ] if found else own
+            found = (
+                [
+                    [one if one is not None else other for one, other in zip(*both, strict=True)]
+                    for both in zip(found, own, strict=True)
+                ]
+                if found
+                else own
+            )
         joined = "\0".join(["", *found[1], *found[0]])
         others = joined.encode("utf-8", "surrogatepass").translate(None, _USUAL)
         letters = others.decode("utf-8", "surrogatepass")

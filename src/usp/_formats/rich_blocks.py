@@ -98,9 +98,7 @@ class _Meanings:
         column = -1
         for one, node in zip(element.all(), own, strict=True):
             column += one.has_text
-            places.append(
-                Place(column if one.has_text else -1, one.repeats, Field("", "", node))
-            )
+            places.append(Place(column if one.has_text else -1, one.repeats, Field("", "", node)))
         first = len(elements) - len(own)
         return [(sort, name, space, places[at - first]) for sort, name, space, at in steps], places
 
@@ -153,9 +151,7 @@ class RichBlocks:
         self._records: dict[Space, _Records] = {}
         self._failures = 0
 
-    def fields(
-        self, block: str, *, strict: bool = False
-    ) -> tuple[list[str], list[PageFields]]:
+    def fields(self, block: str, *, strict: bool = False) -> tuple[list[str], list[PageFields]]:
         """Return the locs of entries, references decoded, and all of their fields."""
         if self._failures >= _MAX_FAILURES:
             raise Unvouched
@@ -187,6 +183,8 @@ class RichBlocks:
         entries.pop()
         for space, (mark, found) in values.items():
             counts = [entry.count(mark) for entry in entries]
+            if sum(counts) < len(found):  # some are inside the texts of others
+                raise Unvouched
             if max(counts) > _MANY and block.count("<") >= MAX_FIELDS:
                 raise Unvouched
             extensions[EXTENSIONS[space]] = _shared(found, counts, many=MANY[space])
@@ -200,11 +198,11 @@ class RichBlocks:
         base = self._parser.base()
         note: Note | None = unvouched if strict else ignore
         values: dict[Space, tuple[str, list[Any]]] = {}
-        first, *marks = _MARKS
+        first, marks = _MARKS[0], _MARKS[1:]
         if self._links is not None and self._links.begin in block:
             block, links = self._links.take(block, first, base, strict=strict)
             values[Space.XHTML] = first, links
-        decoded = decoded_markup(block)
+        decoded = decoded_markup(block, first)
         if decoded is not None:
             block, note = decoded, None
         for mark, (space, records) in zip(marks, self._records.items(), strict=False):

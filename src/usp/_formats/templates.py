@@ -144,7 +144,9 @@ class Template(Generic[_Plan]):
         flat = self.pattern.split(text)
         return flat[:: self.pattern.groups + 1], flat
 
-    def columns(self, flat: list[str | None]) -> Iterator[tuple[_Plan, Sequence[int], list[Column]]]:
+    def columns(
+        self, flat: list[str | None]
+    ) -> Iterator[tuple[_Plan, Sequence[int], list[Column]]]:
         """Yield each variant with the numbers of its elements and the columns of their texts."""
         step, at = self.pattern.groups + 1, 1
         for plan, width in self._plans:
@@ -165,17 +167,18 @@ def _pattern(variants: tuple[Element, ...], marks: str) -> re.Pattern[str]:
     blanks = f"[{BLANKS}{marks}]*+"
     parts = []
     for one in variants:
-        inside = "".join(f"{_part(child, blanks)}" for child in one.inside)
+        inside = "".join(_part(child, blanks, f"[^<{marks}]*+") for child in one.inside)
         parts.append(f"{re.escape(one.start)}(){blanks}{inside}{re.escape(one.end)}")
     return re.compile(f"(?:{'|'.join(parts)})[{BLANKS}]*+")
 
 
-def _part(element: Element, blanks: str) -> str:
+def _part(element: Element, blanks: str, text: str) -> str:
     """Return the pattern of an element that may be missing."""
     start, end = re.escape(element.start), re.escape(element.end)
     if element.repeats:
-        return f"((?:{start}[^<]*+{end}{blanks})*+)"
+        return f"((?:{start}{text}{end}{blanks})*+)"
     if element.inside:
         own = f"[{BLANKS}]*+"
-        return f"(?:{start}{own}{''.join(_part(one, own) for one in element.inside)}{end}{blanks})?+"
-    return f"(?:{start}{'([^<]*+)' if end else ''}{end}{blanks})?+"
+        inside = "".join(_part(one, own, text) for one in element.inside)
+        return f"(?:{start}{own}{inside}{end}{blanks})?+"
+    return f"(?:{start}{f'({text})' if end else ''}{end}{blanks})?+"

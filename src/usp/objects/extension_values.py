@@ -59,7 +59,7 @@ def _names_of(kind: Any) -> tuple[str, ...]:
 
 @cache
 def _dictionary_of(kind: Any) -> Callable[[Any], dict[str, Any]]:
-    """Return what makes a dictionary of the fields of a value, compiled as dataclasses compile theirs."""
+    """Return what makes a dictionary of a value, compiled once as dataclasses compile methods."""
     items = []
     for field in dataclasses.fields(kind):
         value = f"self.{field.name}"

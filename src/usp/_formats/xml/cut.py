@@ -190,13 +190,14 @@ def _beginning(*others: str) -> str:
 def own_columns(block: str, style: Style, count: int) -> Mapping[str, Sequence[str]] | None:
     """Return the :data:`FIELDS` of entries that have other elements too, by name, without locs."""
     if not style.before:
-        found = _after_locs(style).findall(block)
-        columns = dict(zip(FIELDS, zip(*found, strict=True), strict=True))
+        directly = _after_locs(style).findall(block)
+        texts = list(zip(*directly, strict=True))
         # No other element may have such a name: each has two tags.
-        if len(found) == count and all(
-            block.count(name) == 2 * sum(map(bool, column)) for name, column in columns.items()
+        if len(directly) == count and all(
+            block.count(name) == 2 * sum(map(bool, column))
+            for name, column in zip(FIELDS, texts, strict=True)
         ):
-            return columns
+            return dict(zip(FIELDS, texts, strict=True))
     first = block[block.index(style.loc_end) : block.index(style.url_end)]
     fields = set(_names(style.name, *FIELDS))
     names = tuple(filter(fields.__contains__, _NAME.findall(first)))
