@@ -8,13 +8,13 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 import termios
 import threading
 from dataclasses import dataclass
 
-USP = [sys.executable, "-m", "usp.cli"]
+from quick_usp import usp_command
+
 _TOKENS = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|(\r)|(\n)|([^\x1b\r\n]+)")
 
 
@@ -35,7 +35,12 @@ def environment(**more: str) -> dict[str, str]:
 def run_plain(*argv: str, cwd=None) -> subprocess.CompletedProcess:
     """Run a command without any terminal."""
     return subprocess.run(
-        [*USP, *argv], capture_output=True, env=environment(), cwd=cwd, check=False, timeout=120
+        [*usp_command(), *argv],
+        capture_output=True,
+        env=environment(),
+        cwd=cwd,
+        check=False,
+        timeout=120,
     )
 
 
@@ -55,14 +60,14 @@ def run_on_terminal(
     told = {"env": environment(**(env or {})), "cwd": cwd, "stderr": theirs, "stdin": theirs}
     out = b""
     if stdout == "terminal":
-        process = subprocess.Popen([*USP, *argv], stdout=theirs, **told)
+        process = subprocess.Popen([*usp_command(), *argv], stdout=theirs, **told)
     elif stdout == "file":
         with tempfile.TemporaryFile() as file:
             read = os.dup(file.fileno())
-        process = subprocess.Popen([*USP, *argv], stdout=read, **told)
+        process = subprocess.Popen([*usp_command(), *argv], stdout=read, **told)
     else:
         read, write = os.pipe()
-        process = subprocess.Popen([*USP, *argv], stdout=write, **told)
+        process = subprocess.Popen([*usp_command(), *argv], stdout=write, **told)
         os.close(write)
     second = subprocess.Popen(tail, stdin=read, stdout=theirs, env=told["env"]) if tail else None
     os.close(theirs)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cli_documents import urlset
 
+from quick_usp import usp_command
 from usp.cli.progress import Progress
 from usp.events import (
     SitemapFailed,
@@ -132,7 +132,7 @@ def test_progress_is_shown_on_a_terminal_and_nowhere_else(serve, option, shown, 
         return urlset("http://h/1")
 
     site = serve({"/sitemap.xml": slowly})
-    command = [sys.executable, "-m", "usp.cli", "ls", site, "-f", "pages", *option]
+    command = [*usp_command(), "ls", site, "-f", "pages", *option]
     environment = {**os.environ, "NO_PROXY": "*", "TERM": "xterm", "COLUMNS": "100"}
     pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
     ours, theirs = pty.openpty()
@@ -160,9 +160,7 @@ def _read(descriptor: int) -> bytes:
 def test_completion_knows_commands_and_options():
     environment = {**os.environ, "_USP_COMPLETE": "bash_complete", "COMP_WORDS": "usp tr"}
     environment["COMP_CWORD"] = "1"
-    done = subprocess.run(
-        [sys.executable, "-m", "usp.cli"], capture_output=True, env=environment, check=False
-    )
+    done = subprocess.run(usp_command(), capture_output=True, env=environment, check=False)
     assert b"plain,tree" in done.stdout
 
 

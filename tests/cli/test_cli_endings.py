@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
+from quick_usp import usp_command
 from usp._base.safe_text import printable
 from usp.cli.output import write_lines
 
@@ -79,7 +80,7 @@ def test_the_module_can_be_run(monkeypatch, capsys):
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(large, environment):
     with subprocess.Popen(
-        [*USP, "ls", large, "-f", "pages"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*usp_command(), "ls", large, "-f", "pages"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout.readline() == f"{large}/page/0\n".encode()
         process.stdout.close()

@@ -5,12 +5,12 @@ import itertools
 import os
 import random
 import subprocess
-import sys
 import threading
 
 import pytest
 from cli_documents import urlset
 
+from quick_usp import usp_command
 from usp.cli.local import piped
 from usp.limits import LimitReached, Limits
 
@@ -56,7 +56,7 @@ def from_pipe(chunks, *arguments):
     pipe = Pipe(chunks)
     try:
         return subprocess.run(
-            [sys.executable, "-m", "usp.cli", *arguments],
+            [*usp_command(), *arguments],
             stdin=pipe.read_end,
             capture_output=True,
             text=True,
@@ -96,7 +96,7 @@ def test_a_silent_standard_input_ends_in_time(limit):
 
     pipe = Pipe(slow())
     process = subprocess.Popen(
-        [sys.executable, "-m", "usp.cli", "ls", "-", "-f", "pages", "--max", f"{limit}=1"],
+        [*usp_command(), "ls", "-", "-f", "pages", "--max", f"{limit}=1"],
         stdin=pipe.read_end,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from cli_documents import index, urlset
 
+from quick_usp import usp_command
 from usp.export import COLUMNS, FORMATS
 from usp.tree import sitemap_from_file, sitemap_from_str
-
-USP = [sys.executable, "-m", "usp.cli"]
 
 
 @pytest.fixture
@@ -147,7 +146,9 @@ def test_parquet_is_refused_on_a_terminal(run, dated, monkeypatch):
 
 
 def test_parquet_goes_through_a_pipe(dated, environment):
-    ended = subprocess.run([*USP, "ls", dated, "-f", "parquet"], capture_output=True, check=True)
+    ended = subprocess.run(
+        [*usp_command(), "ls", dated, "-f", "parquet"], capture_output=True, check=True
+    )
     assert pq.read_table(io.BytesIO(ended.stdout)).num_rows == 12
 
 
@@ -269,7 +270,7 @@ def test_a_reader_that_has_seen_enough_ends_any_format_quietly(serve, environmen
         }
     )
     with subprocess.Popen(
-        [*USP, "ls", site, "-f", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*usp_command(), "ls", site, "-f", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout.read(1)
         process.stdout.close()
@@ -282,7 +283,10 @@ def test_a_reader_that_has_seen_enough_ends_any_format_quietly(serve, environmen
 def test_a_full_disk_is_told_in_a_line_for_tables_too(dated, environment, form):
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         ended = subprocess.run(
-            [*USP, "ls", dated, "-f", form], stdout=full, stderr=subprocess.PIPE, check=False
+            [*usp_command(), "ls", dated, "-f", form],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
         )
     assert ended.returncode == 1
     assert len(ended.stderr.splitlines()) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from cli_documents import index, urlset
 
+from quick_usp import usp_command
 from usp.cli import listing
 
-USP = [sys.executable, "-m", "usp.cli"]
 DATED = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
     'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">{}</urlset>'
@@ -90,7 +89,7 @@ def gate(monkeypatch):
 @pytest.mark.parametrize("path", ["", "/i.xml"])
 @pytest.mark.parametrize("output", ["pages", "csv", "jsonl"])
 def test_pages_are_written_as_they_are_found(gate, output, path):
-    argv = [*USP, "ls", gate.site + path, "-f", output, "--concurrency", "2"]
+    argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         read = process.stdout.readline
         if output == "csv":
@@ -108,7 +107,7 @@ def test_pages_are_written_as_they_are_found(gate, output, path):
 
 @pytest.mark.parametrize("path", ["", "/i.xml"])
 def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, path):
-    argv = [*USP, "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
+    argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert b"/a1" in process.stdout.readline()
         process.stdout.close()
@@ -121,7 +120,7 @@ def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, path):
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_head_sees_the_first_pages_and_nothing_waits_for_the_rest(gate):
     gate.first.set()
-    command = f"{' '.join(USP)} ls {gate.site} -f pages --concurrency 1 | head -3"
+    command = f"{' '.join(usp_command())} ls {gate.site} -f pages --concurrency 1 | head -3"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True, timeout=60)
     assert done.stdout.decode().split() == [
         f"{gate.site}/{name}" for name in ("a1", "a2", f"b1{LONG}")

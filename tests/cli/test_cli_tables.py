@@ -13,6 +13,7 @@ import sys
 import pytest
 from cli_documents import index, urlset
 
+from quick_usp import usp_command
 from usp.cli.commands import COMMANDS
 
 NAMES = [
@@ -62,7 +63,7 @@ def test_every_sitemap_is_a_row_in_every_format(run, site, tmp_path, form, to_fi
         assert (ended.status, ended.out) == (0, "")
         data = path.read_bytes()
     elif form == "parquet":
-        argv = [sys.executable, "-m", "usp", "ls", site, "--sitemaps", "-f", "parquet"]
+        argv = [*usp_command(), "ls", site, "--sitemaps", "-f", "parquet"]
         data = subprocess.run(argv, capture_output=True, check=True).stdout
     else:
         options = ["-f", "sitemaps"] if form == "text" else ["--sitemaps", "-f", form]

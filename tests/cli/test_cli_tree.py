@@ -7,10 +7,11 @@ import io
 import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
 from cli_documents import index, urlset
+
+from quick_usp import usp_command
 
 
 def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
@@ -147,7 +148,7 @@ def test_limits_hold_for_files_too(run, many):
 
 
 def test_a_pipe_that_is_closed_is_no_error(many):
-    command = [sys.executable, "-m", "usp.cli", "tree", str(many), "--all"]
+    command = [*usp_command(), "tree", str(many), "--all"]
     shell = f"{shlex.join(command)} | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
