@@ -70,6 +70,16 @@ class SharingScheduling(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return GROUPS.get(nodeid.partition("::")[0].rpartition("/")[2], nodeid)
 
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Forget what is finished: xdist counts all that a worker ever got, after every test."""
+        nodeid = self.registered_collections[node][item_index]
+        scope = self._split_scope(nodeid)
+        unit = self.assigned_work[node].get(scope, {})  # gone already if the test runs again
+        unit[nodeid] = True
+        if all(unit.values()):
+            self.assigned_work[node].pop(scope, None)
+        self._reschedule(node)
+
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingScheduling:
     return SharingScheduling(config, log)

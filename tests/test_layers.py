@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,12 @@ def rank(module: str) -> int:
     return ranks[max(ranks, key=len)]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
@@ -107,6 +114,7 @@ def imported(node: ast.AST, module: str, path: Path) -> Iterator[str]:
             yield name.removeprefix("usp").removeprefix(".")
 
 
+@cache
 def is_module(name: str) -> bool:
     path = ROOT.parent.joinpath(*name.split("."))
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
@@ -124,7 +132,7 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
             inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from visit(child, deferred=deferred or inside)
 
-    yield from visit(ast.parse(path.read_text(encoding="utf-8")), deferred=False)
+    yield from visit(parsed(path), deferred=False)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -173,6 +181,7 @@ def is_pure(module: str) -> bool:
     return module not in NOT_PURE and module.startswith(PURE)
 
 
+@cache
 def loaded(module: str) -> set[str]:
     """Return what a module of ours loads when it is imported, by the names of modules."""
     found: set[str] = set()
@@ -185,7 +194,7 @@ def loaded(module: str) -> set[str]:
                 found.update(names_in(child))
                 visit(child)
 
-    visit(ast.parse(BY_NAME[module].read_text(encoding="utf-8")))
+    visit(parsed(BY_NAME[module]))
     return found
 
 
@@ -243,8 +252,7 @@ FOREIGN_NAMES = {  # names of other libraries that only look private
 
 def private_names(path: Path) -> Iterator[tuple[ast.Attribute, bool]]:
     """Yield each private attribute of something else than self, and whether it is of this module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
+    nodes = list(ast.walk(parsed(path)))
     own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     own |= {
         node.attr

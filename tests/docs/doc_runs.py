@@ -25,7 +25,6 @@ from doc_sites import ADDRESSES, Sites
 
 from usp._demo import demo_files
 from usp.cli import main
-from usp.fleet import local_engine
 
 PATIENCE = 120  # seconds for a block, on a busy machine
 WIDTH = "100"
@@ -57,8 +56,6 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
         file.write_bytes(content)
     before, place, modules, cpus = dict(os.environ), Path.cwd(), set(sys.modules), os.cpu_count
     os.cpu_count = lambda: 1  # a crawl of three sites needs one worker
-    # Workers get the environment of these examples; a server that forks them has an older one.
-    start, local_engine.START_METHOD = local_engine.START_METHOD, "spawn"
     mine = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     mine["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{mine['PATH']}"
     mine |= {"HOME": str(folder), "COLUMNS": WIDTH, "NO_COLOR": "1", **sites.environment}
@@ -70,7 +67,6 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
         yield
     finally:
         os.cpu_count = cpus
-        local_engine.START_METHOD = start
         sys.path.remove(str(folder))
         os.chdir(place)
         os.environ.clear()

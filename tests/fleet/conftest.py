@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -39,7 +41,7 @@ def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
     return s3_server
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _quick_workers() -> Iterator[None]:
     """Fork workers from a process that has loaded everything; commands are run with real ones."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
@@ -51,3 +53,17 @@ def _quick_workers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_engine, "START_METHOD", "forkserver")
         yield
+
+
+@pytest.fixture(autouse=True)
+def _process_as_it_was() -> Iterator[None]:
+    """Give the process back what workers and commands that run in it change."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    environment, start = dict(os.environ), local_engine.START_METHOD
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    if os.environ != environment:
+        os.environ.clear()
+        os.environ.update(environment)
+    local_engine.START_METHOD = start

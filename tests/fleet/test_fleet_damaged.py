@@ -9,7 +9,7 @@ import pytest
 from fleet_support import OPTIONS
 
 from usp._base.stores import Store
-from usp.fleet import DatasetError, crawler, ray_engine
+from usp.fleet import DatasetError, crawler
 from usp.fleet.messages import Place
 from usp.fleet.parts import rewritten
 
@@ -35,12 +35,3 @@ def test_sites_that_fail_together_with_their_store_end_in_one_error(tmp_path, mo
         list(crawler.crawl_tables(iter([batch]), OPTIONS, crawler.Job(str(tmp_path), 2, OPTIONS)))
     gc.collect()
     assert caplog.messages == []
-
-
-def test_a_task_takes_the_values_that_ray_sends_into_it(monkeypatch):
-    def groups(*_: object):
-        yield from [1, 2]
-
-    monkeypatch.setattr(ray_engine, "crawl_groups", groups)
-    task = ray_engine._crawl(None, [], {})
-    assert [next(task), task.send(0.5)] == [1, 2]
