@@ -128,23 +128,22 @@ _FETCH_OPTIONS = [
         "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
     ),
 ]
+user_agent_option = request_option(
+    "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
+)
+concurrency_option = request_option(
+    "--concurrency",
+    envvar="USP_CONCURRENCY",
+    type=Integer(min=1, max=64),
+    metavar="N",
+    default=DEFAULT_CONCURRENCY,
+    show_default=True,
+    help="Maximum number of simultaneous requests to one host.",
+)
 _CRAWL_OPTIONS = [
     *_WEBSITE_OPTIONS,
-    request_option(
-        "--user-agent",
-        envvar="USP_USER_AGENT",
-        metavar="NAME",
-        help="User-Agent header to send.",
-    ),
-    request_option(
-        "--concurrency",
-        envvar="USP_CONCURRENCY",
-        type=Integer(min=1, max=64),
-        metavar="N",
-        default=DEFAULT_CONCURRENCY,
-        show_default=True,
-        help="Maximum number of simultaneous requests to one host.",
-    ),
+    user_agent_option,
+    concurrency_option,
     *_FETCH_OPTIONS,
     request_option(
         "--max",

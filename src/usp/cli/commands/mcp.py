@@ -11,7 +11,6 @@ import rich_click as click
 from usp.cli.errors import json_option, system_words, tell
 from usp.cli.option_values import (
     LIMIT_NAMES,
-    Integer,
     Interval,
     changed_limits,
     read_header,
@@ -20,9 +19,14 @@ from usp.cli.option_values import (
     read_zones,
 )
 from usp.cli.output import Command
-from usp.cli.shared_options import fetch_options, website_values
+from usp.cli.shared_options import (
+    concurrency_option,
+    fetch_options,
+    user_agent_option,
+    website_values,
+)
 from usp.mcp.options import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
-from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
+from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
     import socket
@@ -86,18 +90,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
     help="Allow connections to this private network, address or host ('any': all of them). Without "
     "it, only public addresses are connected to, whatever a call names.",
 )
-@click.option(
-    "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
-)
-@click.option(
-    "--concurrency",
-    envvar="USP_CONCURRENCY",
-    type=Integer(min=1, max=64),
-    metavar="N",
-    default=DEFAULT_CONCURRENCY,
-    show_default=True,
-    help="Maximum number of simultaneous requests of a crawl to one host.",
-)
+@user_agent_option
+@concurrency_option
 @fetch_options
 @click.option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt.")
 @click.option(
