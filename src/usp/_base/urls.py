@@ -46,7 +46,7 @@ _WRITTEN = re.compile(
     r"https?://[a-z0-9.-]++(?::[1-9][0-9]*+)?/(?:\.?+[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9_~!$&'()*+,;=:@.-]*+/?)*+"
     r"(?:\?[A-Za-z0-9_~!$&'()*+,;=:@/?.-]++)?"
 )
-_HTTP_URL = re.compile(r"https?://[^\s/?#]\S*+", re.IGNORECASE)
+_HTTP_URL = re.compile(r"[Hh][Tt][Tt][Pp][Ss]?+://([^\s/?#]++)\S*+")
 _LOGIN = re.compile(r"(\s*[A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/?#]*@")
 
 
@@ -354,7 +354,18 @@ def url_parts(url: str) -> SplitResult:
 
 def is_http_url(url: str | None) -> bool:
     """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one."""
-    return url is not None and bool(_HTTP_URL.fullmatch(url)) and bool(url_parts(url).hostname)
+    found = None if url is None else _HTTP_URL.fullmatch(url)
+    if found is None:
+        return False
+    authority = found[1]
+    return (_is_known_host if len(authority) <= _MOST_CACHED else _has_host)(authority)
+
+
+def _has_host(authority: str) -> bool:
+    return bool(url_parts(f"//{authority}").hostname)
+
+
+_is_known_host = functools.lru_cache(maxsize=4096)(_has_host)  # most URLs are of few hosts
 
 
 def origin_of(url: str) -> str:

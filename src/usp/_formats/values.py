@@ -12,9 +12,9 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from usp._base.dates import MAX_REMEMBERED, known_date, read_date
+from usp._base.relative_urls import known_base
 from usp._base.urls import is_http_url
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
@@ -131,7 +131,6 @@ _known_items = lru_cache(maxsize=1024)(_items)  # keywords repeat, genres and co
 # Addresses ------------------------------------------------------------------------------------------
 
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, which are not white space to Python
-_BREAK = re.compile(r"(?<!\s)[^\S\t\r\n]*+[\t\r\n]\s*+")  # a URL that was wrapped
 _BLANK = re.compile(r"\s")
 SCHEMES = ("http://", "https://")
 _HOST = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+\.?+)(:[0-9]{1,5})?+(?=[/?#]|\Z)")
@@ -153,15 +152,23 @@ def begins_with_host(loc: str, base: str | None) -> bool:
     if host is None:
         return False
     name = host[1].lower()
+    if "." not in name and host[2] is None:
+        return False
     if name.startswith("www."):
         return name.count(".") > 1
-    own = _HOST.match((base or "").partition("//")[2])
-    if own is None:
+    own_name, own_port = _own_host(base) if base else (None, None)
+    if own_name is None:
         return False
-    own_name = own[1].lower().removeprefix("www.")
     if name == own_name:
-        return "." in name or (host[2] is not None and host[2] == own[2])
+        return "." in name or (host[2] is not None and host[2] == own_port)
     return "." in name and (own_name.endswith(f".{name}") or name.endswith(f".{own_name}"))
+
+
+@lru_cache(maxsize=64)
+def _own_host(base: str) -> tuple[str | None, str | None]:
+    """Return the name of a base's host, without ``www.``, and its port as it is written."""
+    own = _HOST.match(base.partition("//")[2])
+    return (own[1].lower().removeprefix("www."), own[2]) if own else (None, None)
 
 
 def absolute_url(loc: str, base: str | None) -> str | None:
@@ -171,11 +178,18 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     """
     if _USUAL.fullmatch(loc):
         return loc
-    return (base and _behind(base, loc)) or _absolute_url(loc, base)
+    url = None if loc[-1:] in _INVISIBLE else _plain_url(loc, base)
+    return url or _mended_url(_mended(loc), base)
 
 
-def _absolute_url(loc: str, base: str | None) -> str | None:
-    loc = _BREAK.sub("", loc.strip().strip(_INVISIBLE).strip())
+def _plain_url(loc: str, base: str | None) -> str | None:
+    """Return the absolute form of a URL that has no blanks and clearly is one; None for others."""
+    if loc[0] not in "/?.":
+        return loc if is_http_url(loc) else None
+    return known_base(base).join_plain(loc) if base else None
+
+
+def _mended_url(loc: str, base: str | None) -> str | None:
     absolute = loc[:8].lower().startswith(SCHEMES)
     if not absolute and begins_with_host(loc, base):
         scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
@@ -187,67 +201,43 @@ def _absolute_url(loc: str, base: str | None) -> str | None:
     scheme, colon, _ = loc.partition(":")
     if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
         return None
-    if base is None:
-        return loc
-    try:
-        joined = urljoin(base, loc)
-    except ValueError:
-        return None
-    return joined if is_http_url(joined) else None
+    return loc if base is None else known_base(base).join(loc)
+
+
+def _mended(loc: str) -> str:
+    """Return a URL without what stands around it, and without the breaks of lines if it was wrapped."""
+    loc = loc.strip().strip(_INVISIBLE).strip()
+    if "\n" in loc or "\r" in loc or "\t" in loc:
+        lines = loc.replace("\r", "\n").replace("\t", "\n").split("\n")
+        loc = "".join(map(str.strip, lines))
+    return loc
 
 
 # A URL with a host in ASCII and nothing in it that is not printed.
 _USUAL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*+(?::[0-9]{1,5}+)?+(?:[/?#][!-~\w]*+)?+")
 
-# A path that goes behind its base as it is: no segment is empty or begins with a dot.
-_PATH = re.compile(
-    r"/?+[\w%~+,=-][\w%~+,=.-]*+(?:/[\w%~+,=-][\w%~+,=.-]*+)*+/?+(?:\?[\w%~+,=./&-]++)?+"
-)
-
 
 def on_base(paths: list[str], base: str | None) -> list[str] | None:
-    """Return the addresses of plain paths from the root of a base; None if there are others."""
-    before = None if base is None else _before_path(base, rooted=True)
-    if before is None or not _go_behind(paths):
+    """Return the URLs of plain paths from the root of a base; None if there are others."""
+    root = None if base is None else known_base(base).root
+    if root is None or not _are_plain_paths(paths):
         return None
-    return [before + path for path in paths]
+    return [root + path for path in paths]
 
 
-def _go_behind(paths: list[str]) -> bool:
-    """Return whether paths begin at a root and are plain: all together, or one by one."""
-    joined = "\n".join(["", *paths])
-    if joined.count("\n/") != len(paths):
+def _are_plain_paths(paths: list[str]) -> bool:
+    """Return whether paths begin at the root and are not changed when they are joined to a base."""
+    joined = "\n".join(["", *paths, ""])
+    if joined.count("\n/") != len(paths) or joined.count("\n") != len(paths) + 1:
         return False
-    if "//" not in joined and "/." not in joined:
-        others = joined.encode("utf-8", "surrogatepass").translate(None, _OF_PATHS)
-        if not others or _WORD.fullmatch(others.decode("utf-8", "surrogatepass")):
-            return True
-    return all(map(_PATH.fullmatch, paths))
+    if any(odd in joined for odd in ("//", "/.", "?\n")):
+        return False
+    others = joined.encode("utf-8", "surrogatepass").translate(None, _OF_PATHS)
+    return not others or _WORD.fullmatch(others.decode("utf-8", "surrogatepass")) is not None
 
 
 _WORD = re.compile(r"\w++")
-_OF_PATHS = b"\n/?&%~+,=.-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def _behind(base: str, path: str) -> str | None:
-    """Return the address of a plain path, as most relative addresses are; None if it is not one."""
-    if _PATH.fullmatch(path) is None:
-        return None
-    rooted = path[0] == "/"
-    before = _before_path(base, rooted=rooted)
-    if before is None or (not rooted and begins_with_host(path, base)):
-        return None
-    return f"{before}{path}"
-
-
-@lru_cache(maxsize=64)
-def _before_path(base: str, *, rooted: bool) -> str | None:
-    """Return what comes before the path of URLs with this base; None if it is not HTTP."""
-    try:
-        joined = urljoin(base, "/x" if rooted else "x")
-    except ValueError:
-        return None
-    return joined[: -2 if rooted else -1] if is_http_url(joined) else None
+_OF_PATHS = bytes({*b"\n", *range(0x21, 0x7F)} - set(b"#;<"))
 
 
 def resolved(address: str, base: str | None) -> str:
