@@ -14,8 +14,8 @@ from usp.web_client.abstract_client import (
 
 XMLNS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 FEW, MANY = 20, 60
-FETCHED = 330  # Python functions that are called for one sitemap in the tree
-READ = 135  # and for its pages
+FETCHED = 300  # Python functions that are called for one sitemap in the tree
+READ = 130  # and for its pages
 
 
 class Site(AbstractWebClient):

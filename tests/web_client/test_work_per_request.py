@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import requests
 from both import fetch
@@ -10,6 +12,9 @@ from usp.limits import Limits
 from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Gate
 from website import Answer
+
+
+CALLS = 340  # Python functions that are called for one small response, those of libraries included
 
 
 @pytest.fixture
@@ -76,3 +81,29 @@ def test_responses_share_nothing_and_lack_nothing(site):
     assert one.history == other.history == []
     assert one.history is not other.history
     assert (one.content, other.content) == (b"body 1", b"body 2")
+
+
+def test_one_more_request_costs_few_calls(site):
+    client = RequestsWebClient()
+
+    def calls(requests):
+        count = 0
+
+        def note(_frame, event, _argument):
+            nonlocal count
+            count += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            for number in range(requests):
+                response = client.get(site.url(f"/{number}"))
+                assert b"".join(response.body())
+                response.close()
+        finally:
+            sys.setprofile(before)
+        return count
+
+    calls(2)  # what is found out once is found out now
+    few, many = calls(10), calls(30)
+    assert (many - few) / 20 <= CALLS

@@ -132,6 +132,7 @@ class AsyncioDriver:
         stepper = Stepper()
         response: Any = None
         body: Any = None
+        is_read = False
         step = next(fetch)
         try:
             while not isinstance(step, RESULTS):
@@ -143,6 +144,7 @@ class AsyncioDriver:
                         if body is None:
                             body = aiter(response.body())
                         value = await anext(body, END)
+                        is_read = value is END
                     elif isinstance(step, Arrival):
                         self._put(order, step)
                 except Exception as error:  # noqa: BLE001 - what it means is decided there
@@ -152,7 +154,7 @@ class AsyncioDriver:
             return step
         finally:
             fetch.close()
-            if hasattr(body, "aclose"):  # a generator; a client of a user may have any iterator
+            if not is_read and hasattr(body, "aclose"):  # a user's client may have any iterator
                 await body.aclose()
             if isinstance(response, AbstractAsyncWebClientSuccessResponse):
                 await response.close()

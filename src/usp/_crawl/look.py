@@ -48,7 +48,7 @@ class FirstLook:
         self._left_out = 0
         self._left_out_by = "sitemaps"  # the limit that was reached
         self._pages_at: int | None = None
-        self._pages = UniquePages(limits.url_length)
+        self._pages: UniquePages | None = None  # once there are some: a glance finds none
         self._count = 0
         self._start = b""
         self._read = 0  # bytes
@@ -92,7 +92,8 @@ class FirstLook:
             if isinstance(entry, ChildEntry):
                 self._add_child(entry)
                 continue
-            if self._pages_at is None:
+            if self._pages is None:
+                self._pages = UniquePages(self._limits.url_length)
                 self._pages_at = len(self._children)
             self._count += sum(1 for _ in self._pages.of(entry))
 

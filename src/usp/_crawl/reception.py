@@ -40,6 +40,12 @@ def _text(value: object) -> str | None:
     return value if issubclass(type(value), str) else None  # type: ignore[return-value]
 
 
+def _label(value: object) -> str | None:
+    """Return a header in a readable length, or None if there is nothing in it."""
+    text = _text(value)
+    return (excerpt(text) or None) if text else None
+
+
 def _status(response: ResponseFacts) -> int:
     status: object = response.status_code() if hasattr(response, "status_code") else None
     return status if isinstance(status, int) and type(status) is int else int(HTTPStatus.OK)
@@ -65,8 +71,8 @@ class Reception:
         self._order = order
         self._limits = limits
         self._ended: Reason | None = None
-        content_type = excerpt(_text(response.header("Content-Type")) or "") or None
-        content_encoding = excerpt(_text(response.header("Content-Encoding")) or "") or None
+        content_type = _label(response.header("Content-Type"))
+        content_encoding = _label(response.header("Content-Encoding"))
         final_url = _text(response.url()) or order.url
         if limits.too_long(final_url):
             final_url = order.url

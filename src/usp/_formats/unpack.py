@@ -189,9 +189,12 @@ class Unpacker:
             data = self._look()
         return self._pass(data)
 
-    def close(self) -> Iterator[bytes]:
+    def close(self) -> Iterable[bytes]:
         """Return what is left, and note a stream that broke off."""
-        if self._inflater is None and not self._plain:
+        return () if self._plain else self._rest()
+
+    def _rest(self) -> Iterator[bytes]:
+        if self._inflater is None:
             yield from self._pass(self._look())
         if self._inflater and self._inner:
             if not self.full:
