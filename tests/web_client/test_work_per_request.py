@@ -13,7 +13,6 @@ from usp.web_client.requests_client import RequestsWebClient
 from usp.web_client.zones import Gate
 from website import Answer
 
-
 CALLS = 340  # Python functions that are called for one small response, those of libraries included
 
 
