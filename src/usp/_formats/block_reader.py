@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.lanes import LaneParser
 
 _BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
-_BLOCKS_AHEAD = 16
+_BLOCKS_AHEAD = 32
 _FEW = 4  # entries that are not halved any more
 
 

@@ -38,7 +38,7 @@ class _Texts(NamedTuple):
     decoded: list[str]
     final: bool  # whether there is no reference in any of them that would be decoded once more
     base: str | None
-    note: Note | None
+    note: Note
 
 
 _Read: TypeAlias = "Callable[[_Texts], Iterable[Any]]"
@@ -83,11 +83,8 @@ class RecordColumns:
             if spec.required:
                 self._required.append(at)
 
-    def read(self, written: list[Column], base: str | None, note: Note | None) -> list[Any]:
-        """Return the values; raises :class:`Unvouched` if one of them needs a closer look.
-
-        ``note`` is called for damage in references; None if they are decoded.
-        """
+    def read(self, written: list[Column], base: str | None, note: Note) -> list[Any]:
+        """Return the values; raises :class:`Unvouched` if one of them needs a closer look."""
         count = len(written[0])
         singles = (column for at, column in enumerate(written) if at not in self._runs)
         flat = stripped(list(chain.from_iterable(singles)), note)
@@ -107,10 +104,9 @@ class RecordColumns:
         return found
 
 
-def stripped(written: Column, note: Note | None) -> list[str]:
-    """Return texts without blanks around them, references decoded unless ``note`` is None."""
-    texts = [text or "" for text in written]
-    return [*map(str.strip, texts if note is None else decoded_texts(texts, note))]
+def stripped(written: Column, note: Note) -> list[str]:
+    """Return texts without blanks around them, references decoded."""
+    return [*map(str.strip, decoded_texts([text or "" for text in written], note))]
 
 
 def _nothing(value: Any, texts: _Texts) -> Iterable[Any]:
@@ -187,7 +183,7 @@ def _values(read: Any, texts: _Texts) -> list[Any]:
     return found
 
 
-def _each(note: Note | None, run: str | None) -> tuple[str, ...]:
+def _each(note: Note, run: str | None) -> tuple[str, ...]:
     """Return the texts of elements that follow each other."""
     texts: list[str | None] = [*_TAG.split(run or "")[1::2]]
     if len(texts) > _MAX_RUN:

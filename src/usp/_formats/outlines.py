@@ -20,7 +20,7 @@ from usp._formats.url_batches import ignore
 from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.entries import Sort
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import decode_references, decode_text, is_clean
+from usp._formats.xml.references import decoded_texts
 from usp._formats.xml.trees import Unvouched, unvouched
 
 if TYPE_CHECKING:
@@ -224,12 +224,6 @@ def _whole(tags: _Tags, leaves: tuple[int, ...]) -> re.Pattern[str]:
 
 def _decoded(texts: list[str], *, strict: bool = False) -> list[str]:
     """Return texts with references decoded."""
-    note = unvouched if strict else ignore
-    joined = "".join(texts)
-    if strict and "]]>" in joined:
+    if strict and "]]>" in "".join(texts):
         raise Unvouched
-    if not is_clean(joined):
-        return [decode_text(text, note) for text in texts]
-    if "&" not in joined:
-        return texts
-    return [decode_references(text, note) if "&" in text else text for text in texts]
+    return decoded_texts(texts, unvouched if strict else ignore)

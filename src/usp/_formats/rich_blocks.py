@@ -21,7 +21,6 @@ from usp._formats.xml.cut import FIELDS
 from usp._formats.xml.entries import Field, Sort
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.nesting import MAX_FIELDS
-from usp._formats.xml.references import decoded_markup
 from usp._formats.xml.trees import Unvouched, unvouched
 from usp.objects.page import PageFields
 
@@ -47,13 +46,8 @@ class _Records:
         self._template = Template(partial(meaning.record, space))
         self._find = re.compile(rf"<{re.escape(name)}[\s>].*?</{re.escape(name)}\s*+>", re.DOTALL)
 
-    def take(
-        self, text: str, mark: str, base: str | None, note: Note | None
-    ) -> tuple[str, list[Any]]:
-        """Return the text with marks for records, and the values of these.
-
-        ``note`` is called for damage in references; None if they are decoded.
-        """
+    def take(self, text: str, mark: str, base: str | None, note: Note) -> tuple[str, list[Any]]:
+        """Return the text with marks for records, and the values of these."""
         template = self._template
         between, flat = template.split(text)
         rest = mark.join(between)
@@ -163,8 +157,9 @@ class RichBlocks:
     def _fields(self, block: str, *, strict: bool) -> tuple[list[str], list[PageFields]]:
         if any(mark in block for mark in _MARKS) or (strict and "]]>" in block):
             raise Unvouched
+        note: Note = unvouched if strict else ignore
         for _ in range(_ROUNDS):
-            rest, values, note = self._take(block, strict=strict)
+            rest, values = self._take(block, note)
             between, flat = self._template.split(rest)
             left = "".join(between)
             if not left.strip(BLANKS):
@@ -191,25 +186,19 @@ class RichBlocks:
         rows = zip(*columns.values(), *extensions.values())  # noqa: B905 - some repeat for ever
         return locs, [*map(_fields_of_page, rows)]
 
-    def _take(
-        self, block: str, *, strict: bool
-    ) -> tuple[str, dict[Space, tuple[str, list[Any]]], Note | None]:
-        """Take all records out of a block; return also what is called for damage in its references."""
+    def _take(self, block: str, note: Note) -> tuple[str, dict[Space, tuple[str, list[Any]]]]:
+        """Take all records out of a block; return what is left, and marks and values."""
         base = self._parser.base()
-        note: Note | None = unvouched if strict else ignore
         values: dict[Space, tuple[str, list[Any]]] = {}
         first, marks = _MARKS[0], _MARKS[1:]
         if self._links is not None and self._links.begin in block:
-            block, links = self._links.take(block, first, base, strict=strict)
+            block, links = self._links.take(block, first, base, strict=note is unvouched)
             values[Space.XHTML] = first, links
-        decoded = decoded_markup(block, first)
-        if decoded is not None:
-            block, note = decoded, None
         for mark, (space, records) in zip(marks, self._records.items(), strict=False):
             if records.begin in block:
                 block, found = records.take(block, mark, base, note)
                 values[space] = mark, found
-        return block, values, note
+        return block, values
 
     def _learn(self, left: str) -> None:
         """Learn from entries that do not match."""
@@ -231,9 +220,7 @@ class RichBlocks:
             left = left.translate(_NO_MARKS)
             self._template.learn([f"{one}{self.end}" for one in left.split(self.end)[:-1]])
 
-    def _own(
-        self, flat: list[str | None], count: int, note: Note | None
-    ) -> tuple[list[str], Columns]:
+    def _own(self, flat: list[str | None], count: int, note: Note) -> tuple[list[str], Columns]:
         """Return the locs of entries, and the fields of the protocol."""
         texts: dict[str, list[str]] = {name: [""] * count for name in ("loc", *FIELDS)}
         for places, numbers, columns in self._template.columns(flat):

@@ -44,29 +44,14 @@ def decoded_texts(texts: list[str], note: Note) -> list[str]:
         return [decode_text(text, note) for text in texts]
     if "&" not in joined:
         return texts
-    decoded = _decode_proper("\0".join(texts))
-    if decoded is not None:
-        return decoded.split("\0")
+    if joined.count("&") == joined.count("&amp;"):
+        return [text.replace("&amp;", "&") if "&" in text else text for text in texts]
     return [decode_references(text, note) if "&" in text else text for text in texts]
 
 
-def decoded_markup(text: str, marks: str) -> str | None:
-    """Return text between tags with references decoded; None if that is not so simple.
-
-    The tags must have none, and no reference may be that of what begins a tag. ``marks`` are forbidden
-    characters that it may have.
-    """
-    if not is_clean(text, marks):
-        return None
-    if "&" not in text:
-        return text
-    decoded = _decode_proper(text)
-    return decoded if decoded and decoded.count("<") == text.count("<") else None
-
-
-def is_clean(text: str, marks: str = "") -> bool:
-    """Return whether a long text has no forbidden characters but some; False if that is hard to say."""
-    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII + marks.encode())
+def is_clean(text: str) -> bool:
+    """Return whether a long text has no forbidden characters; False if that is hard to say."""
+    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
     return not others or others.decode("utf-8", "surrogatepass").isprintable()
 
 
