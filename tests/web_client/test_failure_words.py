@@ -114,7 +114,8 @@ def test_https_is_asked_for_where_there_is_http(kind, raw):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=tea"]
+    make = ["openssl", "req", "-x509", "-nodes", "-subj", "/CN=tea", "-newkey", "ec"]
+    make += ["-pkeyopt", "ec_paramgen_curve:prime256v1"]
     subprocess.run(
         [*make, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
     )
