@@ -77,7 +77,7 @@ FEED_STYLES = [
     feed_cutting.Style(
         name,
         tuple(feed_cutting.Slot(role, tag, tag) for role, tag in slots.items()),
-        is_atom=name == "entry",
+        quote="'" if name == "entry" else "",
         never=("item", "entry", "channel"),
         harmless=("media:title",),
         between=between,

@@ -105,6 +105,15 @@ WAYS = {
             "</entry>\n"
         ),
     ),
+    "Atom in single quotes, with other links": (
+        ATOM,
+        (
+            "<entry>\n<id>%d</id>\n<published>2024-01-02T03:04:05.678-07:00</published>"
+            "<title type='text'>T%d</title>\n<link rel='replies' href='/no' title='Comments'/>\n"
+            "<link rel='self' href='/no'/>\n<link rel='alternate' href='https://e.org/%d&amp;\"'/>\n"
+            "</entry>\n"
+        ),
+    ),
     "Atom 0.3": (
         ATOM_03,
         (

@@ -77,7 +77,7 @@ class Style(NamedTuple):
 
     name: str  # of entries
     slots: tuple[Slot, ...]  # in their order
-    is_atom: bool  # whether addresses are in attributes
+    quote: str  # around the addresses of Atom, which are attributes; empty for those of RSS
     never: tuple[str, ...]  # names, without prefix, that no element may have
     harmless: tuple[str, ...]  # names that differ from those of slots in their prefix
     not_inside: tuple[str, ...] = ()  # names, without prefix, that none inside others may have
@@ -86,7 +86,7 @@ class Style(NamedTuple):
     def is_slot(self, at: int, tag: str, attributes: str) -> bool:
         """Return whether an element is that slot: of the links of Atom, only one is."""
         slot = self.slots[at]
-        is_other = self.is_atom and slot.role == "link" and _RELATION.search(attributes)
+        is_other = self.quote and slot.role == "link" and _RELATION.search(attributes)
         return tag == slot.tag and not is_other
 
 
@@ -141,7 +141,7 @@ def style_of(
     if sort is not Sort.ENTRY or any(kept(n) != n for n in around):
         return None
     entry = cast("type[FeedEntry]", parser.entries[local])
-    first = _first_tags(text, name, entry, parser)
+    first, quote = _first_tags(text, name, entry, parser)
     date = next((one for one in entry.dates if one in first), None)
     roles = {"link": "link", "title": "title"} | ({date: "date"} if date else {})
     slots = tuple(Slot(roles[one], one, tag) for one, tag in first.items() if one in roles)
@@ -159,7 +159,7 @@ def style_of(
     if len(harmless) > _MAX_NAMES:
         return None
     names = (tuple(sorted(some)) for some in (never, harmless, fields))
-    style = Style(name, slots, entry.is_atom, *names)
+    style = Style(name, slots, quote, *names)
     return style._replace(between=_between(text, style))
 
 
@@ -182,9 +182,12 @@ def _between(text: str, style: Style) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, gaps)) if is_short else ()
 
 
-def _first_tags(text: str, name: str, entry: type[FeedEntry], parser: Nesting) -> dict[str, str]:
-    """Return the tags of the fields of the first entry, by their names and in their order."""
+def _first_tags(
+    text: str, name: str, entry: type[FeedEntry], parser: Nesting
+) -> tuple[dict[str, str], str]:
+    """Return the tags of the fields of the first entry by their names, in order; and a quote."""
     first: dict[str, str] = {}
+    quote = '"' if entry.is_atom else ""
     end = text.find(f"</{name}")
     for tag, attributes in _CHILD.findall(text, text.find(">") + 1, end):
         sort, local, _ = parser.meaning(tag, entry)
@@ -192,9 +195,10 @@ def _first_tags(text: str, name: str, entry: type[FeedEntry], parser: Nesting) -
             is_address = not (entry.is_atom and _RELATION.search(attributes))
             if sort is Sort.FIELD and is_address:
                 first.setdefault(local, tag)
+                quote = "'" if quote and "href='" in attributes else quote
         elif sort in (Sort.FIELD, Sort.RECORD_FIELD):
             first.setdefault(local, tag)
-    return first
+    return first, quote
 
 
 def _is_harmless(tag: str, entry: type[FeedEntry], parser: Nesting, *, strict: bool) -> bool:
@@ -257,19 +261,19 @@ def _entry(style: Style) -> re.Pattern[str]:
     name = re.escape(style.name)
     parts: list[str] = []
     for at, slot in enumerate(style.slots):
-        parts += _others(style, at), _slot(slot, is_atom=style.is_atom)
+        parts += _others(style, at), _slot(slot, style.quote)
     parts.append(_others(style, len(style.slots)))
     return re.compile(
         rf"</{name}(?:{_B}>{_B}<{name}{_PLAIN_ATTRIBUTES}{_B}>{_B}{''.join(parts)}(?=</{name})|)"
     )
 
 
-def _slot(slot: Slot, *, is_atom: bool) -> str:
+def _slot(slot: Slot, quote: str) -> str:
     """Return the pattern of an element whose text, or address, is wanted."""
     tag = re.escape(slot.tag)
-    if slot.role == "link" and is_atom:
+    if slot.role == "link" and quote:
         attributes = rf"(?:[ \t\r\n]++{_OF_LINK})*+"
-        href = r'[ \t\r\n]++href="(?P<link>[^"<>]++)"'
+        href = rf"[ \t\r\n]++href={quote}(?P<link>[^{quote}<>]++){quote}"
         return rf"<{tag}{attributes}{href}{attributes}{_EMPTY % tag}{_B}"
     return rf"<{tag}{_PLAIN_ATTRIBUTES}{_B}>{_B}(?P<{slot.role}>[^<]++)</{tag}{_B}>{_B}"
 
@@ -279,7 +283,7 @@ def _others(style: Style, at: int) -> str:
     coming = style.slots[at:]
     names = (*style.never, *(slot.local for slot in coming))
     inside = _allowed(style, (*names, *style.not_inside))
-    link = next((slot.tag for slot in coming if slot.role == "link" and style.is_atom), "")
+    link = next((slot.tag for slot in coming if slot.role == "link" and style.quote), "")
     tag = re.escape(link)
     other_link = rf"<{tag}{_OTHER_RELATION % tag}"
     if style.between:

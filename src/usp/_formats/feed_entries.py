@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, ClassVar
 
+from usp._base.dates import MAX_REMEMBERED
 from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import PageEntry
@@ -16,7 +18,7 @@ from usp.objects.page import PageFields, SitemapNewsStory, SitemapPage
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from xml.etree.ElementTree import Element
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _USUAL_ATTRIBUTES = frozenset({"href", "rel", "type", "hreflang", "title", "length"})
+_PERMANENT: tuple[dict[str, str], ...] = ({}, {"isPermaLink": "true"})
 _HAVE_ATTRIBUTES = frozenset({"link", "guid"})
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
@@ -43,14 +46,31 @@ class _Links:
         given = field.attributes(note)
         href = values.text(given.get("href")) or values.text(field.text)
         if href:
-            kind = (values.text(given.get("rel")) or "alternate").lower()
             url = absolute_url(href, base) or href
             self._first.setdefault("", url)
-            self._first.setdefault(kind.removeprefix(_IANA), url)
+            self._first.setdefault(_relation(given.get("rel", "")), url)
 
     def of(self, *kinds: str) -> list[str]:
         """Return the links of some relations, in that order; ``""`` is the first of any relation."""
         return list(dict.fromkeys(self._first[kind] for kind in kinds if kind in self._first))
+
+
+def _relation(rel: str) -> str:
+    """Return what a link is to its entry: the page itself, unless it is written otherwise."""
+    read = _read_relation if len(rel) > MAX_REMEMBERED else _known_relation
+    return read(rel)
+
+
+def _read_relation(rel: str) -> str:
+    return (values.text(rel) or "alternate").lower().removeprefix(_IANA)
+
+
+_known_relation = lru_cache(maxsize=256)(_read_relation)
+
+
+def _are_clear(names: Iterable[str]) -> bool:
+    """Return whether attributes have a prefix, or are those of links, in small letters."""
+    return all(name in _USUAL_ATTRIBUTES or name[0] == "{" for name in names)
 
 
 class FeedEntry(RawEntry, PageEntry):
@@ -59,6 +79,9 @@ class FeedEntry(RawEntry, PageEntry):
     Of two fields with one name the first counts, of two dates the first that can be read. A field is
     read when it is needed: most are not.
     """
+
+    links: tuple[str, ...]
+    """The names of elements that have the address, the best first."""
 
     titles: tuple[str, ...]
     dates: tuple[str, ...]
@@ -116,8 +139,8 @@ class FeedEntry(RawEntry, PageEntry):
         return {name for names in cls.extensions.values() for name in names.fields} | cls.own_fields
 
     @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the address of the page, if this is the only link of an entry."""
+    def address_of(links: list[Element]) -> str:
+        """Return the address of the page from its links; empty if that takes a closer look."""
         raise NotImplementedError
 
     def addresses(self) -> Iterator[str]:
@@ -193,6 +216,7 @@ class Item(FeedEntry):
         Space.DUBLIN_CORE: ElementNames("", frozenset({"date", "created", "issued", "modified"})),
         Space.ATOM: ElementNames("", frozenset({"link", "published", "updated"})),
     }
+    links = ("link", "guid")
     titles = ("title", "description")
     dates = (
         *("pubDate", "pubdate", "date", "published", "issued", "created"),
@@ -218,9 +242,13 @@ class Item(FeedEntry):
             self._keep(field.name, field.text)
 
     @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the text of a link."""
-        return values.text(text_of(link))
+    def address_of(links: list[Element]) -> str:
+        """Return the text of the first link, or of a guid that is a permanent one."""
+        text = text_of(links[0])
+        if links[0].tag.endswith("guid"):
+            permanent = links[0].attrib in _PERMANENT and is_http_url(values.text(text) or "")
+            return text if permanent else ""
+        return text
 
     def addresses(self) -> Iterator[str]:
         """Yield the link, then the permanent guid, then a link as Atom writes it."""
@@ -238,6 +266,7 @@ class AtomEntry(FeedEntry):
         {"title", "summary", "tagline", "link", "id"}
         | {"issued", "published", "created", "updated", "modified", "pubDate"}
     )
+    links = ("link",)
     titles = ("title", "summary", "tagline")
     dates = ("published", "issued", "pubDate", "updated", "modified", "created")
 
@@ -249,11 +278,16 @@ class AtomEntry(FeedEntry):
             self._keep(field.name, field.text)
 
     @staticmethod
-    def address_of(link: Element) -> str | None:
-        """Return the address of a link with the usual attributes, if it is the page's."""
-        usual = _USUAL_ATTRIBUTES.issuperset(link.keys())
-        alternate = usual and link.get("rel", "alternate") == "alternate"
-        return values.text(link.get("href")) if alternate else None
+    def address_of(links: list[Element]) -> str:
+        """Return the address of the first link to the page itself, if all before it are clear."""
+        for link in links:
+            given = link.attrib
+            href = given.get("href")
+            if not href or not (_USUAL_ATTRIBUTES.issuperset(given) or _are_clear(given)):
+                return ""
+            if _relation(given.get("rel", "")) == "alternate":
+                return href
+        return ""
 
     def addresses(self) -> Iterator[str]:
         """Yield the alternate link, then the feed's own, then the first; without any, the id."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 
 from usp._base.dates import MAX_REMEMBERED, read_date
 from usp._formats import feed_cutting, values
@@ -13,7 +13,7 @@ from usp._formats.url_batches import ignore
 from usp._formats.values import absolute_url
 from usp._formats.xml import cut
 from usp._formats.xml.entries import Sort, text_of
-from usp._formats.xml.lanes import LaneParser
+from usp._formats.xml.lanes import LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
@@ -27,7 +27,7 @@ from usp.objects.page import (
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from xml.etree.ElementTree import Element
 
@@ -39,54 +39,73 @@ _PRIORITY = SITEMAP_PAGE_DEFAULT_PRIORITY
 _new = tuple.__new__  # how a named tuple is made quickly
 
 
-class _Usual(NamedTuple):
-    """Where the URL, the title and the date of an ordinary entry are."""
+class _Plan(NamedTuple):
+    """Where an entry has its addresses, its title and its date, as numbers of its elements."""
 
-    steps: list[Step]
-    link: int
+    entry: type[FeedEntry]
+    links: tuple[int, ...]
     title: int
-    date: int
+    date: int | None
 
     @classmethod
-    def of(cls, steps: list[Step], entry: type[FeedEntry]) -> _Usual | None:
-        """Look at the elements of an entry; None if it lacks one of the three, or has two links."""
-        links = [(sort, at) for sort, name, _, at in steps if name == "link"]
+    def of(cls, steps: list[Step], entry: type[FeedEntry]) -> _Plan | None:
+        """Look at the elements of an entry; None if it has no address or no title."""
+        own: dict[str, list[int]] = {}
         first: dict[str, int] = {}
-        for _, name, _, at in steps:
+        for sort, name, _, at in steps:
             first.setdefault(name, at)
+            if sort is Sort.FIELD:
+                own.setdefault(name, []).append(at)
+        links = next((own[name] for name in entry.links if name in own), ())
         title = next((first[name] for name in entry.titles if name in first), None)
         date = next((first[name] for name in entry.dates if name in first), None)
-        if len(links) != 1 or title is None or date is None:
-            return None
-        ((sort, link),) = links
-        return cls(steps, link, title, date) if sort is Sort.FIELD else None
+        return cls(entry, tuple(links), title, date) if links and title is not None else None
+
+    def texts(self, elements: list[Element]) -> _Texts:
+        """Return address, title and date of an entry as written."""
+        link = self.entry.address_of([elements[at] for at in self.links])
+        date = "" if self.date is None else text_of(elements[self.date]) or _BLANK
+        return link, text_of(elements[self.title]), date
+
+
+_Texts: TypeAlias = tuple[str, str, str]
+_BLANK = " "  # a date that is empty: there may be another one
+_ODD = ("", "", "")
+_MAX_PLANS, _MAX_TAGS = 500, 1000
+_MAX_REFUSED = 4  # then no other block is cut
 
 
 class _FeedParser(LaneParser):
     """Reads trees of feeds: the usual entries quickly, the others as all entries are read."""
 
-    _MAX_USUAL = 500
-
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._usual: dict[int, _Usual | None] = {}
+        self._plans: dict[tuple[object, ...], _Plan | None] = {}
+        self._planned: object = None  # the scope in which they are valid
+        self.largest = self._size = LARGEST_TREE
         self._style: feed_cutting.Style | None = None
         self._around: tuple[object, ...] = ()
+        self._refused = 0  # blocks in a row that could not be cut
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut link, title and date of entries; where problems are requested, if there are none."""
-        text = feed_cutting.shortened(block)
+        text = feed_cutting.shortened(block) if self._refused < _MAX_REFUSED else None
         found = None if text is None else self._columns(text)
         if text is None or found is None or (self.thorough and self._may_note(block, text)):
             return None
-        urls = self._urls(found.link)
-        titles = _titles(found.title)
-        dates = _dates(found.date) if found.date else repeat(None, len(found.title))
-        if urls is None or titles is None or dates is None:
+        if any(feed_cutting.LEFT_OUT in "".join(texts) for texts in found):
             return None
-        if self.thorough and self.is_too_long(urls):
+        urls = self._urls(_decoded(found.link, self._style.quote if self._style else ""))
+        titles = _titles(_decoded(found.title))
+        dates: list[datetime | None] = _dates(_decoded(found.date))
+        if None in urls or None in dates or not all(titles):
             return None
-        return [Pages(list(map(_story, urls, titles, dates)))]
+        pages = list(
+            map(_story, cast("list[str]", urls), cast("list[str]", titles), dates or repeat(None))
+        )
+        if self.thorough and self.is_too_long(page.url for page in pages):
+            return None
+        return [Pages(pages)]
 
     def _may_note(self, block: str, text: str) -> bool:
         """Return whether there may be problems in what was passed over."""
@@ -103,102 +122,88 @@ class _FeedParser(LaneParser):
             if found is not None:
                 return found
         self._style, self._around = None, around
+        self._refused += 1
         style = feed_cutting.style_of(text, self._name, self, self._stack, strict=self.thorough)
-        if style is None or not feed_cutting.is_worth_it(text, style):
+        if style is None:
+            return None
+        if not feed_cutting.is_worth_it(text, style):
+            self._refused -= 1
             return None
         for self._style in (style, style._replace(between=())):
             found = feed_cutting.columns(text, self._style)
             if found is not None:
+                self._refused = 0
                 return found
         self._style = None
         return None
 
-    def _urls(self, links: Sequence[str]) -> list[str] | None:
-        """Return the URLs of links as they are written; None if one of them is not a URL."""
-        urls: list[str | None] = list(map(str.rstrip, links))
-        plain = cut.are_plain(cast("list[str]", urls))
-        joined = "".join(links)
-        if not plain and feed_cutting.LEFT_OUT in joined:
-            return None
-        if not plain or "&" in joined:
-            decode = _attribute if self._style and self._style.is_atom else _text
-            base = self.base()
-            for at, link in enumerate(links):
-                if not plain or "&" in link:
-                    urls[at] = absolute_url(decode(link) or "", base)
-        return None if None in urls else cast("list[str]", urls)
+    def _urls(self, links: Sequence[str]) -> list[str | None]:
+        """Return the URLs of links without references; None for what is not a URL."""
+        urls: list[Any] = list(map(str.strip, links))
+        if "&" not in "".join(urls) and cut.are_plain(urls):
+            return urls
+        base = self.base()
+        return [absolute_url(values.text(link) or "", base) for link in links]
 
     def _read_tree(self, root: Element) -> list[Entry]:
         check_text_before(root)
+        if self._planned is not self.scope:
+            self._planned, self._plans = self.scope, {}
+        links, titles, texts = zip(*map(self._texts, root), strict=True)
         pages: list[SitemapPage] = []
-        for element in root:
-            page = self._usual_page(element)
-            if page is not None:
-                pages.append(page)
+        for element, url, title, date, text in zip(
+            root, self._urls(links), _titles(titles), _dates(texts), texts, strict=True
+        ):
+            if url and title and (date or not text):
+                pages.append(_story(url, title, date))
             else:
-                (batch,) = self._read_elements([element])
-                assert isinstance(batch, Pages)
-                pages += batch.pages()
+                pages += self._pages_of(element)
         if self.thorough and self.is_too_long(page.url for page in pages):
             raise Unvouched
         return [Pages(pages)]
 
-    def _usual_page(self, element: Element) -> SitemapPage | None:
-        """Return the page of an entry that has an address, a title and a date; None if not."""
-        trees = self.trees()
-        sort, local, _ = trees.meaning(element.tag, type(None))
-        if sort is not Sort.ENTRY:
-            raise Unvouched
+    def _texts(self, element: Element) -> _Texts:
+        """Return address, title and date of an entry; they are empty if it must be read otherwise."""
         if self.thorough:
             check_texts(element)
-        entry = cast("type[FeedEntry]", self.entries[local])
         elements = list(element.iter())
-        steps = trees.steps(elements, entry)
-        usual = self._usual.get(id(steps))
-        if usual is None or usual.steps is not steps:
-            if len(self._usual) >= self._MAX_USUAL:
-                self._usual.clear()
-            usual = self._usual[id(steps)] = _Usual.of(steps, entry)
-            if usual is None:
-                return None
-        address = entry.address_of(elements[usual.link])
-        url = absolute_url(address, self.base()) if address else None
-        title = values.text(text_of(elements[usual.title]))
-        date = values.date(text_of(elements[usual.date]))
-        if url is None or title is None or date is None:
-            return None
-        return _story(url, title, date)
+        key = (*[one.tag for one in elements], *map(len, elements))
+        plan = self._plans.get(key)
+        if plan is None and key not in self._plans:
+            plan = self._plan(elements)
+            if len(self._plans) < _MAX_PLANS and len(key) < _MAX_TAGS:
+                self._plans[key] = plan
+        return _ODD if plan is None else plan.texts(elements)
+
+    def _plan(self, elements: list[Element]) -> _Plan | None:
+        sort, local, _ = self.trees().meaning(elements[0].tag, type(None))
+        if sort is not Sort.ENTRY:
+            raise Unvouched
+        entry = cast("type[FeedEntry]", self.entries[local])
+        return _Plan.of(self.trees().steps(elements, entry), entry)
+
+    def _pages_of(self, element: Element) -> Iterator[SitemapPage]:
+        """Return the page of an entry that is read like any other."""
+        (batch,) = self._read_elements([element])
+        assert isinstance(batch, Pages)
+        return batch.pages()
 
 
-def _text(raw: str) -> str | None:
-    return values.text(decode_text(raw, ignore))
+def _titles(texts: Sequence[str]) -> list[str | None]:
+    """Return titles of which references were decoded once; nothing for empty ones."""
+    if "&" in "".join(texts):
+        return list(map(values.text, texts))
+    return list(map(str.strip, texts))
 
 
-def _attribute(raw: str) -> str | None:
-    return values.text(attributes(f' href="{raw}"', ignore)["href"])
-
-
-def _titles(texts: Sequence[str]) -> list[str] | None:
-    """Return titles that are written like this; None if one of them is empty, or left out."""
-    joined = "".join(texts)
-    if joined.isprintable():
-        titles = [_text(text) if "&" in text else text.strip() for text in texts]
-    elif feed_cutting.LEFT_OUT in joined:
-        return None
-    else:
-        titles = list(map(_text, texts))
-    return None if None in titles else cast("list[str]", titles)
-
-
-def _dates(texts: Sequence[str]) -> list[datetime] | None:
-    """Return dates that are written like this; None if one of them cannot be read."""
+def _dates(texts: Sequence[str]) -> list[datetime | None]:
+    """Return dates; None for one that cannot be read, or is empty."""
     texts = list(map(str.strip, texts))
-    joined = "".join(texts)
-    if not joined.isprintable() or "&" in joined or max(map(len, texts)) > MAX_REMEMBERED:
-        return None
-    is_iso = texts[0][:4].isdigit()
-    dates = list(values.dates(texts) if is_iso else map(read_date, texts))
-    return None if None in dates else cast("list[datetime]", dates)
+    if max(map(len, texts), default=0) > MAX_REMEMBERED or "&" in "".join(texts):
+        return list(map(values.date, texts))
+    if max(texts, default="")[:4].isdigit():  # then all begin with digits
+        return list(values.dates(texts))
+    return [read_date(text) if text else None for text in texts]
 
 
 def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
@@ -207,6 +212,16 @@ def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
     return SitemapPage.of(
         url, _new(PageFields, (_PRIORITY, None, None, story, None, None, None, False, None))
     )
+
+
+def _decoded(texts: Sequence[str], quote: str = "") -> Sequence[str]:
+    """Return texts as written, or attributes in quotes, with their references decoded."""
+    joined = "".join(texts)
+    if "&" not in joined and joined.isprintable():
+        return texts
+    if quote:
+        return [attributes(f" href={quote}{text}{quote}", ignore)["href"] for text in texts]
+    return [decode_text(text, ignore) for text in texts]
 
 
 class PagesRSSSitemapParser(_FeedParser):
