@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from formats_support import URL, read
 from hypothesis import given, settings
@@ -90,6 +92,20 @@ def test_pages_are_those_that_the_scanner_gives_without_a_tree_of_each_block(kin
     data = document(kinds)
     whole = read([data])
     assert read([data], lanes=True) == whole
+    parsed = []
+    parse = Trees.parse
+    monkeypatch.setattr(Trees, "parse", lambda *given: parsed.append(given[1]) or parse(*given))
+    assert looked_at(data) == [page.to_dict() for page in whole.pages]
+    assert not [text for text in parsed if "e.org" in text]
+
+
+@pytest.mark.parametrize("part", ["images", "CDATA", "news", "tags", "links"])
+def test_entries_may_begin_with_an_extension(part, monkeypatch):
+    loc = "<loc>https://e.org/{n}</loc><lastmod>2024-01-0{d}</lastmod>"
+    monkeypatch.setitem(PARTS, "turned", PARTS[part] + loc)
+    data = re.sub(rb"<url>\n <loc>.*</loc>\n ", b"<url>\n ", document([["turned"]]))
+    whole = read([data])
+    assert len(whole.pages) == 120
     parsed = []
     parse = Trees.parse
     monkeypatch.setattr(Trees, "parse", lambda *given: parsed.append(given[1]) or parse(*given))

@@ -6,11 +6,12 @@ returned as pages.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry
+from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, Pages
 from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
 from usp._formats.url_batches import (
@@ -186,7 +187,7 @@ class PagesXMLSitemapParser(LaneParser):
             block = without_cdata(block)
             style = cut.style_of(block, self._name, self._others)
         if style is None:
-            return None
+            return self._read_uncut(block)
         self.largest = LARGEST if style.is_all else 2 * LARGEST_TREE
         batch = None
         if len(block) <= self.largest:
@@ -195,6 +196,17 @@ class PagesXMLSitemapParser(LaneParser):
                 batch = self._read_all(block, style, reader)
             batch = batch or self._read_some(block, style, reader)
         return None if batch is None else [batch]
+
+    def _read_uncut(self, block: str) -> list[Entry] | None:
+        """Return entries that begin with an extension, and cannot be cut, with all of their fields."""
+        is_rich = _EXTENSION.search(block, 0, block.find("</"))
+        if self.thorough or not is_rich or len(block) > 2 * LARGEST_TREE:
+            return None
+        found = self._block_reader().entries(without_cdata(block) if "[" in block else block)
+        urls = None if found is None else self._urls(found[0])
+        if found is None or urls is None:
+            return None
+        return [Pages(list(map(SitemapPage.of, urls, found[1])))]
 
     def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
         """Return entries with all of their fields, which are wanted in any case."""
@@ -313,6 +325,7 @@ class PagesXMLSitemapParser(LaneParser):
             self.scans = True  # the same tags may mean something else below another root
 
 
+_EXTENSION = re.compile(r"<[\w.-]++>\s*+<[\w.-]++:[\w.-]")
 _MEAN_OTHERWISE = ("\0",)  # no name begins so
 
 
