@@ -18,7 +18,7 @@ from re import _parser as sre  # type: ignore[attr-defined]
 from typing import Any
 
 SHORT = (8, 12, 16, 20, 24, 28)  # what doubles with each character shows here
-LENGTHS = (32, 128, 512, 2048, 8192)
+LENGTHS = (64, 256, 1024, 4096, 16_384)
 FLOOR = 0.012  # seconds: what is quicker with the longest text is not quadratic
 STEADY = 0.03  # seconds that a closer look takes, for each length
 GROWTH = 9  # between four times as long, which is linear, and sixteen, which is quadratic
