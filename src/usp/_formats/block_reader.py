@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from usp._formats.abstract_parser import PageEntry
-from usp._formats.entry_plans import EntryPlan
 from usp._formats.outlines import Outlines
 from usp._formats.rich_blocks import RichBlocks
+from usp._formats.tree_entries import Plans
 from usp._formats.url_batches import checked, read_columns
-from usp._formats.xml.entries import text_of
+from usp._formats.xml.cut import end_of
 from usp._formats.xml.trees import Unvouched
 from usp.objects.page import PageFields
 
@@ -30,7 +30,7 @@ _FEW = 4  # entries that are not halved any more
 
 def split(block: str) -> tuple[list[str], str]:
     """Return the entries of a block without their ends, and how they all end."""
-    end = block[block.rindex("</") :]
+    end = end_of(block)
     return block.split(end)[:-1], end
 
 
@@ -49,6 +49,7 @@ class BlockReader:
         self._entry = entry
         self._outlines: Outlines | None = None
         self._rich: RichBlocks | None = None
+        self._plans: Plans | None = None
         self._lock = threading.Lock()
 
     @property
@@ -136,10 +137,10 @@ class BlockReader:
             return None
 
     def _fields(self, entry: Element) -> PageFields:
-        elements = list(entry.iter())
-        plan = EntryPlan(self._parser.trees().steps(elements, self._entry))
-        texts = [text_of(elements[at]).strip() or None for at in plan.leaves]
-        return plan.fields([*texts, None], elements, self._parser.base())
+        trees = self._parser.trees()
+        if self._plans is None or self._plans.trees is not trees:
+            self._plans = Plans(trees, self._entry)
+        return self._plans.entry(entry).fields(self._parser.base())
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""

@@ -98,6 +98,8 @@ class EntryPlan:
             elif sort is Sort.RECORD_FIELD:
                 records.setdefault(space, [[]])[-1].append((name, at, numbers[at]))
         self.locs = self._own.pop("loc")
+        nested = any(sort is Sort.NESTED_LOC for sort, *_ in steps)
+        self.loc = self.leaves[self.locs[0]] if len(self.locs) == 1 and not nested else None
         self._lastmod, self._changefreq, self._priority = (
             (*self._own[name], nothing)[0] for name in FIELDS
         )
@@ -128,21 +130,25 @@ class EntryPlan:
         """
         note = unvouched if strict else ignore
         quick = final or are_final(texts)
-        fields: list[Any] = [*self._read_own(texts, note), *_NO_EXTENSIONS]
+        fields: list[Any] = [*self.own(texts, note), *_NO_EXTENSIONS]
         for one in self._records:
             fields[one.at] = one.read(texts, elements, base, note, quick=quick)
         if links:
             fields[_ALTERNATES] = links
         return _new(PageFields, fields)
 
-    def _read_own(self, texts: Sequence[str | None], note: Note) -> OwnFields:
+    def own(self, texts: Sequence[str | None], note: Note = ignore) -> OwnFields:
         """Return the fields of the protocol."""
         if self._is_simple and note is ignore:
             return remembered_own(*self.own_texts(texts))
-        raw = {}
+        return read_own(self.given(texts), note)
+
+    def given(self, texts: Sequence[str | None]) -> dict[str, str]:
+        """Return the texts of the fields of the protocol that an entry has, by name."""
+        found = {}
         for name, numbers in self._own.items():
             for number in numbers:
                 text = texts[number]
                 if text:  # of several the last one counts
-                    raw[name] = text
-        return read_own(raw, note)
+                    found[name] = text
+        return found

@@ -191,17 +191,18 @@ class BlockBatch(PageBatch):
         self,
         urls: list[str],
         block: str,
-        style: Style,
+        style: Style | None,
         reader: BlockReader,
         columns: Columns | None = None,
         fields: Sequence[PageFields] = (),
+        own: Sequence[OwnFields] = (),
     ) -> None:
         self.urls = urls
         self._block = block
         self._style = style
         self._reader = reader
         self._columns: Columns | bool = columns or False  # True if they cannot be cut
-        self._own: Sequence[PageFields | OwnFields] = ()
+        self._own: Sequence[PageFields | OwnFields] = own
         self._fields = fields
 
     def pages(self) -> Iterator[SitemapPage]:
@@ -220,7 +221,7 @@ class BlockBatch(PageBatch):
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields in columns, if there are no others."""
-        if self._fields:
+        if self._fields or self._style is None:
             return None
         self._reader.read_ahead(Ahead.OWN)
         columns = self._cut_columns() or self._reader.columns(self._block, len(self.urls))
@@ -233,7 +234,10 @@ class BlockBatch(PageBatch):
 
     def entry_texts(self) -> list[str] | None:
         """Return each entry as written; None if that is not known without parsing them."""
-        *texts, _ = self._block.split(self._style.url_end)
+        block, style = self._block, self._style
+        if style is None and ("<!" in block or "<?" in block):
+            return None  # in which there may be tags
+        *texts, _ = block.split(cut.end_of(block))
         return texts if len(texts) == len(self.urls) else None
 
     def part(self, numbers: Sequence[int]) -> PageBlock | None:
@@ -241,7 +245,7 @@ class BlockBatch(PageBatch):
         texts = self.entry_texts()
         if texts is None:
             return None
-        urls, end = self.urls, self._style.url_end
+        urls, end = self.urls, cut.end_of(self._block)
         block = end.join([texts[at] for at in numbers] + [""])
         return self.restored([urls[at] for at in numbers], block)
 
@@ -272,8 +276,9 @@ class BlockBatch(PageBatch):
     def _own_columns(self) -> Columns | None:
         count = len(self.urls)
         columns = self._cut_columns()
-        if columns is None and self._block.count("<") < MAX_FIELDS:
-            found = cut.own_columns(self._block, self._style, count)
+        style = self._style
+        if columns is None and style is not None and self._block.count("<") < MAX_FIELDS:
+            found = cut.own_columns(self._block, style, count)
             columns = None if found is None else Columns(found, count)
         return columns or self._reader.own(self._block, count)
 
@@ -287,7 +292,7 @@ class BlockBatch(PageBatch):
     def _cut_columns(self) -> Columns | None:
         """Return the fields of the protocol of a regular block whose entries have no others."""
         if self._columns is False:
-            found = cut.columns(self._block, self._style)
+            found = None if self._style is None else cut.columns(self._block, self._style)
             self._columns = True if found is None else Columns(found, len(self.urls))
         return self._columns if isinstance(self._columns, Columns) else None
 

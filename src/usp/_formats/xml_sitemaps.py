@@ -14,6 +14,7 @@ from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, Pages
 from usp._formats.block_reader import BlockReader
 from usp._formats.extensions import FIELDS, NAMES, READERS
+from usp._formats.tree_entries import Plans, ReadPages
 from usp._formats.url_batches import (
     Ahead,
     BlockBatch,
@@ -24,19 +25,21 @@ from usp._formats.url_batches import (
     read_own,
 )
 from usp._formats.values import absolute_url, begins_with_host, on_base
-from usp._formats.xml import cut
+from usp._formats.xml import cut, scanner
 from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
 from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text, without_cdata
+from usp._formats.xml.trees import Unvouched, check_text_before
 from usp.objects.page import DeferredPage, PageFields, SitemapPage
-from usp.objects.problem import ProblemCode
+from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.tree_entries import TreeEntry
     from usp._formats.xml.vocabulary import SeenElement, Vocabulary
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
@@ -170,6 +173,7 @@ class PagesXMLSitemapParser(LaneParser):
 
     _reader: BlockReader | None = None
     _others: tuple[str, ...] | None = None
+    _plans: Plans | None = None
 
     def _note_stray_entry(self, local: str) -> None:
         super()._note_stray_entry(local)
@@ -259,7 +263,7 @@ class PagesXMLSitemapParser(LaneParser):
         batch.as_written = written
         return batch
 
-    def _read_tree(self, root: Element) -> list[Entry]:
+    def _read_block_tree(self, root: Element, block: str) -> list[Entry]:
         found = read_columns(root, self.trees(), _UrlEntry, blank=self.thorough)
         if found is not None:
             locs, columns = found
@@ -268,7 +272,54 @@ class PagesXMLSitemapParser(LaneParser):
             batch = None if urls is None else self._batch(urls, columns, written)
             if batch is not None:
                 return [batch]
-        return super()._read_tree(root)
+        if len(self._stack) > 1 or not self.trees().are_entries(root, _UrlEntry):
+            return self._read_tree(root)
+        check_text_before(root)
+        if self._plans is None or self._plans.trees is not self.trees():
+            self._plans = Plans(self.trees(), _UrlEntry)
+        entries = list(map(self._plans.entry, root))
+        locs = [entry.loc for entry in entries]
+        urls = self._urls(locs) if all(locs) else None
+        if urls is None:
+            return self._read_odd(entries)
+        batch = self._read_entries(entries, urls, block)
+        batch.as_written = None if urls is locs else locs
+        return [batch]
+
+    def _read_entries(self, entries: list[TreeEntry], urls: list[str], block: str) -> PageBatch:
+        """Return entries whose URLs are known, with the fields that are wanted in any case."""
+        reader = self._block_reader()
+        if not self.thorough and reader.ahead is not Ahead.ALL:
+            own = [entry.own() for entry in entries] if reader.ahead else ()
+            return BlockBatch(urls, block, None, reader, own=own)
+        if self.thorough and self.is_too_long(urls):
+            raise Unvouched
+        base = self.base()
+        fields = [entry.fields(base, strict=self.thorough) for entry in entries]
+        given = [] if self.fast else [entry.plan.given(entry.texts()) for entry in entries]
+        return ReadPages(urls, fields, given)
+
+    def _read_odd(self, entries: list[TreeEntry]) -> list[Entry]:
+        """Return entries some of which have no loc that can be read, with all of their fields."""
+        if self.thorough:
+            raise Unvouched
+        pages: list[SitemapPage] = []
+        base = self.base()
+        problems, self.problems = self.problems, Problems()
+        try:
+            for entry in entries:
+                loc = entry.loc
+                url = absolute_url(values.text(loc) or "", base) if loc else None
+                if url is not None:
+                    pages.append(SitemapPage.of(url, entry.fields(base)))
+                elif not loc:
+                    (raw,) = self.trees().entries(entry.elements[:1], base)
+                    pages += self._pages(raw.finish(self))
+        finally:
+            self.problems = problems
+        if not pages or len(entries) - len(pages) > scanner.MAX_DAMAGE:
+            raise Unvouched  # the scanner knows when to give up
+        return [Pages(pages)]
 
     def _urls(self, locs: list[str]) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them needs a closer look."""

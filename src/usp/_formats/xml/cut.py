@@ -85,11 +85,16 @@ def style_of(block: str, name: str, others: tuple[str, ...]) -> Style | None:
         loc_end,
         tuple(_NAME.findall(after)),
         end is not None,
-        block[block.rindex("</") :],
+        end_of(block),
         "<![" in first[0],
         "<!--" in block[:_HEAD],
         others,
     )
+
+
+def end_of(block: str) -> str:
+    """Return the end tag of the last entry of a block."""
+    return block[block.rindex("</") :]
 
 
 def _are_last(block: str, *tags: str) -> bool:

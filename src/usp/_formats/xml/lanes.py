@@ -207,13 +207,14 @@ class LaneParser(AbstractXMLSitemapParser):
     def _vouched(self, block: str) -> list[Entry] | None:
         """Return the entries of a block, if one of the two quick lanes vouches for it."""
         entries = self._cut(block)
-        if entries is not None or len(block) > LARGEST_TREE:
+        if entries is not None:
             return entries
-        root = self.trees().parse(block)
+        self.largest = LARGEST_TREE
+        root = self.trees().parse(block) if len(block) <= LARGEST_TREE else None
         if root is None:
             return None
         try:
-            return self._read_tree(root)
+            return self._read_block_tree(root, block)
         except Unvouched:
             return None
 
@@ -225,6 +226,11 @@ class LaneParser(AbstractXMLSitemapParser):
         if self._trees is None or not self._trees.suits(self):
             self._trees = Trees(self)
         return self._trees
+
+    def _read_block_tree(self, root: Element, block: str) -> list[Entry]:
+        """Return the entries of a block, which was parsed as a tree; raises :class:`Unvouched`."""
+        del block
+        return self._read_tree(root)
 
     def _read_tree(self, root: Element) -> list[Entry]:
         """Return the entries of a tree; raises :class:`Unvouched`."""

@@ -36,7 +36,7 @@ _USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
 _DECLARED = re.compile(
     r"""(?i:xmlns)([\w:.-]{0,100}+)\s{0,9}+=\s{0,9}+(?:"([^"<]{0,999}+)"|'([^'<]{0,999}+)')"""
 )
-_BASE = re.compile("xml:base", re.IGNORECASE)
+_BASE = re.compile("xml:(?i:base)")
 _BLANKS = " \t\r\n"
 _OTHER, _FIELD, _RECORD = Sort.OTHER, Sort.FIELD, Sort.RECORD  # looked up for every element
 _RECORD_FIELD, _ENTRY = Sort.RECORD_FIELD, Sort.ENTRY
@@ -154,6 +154,18 @@ class Trees:
         return names
 
     # Entries --------------------------------------------------------------------------------------
+
+    def are_entries(self, root: Element, inside: type[RawEntry]) -> bool:
+        """Return whether a tree has entries of some class and nothing else, with no text between."""
+        for tag in {element.tag for element in root}:
+            sort, local, _ = self.meaning(tag, type(None))
+            if sort is not Sort.ENTRY or self._parser.entries[local] is not inside:
+                return False
+        if "".join([element.tail or "" for element in root]).strip(_BLANKS):
+            return False
+        texts = [element.text or "" for element in root]
+        texts += [child.tail or "" for element in root for child in element]
+        return not "".join(texts).strip()
 
     def entries(self, elements: Iterable[Element], base: str | None) -> list[RawEntry]:
         """Return the entries that elements are, not finished; raises :class:`Unvouched`."""
