@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from usp._formats.extensions import FIELDS as EXTENSIONS
@@ -105,7 +106,11 @@ class EntryPlan:
         )
         self._is_simple = max(map(len, self._own.values())) <= 1
         self.spaces = records.keys()
-        self._records = [_Records(space, found) for space, found in records.items()]
+        self._written = records
+
+    @cached_property
+    def _records(self) -> list[_Records]:
+        return [_Records(space, found) for space, found in self._written.items()]
 
     def own_texts(self, texts: Sequence[_Text]) -> tuple[_Text, _Text, _Text]:
         """Return the texts of these fields; raises :class:`Unvouched` if there are more of one."""
