@@ -77,6 +77,7 @@ def looked_at(data):
 
 
 ALL = [[part] for part in PARTS]
+PARTS["a price"] = '<v:video><v:title>T</v:title><v:price currency="EUR">1.{d}</v:price></v:video>'
 MANY = [
     ALL,
     [["images"], ["an image"], ["a caption", "fields"], ["nothing"]],
@@ -97,6 +98,13 @@ def test_pages_are_those_that_the_scanner_gives_without_a_tree_of_each_block(kin
     monkeypatch.setattr(Trees, "parse", lambda *given: parsed.append(given[1]) or parse(*given))
     assert looked_at(data) == [page.to_dict() for page in whole.pages]
     assert not [text for text in parsed if "e.org" in text]
+
+
+def test_an_element_with_a_table_of_its_own_is_read_as_the_scanner_reads_it():
+    data = document([["a price"], ["an image", "a price"], ["fields"]])
+    whole = read([data])
+    assert read([data], lanes=True) == whole
+    assert looked_at(data) == [page.to_dict() for page in whole.pages]
 
 
 @pytest.mark.parametrize("part", ["images", "CDATA", "news", "tags", "links"])

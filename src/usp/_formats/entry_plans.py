@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from usp.objects.page import OwnFields
 
 _Text = TypeVar("_Text", str, str | None)
+_OFTEN = 8  # entries, for which it pays to prepare how their records are read
 _new = tuple.__new__  # how a named tuple is made quickly
 _NO_EXTENSIONS = PageFields()[3:]
 _NUMBERS = {name: number for number, name in enumerate(PageFields.__annotations__)}
@@ -44,11 +45,14 @@ class _Records:
         self._records = records
         self._read = READERS[space]
         self._many = MANY[space]
-        table = TABLES.get(space)
+        self._table = TABLES.get(space)
         self._shortcuts: list[Shortcut] = []
-        for record in records if self._many else records[-1:]:
+        self._count = 0  # of entries that were read
+
+    def _make_shortcuts(self) -> None:
+        for record in self._records if self._many else self._records[-1:]:
             names, _, places = map(list, zip(*record, strict=True))
-            shortcut = None if table is None else table.shortcut(names, places)
+            shortcut = None if self._table is None else self._table.shortcut(names, places)
             if shortcut is None:
                 self._shortcuts.clear()
                 break
@@ -64,6 +68,9 @@ class _Records:
         quick: bool,
     ) -> Any:
         """Return what they become; ``quick`` if there are no references in their texts."""
+        self._count += 1
+        if self._count == _OFTEN:
+            self._make_shortcuts()
         if quick and self._shortcuts:
             try:
                 found = [read(texts, base) for read in self._shortcuts]

@@ -57,7 +57,7 @@ class RecordColumns:
 
     def __init__(self, space: Space, places: Mapping[str, Place]) -> None:
         reader = TABLES.get(space)
-        if reader is None or not reader.is_plain or not places:
+        if reader is None or not reader.is_plain or not places or not reader.reads_alone(places):
             raise Unvouched
         self._kind: Any = reader.table.value
         self._thawed = thawed(self._kind)

@@ -19,7 +19,7 @@ from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from usp._formats.abstract_parser import Note
     from usp._formats.xml.entries import Field
@@ -142,8 +142,12 @@ class TableReader:
         """Whether everything about a value is in elements inside the record's own."""
         return self._table.value is not None and self._is_empty
 
+    def reads_alone(self, tags: Iterable[str]) -> bool:
+        """Return whether none of these elements has a table of its own."""
+        return self._steps.keys() >= set(tags)
+
     def steps(self, tag: str) -> list[Step]:
-        """Return the fields that an element has; raises ``KeyError`` if it has a table of its own."""
+        """Return the fields that an element has which :meth:`reads_alone`."""
         return self._steps[tag]
 
     def shortcut(self, names: list[str], places: list[int]) -> Shortcut | None:
