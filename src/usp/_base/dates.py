@@ -8,10 +8,10 @@ MySQL).
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, time, tzinfo
 from functools import lru_cache
 
-import dateutil.parser
+from usp._base.date_words import MONTHS, ZONES, offset_zone, read_words
 
 __all__ = [
     "MAX_REMEMBERED",
@@ -42,10 +42,6 @@ _RFC_822_DAY = re.compile(  # as nearly all feeds write it; the day of the week 
 )
 _CLOCKS = (len("03:04"), len("03:04:05"))
 _OFFSET_LENGTH = len("+0000")
-_MONTHS = {  # their names in English, whatever the language of the machine
-    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
-    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
-}  # fmt: skip
 _ISO = re.compile(
     r"""
     (?P<year>\d{4})
@@ -54,7 +50,9 @@ _ISO = re.compile(
             (?: (?:[Tt]|\s+) (?P<hour>\d{1,2}):(?P<minute>\d{1,2})
                 (?: :(?P<second>\d{1,2}) (?:[.,](?P<fraction>\d{1,12}))? )?
             )?
-            \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?
+            (?: \s* (?P<zone>[Zz]|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)
+                (?: (?<=\d{2}:\d{2}|[+-]\d{4}) [ ] [A-Z]{3,5} )?  # the zone's name, in Go
+            )?
         )?
     )?
     """,
@@ -65,20 +63,7 @@ _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 
-_NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
-_NO_YEAR_DAY = datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
-_HAS_YEAR = re.compile(
-    r"(?<!\d)(?:\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)"
-)
-_OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
-_FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
-_FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
-
-_ZONES = {  # RFC 2822, section 4.3; other names are left unknown
-    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
-    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}  # fmt: skip
-_OFFSETS = {name: f"{hours:+03d}00" for name, hours in _ZONES.items()}
+_OFFSETS = {name: f"{hours:+03d}00" for name, hours in ZONES.items()}
 
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
@@ -127,13 +112,23 @@ def read_date(text: str) -> datetime | None:
         return date if date.year > 1 else None
     if len(text) > _MAX_LENGTH:
         return None
-    # dateutil follows POSIX and reads GMT+0200 as two hours *behind* Greenwich, unlike everyone else.
-    text = _CUT_SHORT.sub("", _NAMED_OFFSET.sub(_plain_offset, text.translate(_DASHES)))
+    date = _read_other(text)
+    return None if date is None or date.year <= 1 else date
+
+
+def _read_other(text: str) -> datetime | None:
+    """Read a date that is not written in one of the usual ways."""
+    if not text.isascii():
+        text = text.translate(_DASHES)
+    if "+" in text or "-" in text:
+        # dateutil reads GMT+0200 as POSIX does: two hours *behind* Greenwich, unlike everyone else.
+        text = _NAMED_OFFSET.sub(_plain_offset, text)
+    text = _CUT_SHORT.sub("", text)
     date = _read(text)
     if date is None:
-        text = _cleaned(text)
-        date = _read(text) or _read_inside(text)
-    return None if date is None or date.year <= 1 else date
+        cleaned = _cleaned(text)
+        date = (_read(cleaned) if cleaned != text else None) or _read_inside(cleaned)
+    return date
 
 
 def _read_rfc_822(text: str) -> datetime | None:
@@ -155,7 +150,7 @@ def _read_rfc_822(text: str) -> datetime | None:
 def _rfc_822_day(text: str) -> str | None:
     """Return a day as ISO 8601 writes it: a feed may have many stories of a day."""
     found = _RFC_822_DAY.fullmatch(text)
-    month = _MONTHS.get(found[2]) if found else None
+    month = MONTHS.get(found[2]) if found else None
     return f"{found[3]}-{month}-{found[1]:0>2}" if found and month else None
 
 
@@ -188,7 +183,8 @@ def _read_inside(text: str) -> datetime | None:
     if len(found) != 1 or "[" in text:  # a zone in brackets changes what the time means
         return None
     start, end = found[0].span()
-    if any(map(str.isdigit, text[:start] + text[end:])):
+    around = text[:start] + text[end:]
+    if not around or any(map(str.isdigit, around)):  # all of it has been read already
         return None
     return _read(text[start:end])
 
@@ -207,7 +203,7 @@ def _read(text: str) -> datetime | None:
             return datetime.fromisoformat(text) if _FULL_DATE.match(text) else None
     except ValueError:
         return None
-    return _read_words(text)
+    return read_words(text)
 
 
 def _iso_date(part: dict[str, str | None]) -> datetime:
@@ -226,32 +222,7 @@ def _iso_date(part: dict[str, str | None]) -> datetime:
 def _iso_zone(text: str | None) -> tzinfo | None:
     if text is None:
         return None
-    if text[0] not in "+-":
-        return UTC
-    digits = text[1:].replace(":", "")
-    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
-    return timezone(-offset if text[0] == "-" else offset)
-
-
-def _read_words(text: str) -> datetime | None:
-    """Read a date in words, which must name its year."""
-    plain = _OFFSET.sub(r"\1", text)
-    years = _FOUR_DIGITS.findall(plain)
-    if not _HAS_YEAR.search(plain) or (years and max(years) < _FIRST_YEAR):
-        return None
-    try:
-        date = dateutil.parser.parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
-    except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
-        return None
-    return None if date.year == _NO_YEAR else date
-
-
-def _zone(name: str | None, offset: int | None) -> tzinfo | None:
-    if offset is not None:
-        return timezone(timedelta(seconds=offset))
-    hours = _ZONES.get((name or "").upper())
-    return None if hours is None else timezone(timedelta(hours=hours))
+    return offset_zone(text) if text[0] in "+-" else UTC
 
 
 # What is done with dates ---------------------------------------------------------------------------

@@ -1,0 +1,167 @@
+"""Dates in words, and with the month or the day first: ``Mon, 10 Jun 2020``, ``06/10/2020 1:30 PM``.
+
+The usual forms are read by a pattern, which gives what dateutil gives in a twentieth of its time. All
+others are for dateutil, except those with a word that it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dateutil.parser import parserinfo
+
+MONTHS = {  # their names in English, whatever the language of the machine
+    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
+    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
+}  # fmt: skip
+ZONES = {  # RFC 2822, section 4.3; other names are left unknown
+    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip
+
+_MONTH = (
+    "(?ai:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    "|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_WEEKDAY = "(?ai:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_CLOCK = r"""
+    (?: ,?[ ](?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})
+        (?: :(?P<second>[0-9]{2}) (?: \.(?P<fraction>[0-9]{1,6}) )? )?
+        (?: [ ]?(?P<half>[AaPp])[Mm] )?
+        (?: [ ]?(?P<offset>[+-][0-9]{2}:?[0-5][0-9]) | [ ](?P<zone>[A-Z]{1,3}) )?
+    )?"""
+_REMARK = r"(?(offset) (?P<remark> [ ]\( (?:[^\W\d_]|[ ,.'-]){1,60} \) )? )"
+_DAY, _YEAR = "(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
+_USUAL = tuple(
+    re.compile(f"(?:{_WEEKDAY},?[ ])?{form}", re.VERBOSE)
+    for form in (
+        rf"(?P<month>{_MONTH})\.?[ ]{_DAY},?[ ]{_YEAR}{_CLOCK}{_REMARK}",
+        rf"{_DAY}[ -](?P<month>{_MONTH})\.?,?[ -](?P<year>[1-9][0-9]{{3}}|[0-9]{{2}}){_CLOCK}{_REMARK}",
+        rf"(?P<month>[0-9]{{1,2}})(?P<sign>[/.-]){_DAY}(?P=sign){_YEAR}{_CLOCK}",
+        rf"(?P<month>{_MONTH})[ ]{{1,2}}{_DAY}{_CLOCK}[ ]{_YEAR}",
+    )
+)
+
+_NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
+_NO_YEAR_DAY = datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
+_HAS_YEAR = re.compile(
+    r"(?<!\d)(?:\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)"
+)
+_OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
+_FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
+_FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
+_WORD = re.compile(r"[^\W\d_]++")
+_LONGEST_ZONE = 5
+_UTC_REMARKS = (" (UTC)", " (GMT)")  # which dateutil trusts more than the offset before it
+_NOON = 12
+
+
+def read_words(text: str) -> datetime | None:
+    """Return a date in words, which must name its year; None if it is not one."""
+    for form in _USUAL:
+        found = form.fullmatch(text)
+        date = None if found is None else _usual_date(found.groupdict(""))
+        if date is not None:
+            return date
+    plain = _OFFSET.sub(r"\1", text)
+    years = _FOUR_DIGITS.findall(plain)
+    if not _HAS_YEAR.search(plain) or (years and max(years) < _FIRST_YEAR):
+        return None
+    return _read_by_dateutil(text) if _has_known_words(text) else None
+
+
+def _usual_date(part: dict[str, str]) -> datetime | None:
+    """Return the date that consists of some parts; None if dateutil reads them in another way."""
+    year, hour, half, zone = int(part["year"]), int(part["hour"] or 0), part["half"], part["zone"]
+    remark = part.get("remark")
+    if remark in _UTC_REMARKS:
+        zone = "UTC"
+    if len(part["year"]) == len("20"):
+        if remark:
+            return None
+        year = _dateutil_words().convertyear(year)
+    if "sign" not in part:
+        month, day = int(MONTHS[part["month"][:3].title()]), int(part["day"])
+    elif int(part["month"]) <= len(MONTHS):
+        month, day = int(part["month"]), int(part["day"])
+    else:
+        month, day = int(part["day"]), int(part["month"])
+    if half:
+        if hour > _NOON:
+            return None
+        hour = hour % _NOON + (_NOON if half in "Pp" else 0)
+    if zone and zone not in ZONES:
+        return None
+    try:
+        return datetime(
+            year,
+            month,
+            day,
+            hour,
+            int(part["minute"] or 0),
+            int(part["second"] or 0),
+            int(part["fraction"].ljust(6, "0")),
+            tzinfo=_zone(zone, None) if zone else offset_zone(part["offset"]),
+        )
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def offset_zone(text: str) -> timezone | None:
+    """Return the zone of an offset: ``+02:00``, ``-0500``, ``+1``; None if the text is empty."""
+    if not text:
+        return None
+    digits = text[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def _zone(name: str | None, offset: int | None) -> tzinfo | None:
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    hours = ZONES.get((name or "").upper())
+    return None if hours is None else timezone(timedelta(hours=hours))
+
+
+# What is left to dateutil, which takes long to load ------------------------------------------------
+
+
+def _read_by_dateutil(text: str) -> datetime | None:
+    from dateutil.parser import parse  # noqa: PLC0415 - see above
+
+    try:
+        date = parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
+    except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
+        return None
+    return None if date.year == _NO_YEAR else date
+
+
+def _has_known_words(text: str) -> bool:
+    """Return whether dateutil may know all words: a single other one makes it give up."""
+    known = _known_words()
+    return "\0" in text or all(
+        word.lower() in known or (len(word) <= _LONGEST_ZONE and word.isascii() and word.isupper())
+        for word in filter(str.isalpha, _WORD.findall(text))
+    )
+
+
+@lru_cache(maxsize=1)
+def _known_words() -> frozenset[str]:
+    info = _dateutil_words()
+    names = (*info.WEEKDAYS, *info.MONTHS, *info.HMS, *info.AMPM)
+    others = (*info.JUMP, *info.UTCZONE, *info.PERTAIN)
+    return frozenset(word.lower() for word in (*chain(*names), *others))
+
+
+@lru_cache(maxsize=1)
+def _dateutil_words() -> parserinfo:
+    from dateutil.parser import parserinfo  # noqa: PLC0415 - see above
+
+    return parserinfo()
