@@ -35,6 +35,7 @@ LARGEST_TREE = 40 * 1024
 LARGEST = 256 * 1024
 """Characters that are tried at once."""
 
+_LONG_COMMENT = 4096  # characters; a longer one that hides a tag is left to the scanner
 _MAX_OPEN = 10  # elements around entries
 _END = re.compile(r"\s*+>")
 _BLANKS = " \t\r\n"
@@ -44,6 +45,15 @@ _BLANKS = " \t\r\n"
 def _first_entry(names: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of the beginning of an entry."""
     return re.compile(rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(?:{'|'.join(names)}))[\s>]")
+
+
+def _hidden_from(text: str, start: int, at: int) -> int:
+    """Return where a comment or a CDATA section begins that hides a tag; a negative number if none."""
+    begin = text.rfind("<!", start, at)
+    if begin < 0:
+        return -1
+    end = "-->" if text.startswith("<!--", begin) else "]]>"
+    return begin if text.find(end, begin, at) < 0 else -1
 
 
 class LaneParser(AbstractXMLSitemapParser):
@@ -112,9 +122,10 @@ class LaneParser(AbstractXMLSitemapParser):
         at = text.rfind(tag, start, stop)
         while at >= 0:
             end = _END.match(text, at + len(tag), stop)
-            if end is not None:
+            hidden = _hidden_from(text, max(start, at - _LONG_COMMENT), at)
+            if end is not None and hidden < 0:
                 return end.end()
-            at = text.rfind(tag, start, at)
+            at = text.rfind(tag, start, at if hidden < 0 else hidden)
         return -1
 
     def _first_end(self, text: str, start: int) -> int:
