@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from usp._formats.xml.namespaces import Space
 
 _MAX_RUN = 50  # elements
-_TAG = re.compile(r"<[^>]*+>")
+_TAG = re.compile(r"<[^<>]*+>")
 
 
 class _Texts(NamedTuple):

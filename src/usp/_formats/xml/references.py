@@ -76,7 +76,10 @@ def _escaped(match: re.Match[str]) -> str:
     return text
 
 
-_CDATA = re.compile(r"(?<=>)[ \t\r\n]*+<!\[CDATA\[(.*?)\]\]>[ \t\r\n]*+(?=</)", re.DOTALL)
+_CDATA = re.compile(  # it ends before another one, so that none is looked for twice
+    r"(?<=>)[ \t\r\n]*+<!\[CDATA\[([^\]<]*+(?:(?:\](?!\]>)|<(?!!\[CDATA\[))[^\]<]*+)*+)\]\]>"
+    r"[ \t\r\n]*+(?=</)"
+)
 
 
 def _clean(text: str, note: Note) -> str:
