@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _USUAL_ATTRIBUTES = frozenset({"href", "rel", "type", "hreflang", "title", "length"})
+_BASE = "{http://www.w3.org/xml/1998/namespace}base"  # as trees write xml:base, in small letters
 _PERMANENT: tuple[dict[str, str], ...] = ({}, {"isPermaLink": "true"})
 _HAVE_ATTRIBUTES = frozenset({"link", "guid"})
 _IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
@@ -69,8 +70,16 @@ _known_relation = lru_cache(maxsize=256)(_read_relation)
 
 
 def _are_clear(names: Iterable[str]) -> bool:
-    """Return whether attributes have a prefix, or are those of links, in small letters."""
-    return all(name in _USUAL_ATTRIBUTES or name[0] == "{" for name in names)
+    """Return whether attributes have a prefix, or are those of links; none is a base of URLs."""
+    return all(
+        name in _USUAL_ATTRIBUTES or (name[0] == "{" and name.lower() != _BASE) for name in names
+    )
+
+
+def bases_in(elements: Iterable[Element]) -> list[str]:
+    """Return the bases of URLs that elements declare."""
+    given = [one.attrib for one in elements]
+    return [value for one in given if one for name, value in one.items() if name.lower() == _BASE]
 
 
 class FeedEntry(RawEntry, PageEntry):
@@ -245,6 +254,8 @@ class Item(FeedEntry):
     def address_of(links: list[Element]) -> str:
         """Return the text of the first link, or of a guid that is a permanent one."""
         text = text_of(links[0])
+        if bases_in(links[:1]):
+            return ""
         if links[0].tag.endswith("guid"):
             permanent = links[0].attrib in _PERMANENT and is_http_url(values.text(text) or "")
             return text if permanent else ""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 from usp._base.dates import MAX_REMEMBERED, read_date
 from usp._formats import feed_cutting, values
 from usp._formats.abstract_parser import Pages
-from usp._formats.feed_entries import AtomEntry, FeedEntry, Item
+from usp._formats.feed_entries import AtomEntry, FeedEntry, Item, bases_in
 from usp._formats.url_batches import ignore
 from usp._formats.values import absolute_url
 from usp._formats.xml import cut
 from usp._formats.xml.entries import Sort, text_of
-from usp._formats.xml.lanes import LARGEST_TREE, LaneParser
+from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
@@ -61,22 +61,24 @@ class _Plan(NamedTuple):
         date = next((first[name] for name in entry.dates if name in first), None)
         return cls(entry, tuple(links), title, date) if links and title is not None else None
 
-    def texts(self, elements: list[Element]) -> _Texts:
+    def texts(self, elements: list[Element]) -> tuple[str, str, str]:
         """Return address, title and date of an entry as written."""
         link = self.entry.address_of([elements[at] for at in self.links])
         date = "" if self.date is None else text_of(elements[self.date]) or _BLANK
         return link, text_of(elements[self.title]), date
 
 
-_Texts: TypeAlias = tuple[str, str, str]
+_Texts: TypeAlias = tuple[str, str, str, str | None]
 _BLANK = " "  # a date that is empty: there may be another one
-_ODD = ("", "", "")
+_ODD = ("", "", "", None)
 _MAX_PLANS, _MAX_TAGS = 500, 1000
-_MAX_REFUSED = 4  # then no other block is cut
+_MAX_REFUSED = 8  # then no other block is cut
 
 
 class _FeedParser(LaneParser):
     """Reads trees of feeds: the usual entries quickly, the others as all entries are read."""
+
+    reads_bases = True
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -89,7 +91,12 @@ class _FeedParser(LaneParser):
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut link, title and date of entries; where problems are requested, if there are none."""
-        text = feed_cutting.shortened(block) if self._refused < _MAX_REFUSED else None
+        pages = self._cut_pages(block) if self._refused < _MAX_REFUSED else None
+        self.largest = LARGEST_TREE if pages is None else LARGEST
+        return pages if pages is None else [Pages(pages)]
+
+    def _cut_pages(self, block: str) -> list[SitemapPage] | None:
+        text = feed_cutting.shortened(block)
         found = None if text is None else self._columns(text)
         if text is None or found is None or (self.thorough and self._may_note(block, text)):
             return None
@@ -103,9 +110,7 @@ class _FeedParser(LaneParser):
         pages = list(
             map(_story, cast("list[str]", urls), cast("list[str]", titles), dates or repeat(None))
         )
-        if self.thorough and self.is_too_long(page.url for page in pages):
-            return None
-        return [Pages(pages)]
+        return None if self.thorough and self.is_too_long(page.url for page in pages) else pages
 
     def _may_note(self, block: str, text: str) -> bool:
         """Return whether there may be problems in what was passed over."""
@@ -137,22 +142,23 @@ class _FeedParser(LaneParser):
         self._style = None
         return None
 
-    def _urls(self, links: Sequence[str]) -> list[str | None]:
+    def _urls(self, links: Sequence[str], bases: Sequence[str | None] = ()) -> list[str | None]:
         """Return the URLs of links without references; None for what is not a URL."""
         urls: list[Any] = list(map(str.strip, links))
         if "&" not in "".join(urls) and cut.are_plain(urls):
             return urls
         base = self.base()
-        return [absolute_url(values.text(link) or "", base) for link in links]
+        found = zip(links, bases or repeat(None), strict=False)
+        return [absolute_url(values.text(link) or "", own or base) for link, own in found]
 
     def _read_tree(self, root: Element) -> list[Entry]:
         check_text_before(root)
         if self._planned is not self.scope:
             self._planned, self._plans = self.scope, {}
-        links, titles, texts = zip(*map(self._texts, root), strict=True)
+        links, titles, texts, bases = zip(*map(self._texts, root), strict=True)
         pages: list[SitemapPage] = []
         for element, url, title, date, text in zip(
-            root, self._urls(links), _titles(titles), _dates(texts), texts, strict=True
+            root, self._urls(links, bases), _titles(titles), _dates(texts), texts, strict=True
         ):
             if url and title and (date or not text):
                 pages.append(_story(url, title, date))
@@ -163,17 +169,37 @@ class _FeedParser(LaneParser):
         return [Pages(pages)]
 
     def _texts(self, element: Element) -> _Texts:
-        """Return address, title and date of an entry; they are empty if it must be read otherwise."""
+        """Return address, title and date of an entry, and the base of URLs that it declares.
+
+        All are empty if it must be read otherwise.
+        """
+        elements = list(element.iter())
         if self.thorough:
             check_texts(element)
-        elements = list(element.iter())
+            self._check_bases(elements)
         key = (*[one.tag for one in elements], *map(len, elements))
         plan = self._plans.get(key)
         if plan is None and key not in self._plans:
             plan = self._plan(elements)
             if len(self._plans) < _MAX_PLANS and len(key) < _MAX_TAGS:
                 self._plans[key] = plan
-        return _ODD if plan is None else plan.texts(elements)
+        if plan is None:
+            return _ODD
+        base = self._base_in(element) if element.keys() else None
+        return *plan.texts(elements), base
+
+    def _base_in(self, element: Element) -> str | None:
+        """Return the base of URLs that an entry declares; raises :class:`Unvouched`."""
+        self._check_bases([element])
+        given = bases_in([element])
+        return self._joined(given[0]) if given else None
+
+    def _check_bases(self, elements: list[Element]) -> None:
+        """Raise :class:`Unvouched` if a base of URLs may be too long."""
+        given = bases_in(elements)
+        room = self.url_length
+        if given and room is not None and sum(map(len, (self.base() or "", *given))) > room:
+            raise Unvouched
 
     def _plan(self, elements: list[Element]) -> _Plan | None:
         sort, local, _ = self.trees().meaning(elements[0].tag, type(None))
@@ -184,6 +210,8 @@ class _FeedParser(LaneParser):
 
     def _pages_of(self, element: Element) -> Iterator[SitemapPage]:
         """Return the page of an entry that is read like any other."""
+        if bases_in(element.iter()):
+            raise Unvouched
         (batch,) = self._read_elements([element])
         assert isinstance(batch, Pages)
         return batch.pages()

@@ -81,9 +81,9 @@ class Trees:
 
     def parse(self, block: str) -> Element | None:
         """Return the tree of a block; None if it is not well-formed, or its names may mislead."""
-        if ("xmlns" in block and self._may_mislead(block)) or (
-            "xml:" in block and _BASE.search(block)
-        ):
+        if "xmlns" in block and self._may_mislead(block):
+            return None
+        if "xml:" in block and not self._parser.reads_bases and _BASE.search(block):
             return None
         # Comments are made and thrown away: let it be done in C.
         builder = TreeBuilder(comment_factory=str)  # type: ignore[arg-type]

@@ -58,6 +58,9 @@ class Vocabulary(AbstractSitemapParser):
     implied_entry: ClassVar[type[RawEntry] | None] = None
     """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
 
+    reads_bases: ClassVar[bool] = False
+    """Whether trees may declare bases of URLs."""
+
     root_implied: bool
     scanner: Scanner
     _entry: RawEntry | None
