@@ -173,7 +173,7 @@ class Examination:
             if isinstance(entry, PageBatch):
                 if entry.urls:
                     self.is_vouched = self.is_vouched and entry.block is not None
-                    yield ExaminedBlock(entry, entry.as_written, entry.block)
+                    yield ExaminedBlock(entry, entry.as_written, entry.block, entry.lines)
             else:
                 self.is_vouched = False
                 entries.append(entry)

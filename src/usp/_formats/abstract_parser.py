@@ -76,6 +76,9 @@ class PageBatch(abc.ABC):
     block: BlockText | None = None
     """The text of the pages, if problems were requested and it is known."""
 
+    lines: Sequence[int] = ()
+    """The lines where the entries of the pages begin, if these are known without their text."""
+
     @abc.abstractmethod
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order."""

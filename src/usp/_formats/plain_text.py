@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
 from usp._formats.abstract_parser import AbstractSitemapParser, BlockText, PageBatch, PageEntry
-from usp._formats.xml.cut import plain
+from usp._formats.xml import cut
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from usp._formats.abstract_parser import Entry, Note
     from usp.objects.problem import Problems
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 MAX_LINE = 64 * 1024
 """Longer lines are ignored."""
 
-_LINE_END = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
-_LINE = re.compile(r"\n[ \t]{0,99}+(https?://[A-Za-z0-9][^\s]*+)[ \t]{0,99}+\r?+(?=\n)")
-_MAX_URL = MAX_LINE - 200  # with the blanks around it, a line that is not too long
 _NOTHING = PageFields()
 
 
@@ -60,7 +56,7 @@ class Lines:
         if self._cr:
             text = "\r" + text
         self._cr = text.endswith("\r")
-        begun, *lines = _LINE_END.split(text[:-1] if self._cr else text)
+        begun, *lines = _between_ends(text[:-1] if self._cr else text)
         self._hold(begun)
         for line in lines:
             yield from self._complete()
@@ -96,6 +92,12 @@ class Lines:
             yield self._number, line
 
 
+def _between_ends(text: str) -> list[str]:
+    """Return the texts before, between and after the ends of lines."""
+    *lines, last = f"{text}.".splitlines()  # which leaves out an empty text after the last end
+    return [*lines, last[:-1]]
+
+
 def has_url(text: str) -> bool:
     """Return whether any line of a text is a URL."""
     return any(is_http_url(line.strip().strip("\ufeff")) for line in text.splitlines())
@@ -117,12 +119,16 @@ class _Line(PageEntry):
 
 
 class _Batch(PageBatch):
-    """Lines that are all URLs."""
+    """Lines that are URLs."""
 
-    __slots__ = ("urls",)
+    __slots__ = ("block", "lines", "urls")
 
-    def __init__(self, urls: list[str]) -> None:
+    def __init__(
+        self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
+    ) -> None:
         self.urls = urls
+        self.block = block
+        self.lines = lines
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages."""
@@ -157,15 +163,29 @@ class PlainTextSitemapParser(AbstractSitemapParser):
             return []
         end = end or len(block)
         self._held, block = block[end:], block[:end]
-        urls = _LINE.findall("\n" + block)
-        regular = urls and len(urls) == block.count("\n") and self._lines.idle and plain(urls)
-        if regular and max(map(len, urls)) <= min(self.url_length or _MAX_URL, _MAX_URL):
-            batch = _Batch(urls)
-            if not self.fast:
-                batch.block = BlockText("\n" + block, self._lines.number, "\n")
-            self._lines.skip(len(urls))
-            return [batch]
-        return list(self._pages(self._lines.feed(block)))
+        lines = block.splitlines() if block[-1] == "\n" and self._lines.idle else []
+        if not lines or max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
+            return list(self._pages(self._lines.feed(block)))
+        batch = self._batch(lines, block)
+        self._lines.skip(len(lines))
+        return [batch] if batch.urls else []
+
+    def _batch(self, lines: list[str], block: str) -> _Batch:
+        """Return all lines of a block that are URLs; most are plain, which is seen at once."""
+        urls = list(map(str.strip, lines))
+        if cut.are_plain(urls) and len(urls) == block.count("\n"):
+            text = None if self.fast else BlockText("\n" + block, self._lines.number, "\n")
+            return _Batch(urls, text)
+        begins_well = list(map(cut.BEGINS_WELL.match, urls))
+        is_sure = cut.plain(list(compress(urls, begins_well)))
+        found, numbers = [], []
+        for number, (url, well) in enumerate(
+            zip(urls, begins_well, strict=True), self._lines.number + 1
+        ):
+            if (is_sure and well) or self._is_url(url := url.strip("\ufeff"), number):
+                found.append(url)
+                numbers.append(number)
+        return _Batch(found, lines=numbers)
 
     def close(self) -> list[Entry]:
         """Return the page of the last line."""
@@ -175,7 +195,13 @@ class PlainTextSitemapParser(AbstractSitemapParser):
     def _pages(self, lines: Iterable[tuple[int, str]]) -> Iterator[_Line]:
         for number, line in lines:
             url = line.strip().strip("\ufeff")
-            if is_http_url(url):
+            if self._is_url(url, number):
                 yield _Line(url, number)
-            elif url:
-                self.problems.add(ProblemCode.BAD_LINE, number, url, lost=1)
+
+    def _is_url(self, text: str, line: int) -> bool:
+        """Return whether a line is a URL; note it if it is something else."""
+        if is_http_url(text):
+            return True
+        if text:
+            self.problems.add(ProblemCode.BAD_LINE, line, text, lost=1)
+        return False

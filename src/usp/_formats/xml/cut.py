@@ -288,7 +288,8 @@ def is_plain(url: str) -> bool:
 
 def are_plain(urls: list[str]) -> bool:
     """Return whether URLs begin well, and go on so."""
-    return all(map(_BEGINS_WELL.match, urls)) and plain(urls)
+    return all(map(BEGINS_WELL.match, urls)) and plain(urls)
 
 
-_BEGINS_WELL = re.compile("https?://[A-Za-z0-9]")
+BEGINS_WELL = re.compile("https?://[A-Za-z0-9]")
+"""How a URL begins that may be :func:`plain`."""
