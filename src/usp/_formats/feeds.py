@@ -9,6 +9,7 @@ from usp._base.dates import MAX_REMEMBERED, read_date
 from usp._formats import feed_cutting, values
 from usp._formats.abstract_parser import Pages
 from usp._formats.feed_entries import AtomEntry, FeedEntry, Item, bases_in
+from usp._formats.feed_stories import Demand, Stories, story_fields
 from usp._formats.url_batches import ignore
 from usp._formats.values import absolute_url
 from usp._formats.xml import cut
@@ -17,13 +18,7 @@ from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import attributes, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
-from usp.objects.extension_values import thawed
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    PageFields,
-    SitemapNewsStory,
-    SitemapPage,
-)
+from usp.objects.page import SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
@@ -33,10 +28,6 @@ if TYPE_CHECKING:
 
     from usp._formats.abstract_parser import Entry
     from usp._formats.xml.entries import Step
-
-
-_PRIORITY = SITEMAP_PAGE_DEFAULT_PRIORITY
-_new = tuple.__new__  # how a named tuple is made quickly
 
 
 class _Plan(NamedTuple):
@@ -68,6 +59,7 @@ class _Plan(NamedTuple):
         return link, text_of(elements[self.title]), date
 
 
+_Columns: TypeAlias = "tuple[list[str], list[str], list[datetime | None]]"
 _Texts: TypeAlias = tuple[str, str, str, str | None]
 _BLANK = " "  # a date that is empty: there may be another one
 _ODD = ("", "", "", None)
@@ -87,15 +79,16 @@ class _FeedParser(LaneParser):
         self.largest = self._size = LARGEST_TREE
         self._style: feed_cutting.Style | None = None
         self._around: tuple[object, ...] = ()
+        self._demand = Demand()
         self._refused = 0  # blocks in a row that could not be cut
 
     def _cut(self, block: str) -> list[Entry] | None:
         """Cut link, title and date of entries; where problems are requested, if there are none."""
-        pages = self._cut_pages(block) if self._refused < _MAX_REFUSED else None
-        self.largest = LARGEST_TREE if pages is None else LARGEST
-        return pages if pages is None else [Pages(pages)]
+        stories = self._cut_stories(block) if self._refused < _MAX_REFUSED else None
+        self.largest = LARGEST_TREE if stories is None else LARGEST
+        return None if stories is None else [stories]
 
-    def _cut_pages(self, block: str) -> list[SitemapPage] | None:
+    def _cut_stories(self, block: str) -> Stories | None:
         text = feed_cutting.shortened(block)
         found = None if text is None else self._columns(text)
         if text is None or found is None or (self.thorough and self._may_note(block, text)):
@@ -107,10 +100,9 @@ class _FeedParser(LaneParser):
         dates: list[datetime | None] = _dates(_decoded(found.date))
         if None in urls or None in dates or not all(titles):
             return None
-        pages = list(
-            map(_story, cast("list[str]", urls), cast("list[str]", titles), dates or repeat(None))
-        )
-        return None if self.thorough and self.is_too_long(page.url for page in pages) else pages
+        columns = cast("_Columns", (urls, titles, dates or [None] * len(urls)))
+        stories = Stories(*columns, self._demand)
+        return None if self.thorough and self.is_too_long(stories.urls) else stories
 
     def _may_note(self, block: str, text: str) -> bool:
         """Return whether there may be problems in what was passed over."""
@@ -156,17 +148,40 @@ class _FeedParser(LaneParser):
         if self._planned is not self.scope:
             self._planned, self._plans = self.scope, {}
         links, titles, texts, bases = zip(*map(self._texts, root), strict=True)
-        pages: list[SitemapPage] = []
-        for element, url, title, date, text in zip(
-            root, self._urls(links, bases), _titles(titles), _dates(texts), texts, strict=True
-        ):
-            if url and title and (date or not text):
-                pages.append(_story(url, title, date))
-            else:
-                pages += self._pages_of(element)
-        if self.thorough and self.is_too_long(page.url for page in pages):
+        columns = self._urls(links, bases), _titles(titles), _dates(texts)
+        is_usual = [
+            bool(url and title and (date or not text))
+            for url, title, date, text in zip(*columns, texts, strict=True)
+        ]
+        batch = (
+            Stories(*cast("_Columns", columns), self._demand)
+            if all(is_usual)
+            else Pages(list(self._all_pages(root, is_usual, *cast("_Columns", columns))))
+        )
+        if self.thorough and self.is_too_long(batch.urls):
             raise Unvouched
-        return [Pages(pages)]
+        return [batch]
+
+    def _all_pages(
+        self,
+        root: Element,
+        is_usual: list[bool],
+        urls: list[str],
+        titles: list[str],
+        dates: list[datetime | None],
+    ) -> Iterator[SitemapPage]:
+        """Yield the pages of a tree; those that are not usual are read like any other entry."""
+        for element, usual, url, title, date in zip(
+            root, is_usual, urls, titles, dates, strict=True
+        ):
+            if usual:
+                yield SitemapPage.of(url, story_fields(title, date))
+                continue
+            if bases_in(element.iter()):
+                raise Unvouched
+            (batch,) = self._read_elements([element])
+            assert isinstance(batch, Pages)
+            yield from batch.pages()
 
     def _texts(self, element: Element) -> _Texts:
         """Return address, title and date of an entry, and the base of URLs that it declares.
@@ -208,14 +223,6 @@ class _FeedParser(LaneParser):
         entry = cast("type[FeedEntry]", self.entries[local])
         return _Plan.of(self.trees().steps(elements, entry), entry)
 
-    def _pages_of(self, element: Element) -> Iterator[SitemapPage]:
-        """Return the page of an entry that is read like any other."""
-        if bases_in(element.iter()):
-            raise Unvouched
-        (batch,) = self._read_elements([element])
-        assert isinstance(batch, Pages)
-        return batch.pages()
-
 
 def _titles(texts: Sequence[str]) -> list[str | None]:
     """Return titles of which references were decoded once; nothing for empty ones."""
@@ -232,14 +239,6 @@ def _dates(texts: Sequence[str]) -> list[datetime | None]:
     if max(texts, default="")[:4].isdigit():  # then all begin with digits
         return list(values.dates(texts))
     return [read_date(text) if text else None for text in texts]
-
-
-def _story(url: str, title: str, date: datetime | None) -> SitemapPage:
-    story = thawed(SitemapNewsStory)(title, date, None, None, None, [], [], [])
-    story.__class__ = SitemapNewsStory
-    return SitemapPage.of(
-        url, _new(PageFields, (_PRIORITY, None, None, story, None, None, None, False, None))
-    )
 
 
 def _decoded(texts: Sequence[str], quote: str = "") -> Sequence[str]:
