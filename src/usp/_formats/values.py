@@ -179,7 +179,10 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     if _USUAL.fullmatch(loc):
         return loc
     url = None if loc[-1:] in _INVISIBLE else _plain_url(loc, base)
-    return url or _mended_url(_mended(loc), base)
+    if url is not None:
+        return url
+    loc = _mended(loc)
+    return loc if _USUAL.fullmatch(loc) else _mended_url(loc, base)
 
 
 def _plain_url(loc: str, base: str | None) -> str | None:
@@ -195,7 +198,8 @@ def _mended_url(loc: str, base: str | None) -> str | None:
         scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
         absolute, loc = True, f"{scheme}://{loc}"
     if absolute:
-        return loc if is_http_url(_BLANK.sub("%20", loc)) else None
+        escaped = loc.replace(" ", "%20")
+        return loc if is_http_url(escaped) or is_http_url(_BLANK.sub("%20", escaped)) else None
     if not loc:
         return None
     scheme, colon, _ = loc.partition(":")

@@ -335,7 +335,7 @@ class PagesXMLSitemapParser(LaneParser):
             if plain and "&" not in loc:
                 urls.append(loc)
                 continue
-            url = absolute_url(values.text(loc) or "", base)
+            url = absolute_url((values.text(loc) or "") if "&" in loc else loc, base)
             if url is None or (self.thorough and begins_with_host(loc, base)):
                 return None
             urls.append(url)
