@@ -79,6 +79,10 @@ WAYS = {
         ),
     ),
     "no dates, relative links": (RSS, "<item><title>T%d</title><link>/%d</link></item>\n"),
+    "descriptions and no titles": (
+        RSS,
+        "<item><link>https://e.org/%d</link><description>T%d &lt;p&gt;</description></item>\n",
+    ),
     "RSS 1.0": (
         RDF,
         (

@@ -143,11 +143,13 @@ def style_of(
     entry = cast("type[FeedEntry]", parser.entries[local])
     first, quote = _first_tags(text, name, entry, parser)
     date = next((one for one in entry.dates if one in first), None)
-    roles = {"link": "link", "title": "title"} | ({date: "date"} if date else {})
+    title = next((one for one in entry.titles if one in first), "title")
+    roles = {"link": "link", title: "title"} | ({date: "date"} if date else {})
     slots = tuple(Slot(roles[one], one, tag) for one, tag in first.items() if one in roles)
     if len(slots) < len(roles):
         return None
     better = entry.dates[: entry.dates.index(date)] if date else entry.dates
+    better += entry.titles[: entry.titles.index(title)]
     never = {*parser.entries, *better, *(one.rpartition(":")[2] for one in around)}
     fields = entry.field_names() if strict else set()
     suspects = _with_prefix(tuple(sorted(never.union(roles, fields)))).findall(text)
