@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from profiles import examples
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
+from usp._formats.extensions import NAMES
 from usp._formats.templates import Element, example
+from usp._formats.xml.namespaces import Space
 from usp._formats.xml.trees import Trees, Unvouched
 
 ROOT = (
@@ -77,7 +79,6 @@ def looked_at(data):
 
 
 ALL = [[part] for part in PARTS]
-PARTS["a price"] = '<v:video><v:title>T</v:title><v:price currency="EUR">1.{d}</v:price></v:video>'
 MANY = [
     ALL,
     [["images"], ["an image"], ["a caption", "fields"], ["nothing"]],
@@ -100,11 +101,28 @@ def test_pages_are_those_that_the_scanner_gives_without_a_tree_of_each_block(kin
     assert not [text for text in parsed if "e.org" in text]
 
 
-def test_an_element_with_a_table_of_its_own_is_read_as_the_scanner_reads_it():
-    data = document([["a price"], ["an image", "a price"], ["fields"]])
-    whole = read([data])
-    assert read([data], lanes=True) == whole
-    assert looked_at(data) == [page.to_dict() for page in whole.pages]
+@pytest.mark.parametrize(
+    ("begin", "space"), [("i:image", Space.IMAGE), ("v:video", Space.VIDEO), ("n:news", Space.NEWS)]
+)
+def test_every_element_of_an_extension_is_read_as_the_scanner_reads_it(begin, space):
+    prefix = begin[:2]
+    required = f"<{prefix}loc>/i</{prefix}loc><{prefix}title>T</{prefix}title>"
+    for field in sorted(NAMES[space].fields):
+        more = f'<{prefix}{field} currency="EUR" title="a">1.5</{prefix}{field}>'
+        entry = f"<url><loc>https://e.org/%s</loc><{begin}>{required}{more}</{begin}></url>"
+        inside = "".join(entry % number for number in range(40))
+        data = f"{ROOT}{inside}</urlset>".encode()
+        whole = read([data])
+        assert read([data], lanes=True) == whole, field
+        assert looked_at(data) == [page.to_dict() for page in whole.pages], field
+
+
+def test_a_show_stands_in_its_video():
+    show = "<v:tvshow><v:show_title>T</v:show_title></v:tvshow>"
+    entry = f"<url><loc>https://e.org/%s</loc><v:video><v:title>T</v:title>{show}</v:video></url>"
+    data = f"{ROOT}{''.join(entry % number for number in range(100))}</urlset>".encode()
+    (shown,) = {repr(page["videos"][0]["tv_show"]) for page in looked_at(data)}
+    assert "'T'" in shown
 
 
 @pytest.mark.parametrize("part", ["images", "CDATA", "news", "tags", "links"])

@@ -143,8 +143,9 @@ class TableReader:
         return self._table.value is not None and self._is_empty
 
     def reads_alone(self, tags: Iterable[str]) -> bool:
-        """Return whether none of these elements has a table of its own."""
-        return self._steps.keys() >= set(tags)
+        """Return whether none of these elements has, or stands in, a table of its own."""
+        steps = self._steps
+        return all(tag in steps and not any(one.inside for one in steps[tag]) for tag in tags)
 
     def steps(self, tag: str) -> list[Step]:
         """Return the fields that an element has which :meth:`reads_alone`."""

@@ -124,9 +124,13 @@ class _Meanings:
             raise Unvouched
         return {name: place.column for name, place in places.items()}
 
+    def note(self, name: str) -> None:
+        """Note that there is such an element."""
+        self._parser.meaning(name, self._entry)
+
     def space(self, name: str) -> Space | None:
         """Return the extension that a name begins a record of, if it does."""
-        meaning = self._parser.meaning(name, self._entry)
+        meaning = self._parser.would_mean(name, self._entry)
         return meaning.space if meaning.sort is Sort.RECORD else None
 
 
@@ -211,6 +215,7 @@ class RichBlocks:
             if space is Space.XHTML:
                 if self._links or not self._parser.scope.declares(name.rpartition(":")[0]):
                     raise Unvouched  # perhaps a link declares its prefix itself
+                self._meanings.note(name)
                 self._links = LinkTemplate(name)
             elif space in self._records:
                 raise Unvouched

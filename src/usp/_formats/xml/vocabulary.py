@@ -118,6 +118,10 @@ class Vocabulary(AbstractSitemapParser):
                 known[name] = meaning
         return meaning
 
+    def would_mean(self, name: str, inside: type) -> Meaning:
+        """Return what :meth:`meaning` would, for a name that may be declared at the element itself."""
+        return self._find_meaning(self._scope.name(name), inside)
+
     def learn(self) -> None:
         """Look up the usual names: those of entries and their fields, written as the root is."""
         prefix, colon, _ = self._root_tag[0].rpartition(":")
