@@ -22,7 +22,7 @@ import usp._base.patterns
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
-from usp._formats import document, feed_cutting, link_runs, outlines
+from usp._formats import document, feed_cutting, link_runs, rich_blocks, templates
 from usp._formats.xml import cut, lanes
 from usp.checks import tag_lines
 from usp.cli import errors
@@ -94,6 +94,11 @@ LINKS = (
     "<x:link href='/' title='a'\n hreflang='de' rel='alternate'></x:link>",
 )
 
+ENTRIES = (
+    "<url><loc></loc><x:a><x:b></x:b><x:b></x:b><x:c/></x:a></url>",
+    "<url ><x:d/><loc></loc></url >",
+)
+
 MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp._formats.xml.cut._first": lambda: {
         f"_first[{n}]": cut._first(n) for n in ("url", "x:url")
@@ -107,15 +112,14 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
         f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
     },
     "usp._formats.link_runs._pattern": lambda: {
-        f"_pattern[{n}, {kind}]": pattern
-        for n, link in enumerate(LINKS)
-        for kind, pattern in zip("01", link_runs._style_of(link)[-2:], strict=True)
+        f"_pattern[{n}]": link_runs._pattern([*map(link_runs._style_of, LINKS[:n])]) for n in (1, 2)
     },
-    "usp._formats.outlines._whole": lambda: {
-        "_whole": outlines._whole(
-            ("url>", "loc>", "/loc>", "i:image>", "i:title/>", "/i:image>"), (1, 4)
-        )
+    "usp._formats.templates._pattern": lambda: {
+        f"_pattern[{n}]": templates._pattern((*map(templates.example, ENTRIES[:n]),), "\x01")
+        for n in (1, 2)
     },
+    "usp._formats.rich_blocks._end_of": lambda: {"_end_of": rich_blocks._end_of("i:image")},
+    "usp._formats.rich_blocks._empty": lambda: {"_empty": rich_blocks._empty("m:mobile")},
     "usp._formats.feed_cutting._entry": lambda: {
         f"_entry[{style.name}, {bool(style.between)}]": feed_cutting._entry(style)
         for style in FEED_STYLES
@@ -148,9 +152,9 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_entry": {"findall"},
     "_with_prefix": {"findall"},
     "_pattern": {"split"},
-    "_whole": {"fullmatch"},
+    "_empty": {"split"},
     "_own_fields": {"findall"},
-    "_end_of": {"search"},
+    "_end_of": {"search", "split"},
     "_naming": {"search"},
     "_finding": {"search"},
     "_compiled": {"search"},

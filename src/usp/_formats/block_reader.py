@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from usp._formats.abstract_parser import PageEntry
-from usp._formats.outlines import Outlines
 from usp._formats.rich_blocks import RichBlocks
 from usp._formats.tree_entries import Plans
 from usp._formats.url_batches import checked, read_columns
@@ -47,7 +46,6 @@ class BlockReader:
         self._ahead: Ahead | None = None
         self._blocks_ahead = 0
         self._entry = entry
-        self._outlines: Outlines | None = None
         self._rich: RichBlocks | None = None
         self._plans: Plans | None = None
         self._lock = threading.Lock()
@@ -86,10 +84,10 @@ class BlockReader:
 
     def own(self, block: str, count: int) -> Columns | None:
         """Return the same of entries that have others; None if these must be read as well."""
-        entries, end = split(block)
-        if len(entries) == count:
-            with self._lock, suppress(Unvouched):
-                return checked(self._by_outlines().own(entries, end), count)
+        with self._lock, suppress(Unvouched):
+            root = self._tree(block, count)
+            if root is not None:
+                return checked(self._by_plans().own_columns(root), count)
         return None
 
     def fields(self, block: str, count: int) -> list[PageFields]:
@@ -114,14 +112,13 @@ class BlockReader:
                 if self._rich is None or self._rich.end != end:
                     self._rich = RichBlocks(self._parser, self._entry, end)
                 return self._rich.fields(block, strict=strict)
-            with suppress(Unvouched):
-                return self._by_outlines().fields(*split(block), strict=strict)
         return None
 
-    def _by_outlines(self) -> Outlines:
-        if self._outlines is None:
-            self._outlines = Outlines(self._parser, self._entry)
-        return self._outlines
+    def _by_plans(self) -> Plans:
+        trees = self._parser.trees()
+        if self._plans is None or self._plans.trees is not trees:
+            self._plans = Plans(trees, self._entry)
+        return self._plans
 
     def _tree(self, block: str, count: int) -> Element | None:
         """Return the tree of a block; None if it is not well-formed, or has not so many entries."""
@@ -131,16 +128,13 @@ class BlockReader:
     def _read(self, block: str, count: int) -> list[PageFields] | None:
         """Return all fields of a block that is read as a tree."""
         root = self._tree(block, count)
+        if root is None:
+            return None
+        plans, base = self._by_plans(), self._parser.base()
         try:
-            return None if root is None else list(map(self._fields, root))
+            return [plans.entry(element).fields(base) for element in root]
         except Unvouched:
             return None
-
-    def _fields(self, entry: Element) -> PageFields:
-        trees = self._parser.trees()
-        if self._plans is None or self._plans.trees is not trees:
-            self._plans = Plans(trees, self._entry)
-        return self._plans.entry(entry).fields(self._parser.base())
 
     def _halved(self, entries: list[str], end: str) -> list[PageFields]:
         """Read entries as trees of fewer and fewer of them, and the rest one by one."""

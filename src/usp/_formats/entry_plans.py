@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from usp._formats.extensions import FIELDS as EXTENSIONS
 from usp._formats.extensions import MANY, READERS, TABLES
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from usp._formats.xml.namespaces import Space
     from usp.objects.page import OwnFields
 
-_Text = TypeVar("_Text", str, str | None)
 _OFTEN = 8  # entries, for which it pays to prepare how their records are read
 _new = tuple.__new__  # how a named tuple is made quickly
 _NO_EXTENSIONS = PageFields()[3:]
 _NUMBERS = {name: number for number, name in enumerate(PageFields.__annotations__)}
-_ALTERNATES = _NUMBERS["alternates"]
 
 
 def are_final(texts: Iterable[str | None]) -> bool:
@@ -105,54 +103,48 @@ class EntryPlan:
                 records.setdefault(space, []).append([(name, at, nothing)])
             elif sort is Sort.RECORD_FIELD:
                 records.setdefault(space, [[]])[-1].append((name, at, numbers[at]))
-        self.locs = self._own.pop("loc")
+        locs = self._own.pop("loc")
         nested = any(sort is Sort.NESTED_LOC for sort, *_ in steps)
-        self.loc = self.leaves[self.locs[0]] if len(self.locs) == 1 and not nested else None
-        self._lastmod, self._changefreq, self._priority = (
-            (*self._own[name], nothing)[0] for name in FIELDS
-        )
+        self.loc = self.leaves[locs[0]] if len(locs) == 1 and not nested else None
+        self._places = [(*self._own[name], nothing)[0] for name in FIELDS]
         self._is_simple = max(map(len, self._own.values())) <= 1
-        self.spaces = records.keys()
         self._written = records
 
     @cached_property
     def _records(self) -> list[_Records]:
         return [_Records(space, found) for space, found in self._written.items()]
 
-    def own_texts(self, texts: Sequence[_Text]) -> tuple[_Text, _Text, _Text]:
-        """Return the texts of these fields; raises :class:`Unvouched` if there are more of one."""
+    @cached_property
+    def own_leaves(self) -> list[int | None]:
+        """The elements of the fields of the protocol; :class:`Unvouched` is raised if one repeats."""
         if not self._is_simple:
             raise Unvouched
-        return texts[self._lastmod], texts[self._changefreq], texts[self._priority]
+        leaves = [*self.leaves, None]
+        return [leaves[at] for at in self._places]
 
     def fields(
         self,
         texts: Sequence[str | None],
         elements: Sequence[Element],
         base: str | None,
-        links: list[tuple[str, str]] | None = None,
         *,
-        final: bool = False,
         strict: bool = False,
     ) -> PageFields:
-        """Return all fields of an entry with such elements, and with links that were read apart.
+        """Return all fields of an entry with such elements.
 
-        ``final`` if :func:`are_final` the texts. With ``strict``, :class:`Unvouched` is raised if there
-        may be a problem.
+        With ``strict``, :class:`Unvouched` is raised if there may be a problem.
         """
         note = unvouched if strict else ignore
-        quick = final or are_final(texts)
+        quick = are_final(texts)
         fields: list[Any] = [*self.own(texts, note), *_NO_EXTENSIONS]
         for one in self._records:
             fields[one.at] = one.read(texts, elements, base, note, quick=quick)
-        if links:
-            fields[_ALTERNATES] = links
         return _new(PageFields, fields)
 
     def own(self, texts: Sequence[str | None], note: Note = ignore) -> OwnFields:
         """Return the fields of the protocol."""
         if self._is_simple and note is ignore:
-            return remembered_own(*self.own_texts(texts))
+            return remembered_own(*[texts[at] for at in self._places])
         return read_own(self.given(texts), note)
 
     def given(self, texts: Sequence[str | None]) -> dict[str, str]:

@@ -49,6 +49,7 @@ class Place(NamedTuple):
 
     column: int
     repeats: bool
+    says_nothing: bool
     field: Field
 
 

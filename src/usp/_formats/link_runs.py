@@ -1,4 +1,4 @@
-"""Links to other languages: all of a run are read by a pattern that is made from the first of them.
+"""Links to other languages: all of a block are read by a pattern that is made from the first of them.
 
 An entry may have dozens of links, and their values stand in attributes, unlike those of other elements.
 """
@@ -6,16 +6,17 @@ An entry may have dozens of links, and their values stand in attributes, unlike 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from usp._formats.templates import BLANKS, NOTHING
 from usp._formats.url_batches import ignore
 from usp._formats.values import resolved
 from usp._formats.xml.references import attribute_value, decode_references
 from usp._formats.xml.trees import Unvouched, unvouched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 Links: TypeAlias = list[tuple[str, str]]
 """The language and the address of each link."""
@@ -26,61 +27,15 @@ _FIRST = re.compile(
 _ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([\w.:-]++)=("[^"]*+"|'[^']*+')""")
 _VALUES = ("hreflang", "href")
 _NEEDED = ("rel", *_VALUES)
-_PLAIN = bytes(set(range(0x21, 0x7F)) - set(b"<"))
-_USUAL = _PLAIN.replace(b">", b"") + b"\0"  # which is not in any document
-_LETTERS = re.compile(r"\w*+")
-_BLANKS = " \t\r\n"
+_USUAL = bytes(set(range(0x21, 0x7F)) - set(b"<>")) + b"\0"  # which is not in any document
 
 
 class _Style(NamedTuple):
     """How links are written."""
 
-    tags: int  # of a link: an empty one, or two
     turned: bool  # whether the address comes before the language
     is_short: bool  # whether there are no other attributes
-    plain: re.Pattern[str]  # with addresses that are absolute
-    any: re.Pattern[str]
-    quick: str  # the pattern of links whose values have no brackets in them
-
-
-class LinkReader:
-    """Reads runs of links, expecting them to be written like the run before."""
-
-    def __init__(self) -> None:
-        self._style: _Style | None = None
-
-    def read(
-        self, runs: list[str], base: str | None, *, strict: bool = False
-    ) -> Sequence[Links | None]:
-        """Return the links of each run, None if it is empty.
-
-        Raises :class:`Unvouched` if they are not written alike; so does what may be a problem, if
-        ``strict``.
-        """
-        joined = "".join(runs)
-        style = self._style
-        if not joined:
-            return [None] * len(runs)
-        found = None if style is None else _read_plain(joined, style, strict=strict)
-        if style is None or found is None:
-            return [self._read_one(run, base, strict=strict) if run else None for run in runs]
-        links: list[Links | None] = []
-        at = 0
-        for run in runs:
-            end = at + run.count("<") // style.tags
-            links.append(found[at:end] or None)
-            at = end
-        return links
-
-    def _read_one(self, run: str, base: str | None, *, strict: bool) -> Links | None:
-        style = self._style
-        links = style and _read_run(run, base, style, strict=strict)
-        if links is None:
-            self._style = _style_of(run)
-            links = _read_run(run, base, self._style, strict=strict)
-        if links is None:
-            raise Unvouched
-        return links or None
+    pattern: str
 
 
 class LinkTemplate:
@@ -89,7 +44,7 @@ class LinkTemplate:
     def __init__(self, name: str) -> None:
         self.begin = f"<{name}"
         self._styles: list[_Style] = []
-        self._pattern = re.compile("(?!)")
+        self._pattern = NOTHING
 
     def take(self, text: str, mark: str, base: str | None, *, strict: bool) -> tuple[str, Links]:
         """Return the text with marks for links, and their languages and addresses."""
@@ -109,8 +64,7 @@ class LinkTemplate:
         if style in self._styles or len(self._styles) == _MAX_STYLES:
             raise Unvouched
         self._styles.append(style)
-        patterns = "|".join(style.quick for style in self._styles)
-        self._pattern = re.compile(rf"(?:{patterns})[{_BLANKS}]*+")
+        self._pattern = _pattern(self._styles)
 
     def _values(self, flat: list[str], base: str | None, *, strict: bool) -> list[list[str]]:
         """Return languages and addresses."""
@@ -151,63 +105,24 @@ class LinkTemplate:
 _MAX_STYLES = 4
 
 
-def _split(pattern: re.Pattern[str], run: str, style: _Style, *, strict: bool) -> list[str] | None:
-    """Return the values of links, and what is between them; None if one is written otherwise."""
-    flat = pattern.split(run)
-    between = "".join(flat[::3])
-    if "<" in between:
-        return None
-    if strict and (between.strip(_BLANKS) or not style.is_short):
-        raise Unvouched
-    return flat
+def _pattern(styles: list[_Style]) -> re.Pattern[str]:
+    """Return the pattern of links, with the blanks after them."""
+    return re.compile(rf"(?:{'|'.join(style.pattern for style in styles)})[{BLANKS}]*+")
 
 
-def _read_plain(run: str, style: _Style, *, strict: bool) -> Links | None:
-    """Return the links of a run whose values have nothing but letters, digits and what is printed."""
-    flat = _split(style.plain, run, style, strict=strict)
-    if flat is None:
-        return None
-    first, second = flat[1::3], flat[2::3]
-    others = "".join([*first, *second]).encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    if others and not _LETTERS.fullmatch(others.decode("utf-8", "surrogatepass")):
-        return None
-    if "&" in run:
-        if run.count("&") != run.count("&amp;"):
-            return None
-        first, second = ([one.replace("&amp;", "&") for one in some] for some in (first, second))
-    return list(
-        zip(second, first, strict=True) if style.turned else zip(first, second, strict=True)
-    )
-
-
-def _read_run(run: str, base: str | None, style: _Style, *, strict: bool) -> Links | None:
-    """Return the links of a run, whatever their values are; None if one is written otherwise."""
-    links = _read_plain(run, style, strict=strict)
-    if links is not None:
-        return links
-    flat = _split(style.any, run, style, strict=strict)
-    if flat is None:
-        return None
-    note = unvouched if strict else ignore
-    links = []
-    for values in zip(flat[1::3], flat[2::3], strict=True):
-        language, href = (attribute_value(value, note).strip() for value in values)
-        if style.turned:
-            language, href = href, language
-        if language and href:
-            links.append((language, resolved(href, base)))
-        elif strict:
-            raise Unvouched
-    return links
-
-
-def _style_of(run: str) -> _Style:
-    """Return how the first link of a run is written."""
-    first = _FIRST.match(run)
+def _style_of(text: str) -> _Style:
+    """Return how the link at the beginning of a text is written."""
+    first = _FIRST.match(text)
     if first is None:
         raise Unvouched
-    name, attributes, end = first.groups()
-    return _style(name, tuple(_attributes(attributes)), end)
+    name, written, end = first.groups()
+    attributes = list(_attributes(written))
+    names = [attribute for _, attribute, _ in attributes]
+    return _Style(
+        names.index("href") < names.index("hreflang"),
+        len(names) == len(_NEEDED),
+        f"<{re.escape(name)}{''.join(starmap(_attribute, attributes))}{re.escape(end)}",
+    )
 
 
 def _attributes(written: str) -> Iterator[tuple[str, str, str]]:
@@ -226,25 +141,11 @@ def _attributes(written: str) -> Iterator[tuple[str, str, str]]:
 _IGNORED = ("title", "type")  # attributes that change nothing
 
 
-@lru_cache(maxsize=64)
-def _style(name: str, attributes: tuple[tuple[str, str, str], ...], end: str) -> _Style:
-    """Return the style of links with such a name, such attributes and such an end."""
-    names = [attribute for _, attribute, _ in attributes]
-    return _Style(
-        2 if "</" in end else 1,
-        names.index("href") < names.index("hreflang"),
-        len(names) == len(_NEEDED),
-        _pattern(name, attributes, end, {"hreflang": "([^%s]++)", "href": "(https?://[^%s]*+)"}),
-        _pattern(name, attributes, end, {"hreflang": "([^%s<>]*+)", "href": "([^%s<>]*+)"}),
-        _pattern(name, attributes, end, {"hreflang": "([^%s]*+)", "href": "([^%s]*+)"}).pattern,
-    )
-
-
-def _pattern(
-    name: str, attributes: tuple[tuple[str, str, str], ...], end: str, values: dict[str, str]
-) -> re.Pattern[str]:
-    tag = f"<{re.escape(name)}"
-    for blanks, attribute, quote in attributes:
-        value = "alternate" if attribute == "rel" else values.get(attribute, "[^%s<>]*+")
-        tag += f"{blanks}{attribute}={quote}{value.replace('%s', quote)}{quote}"
-    return re.compile(tag + re.escape(end))
+def _attribute(blanks: str, name: str, quote: str) -> str:
+    """Return the pattern of an attribute."""
+    value = f"[^{quote}<>]*+"
+    if name == "rel":
+        value = "alternate"
+    elif name in _VALUES:
+        value = f"([^{quote}]*+)"  # whether there are brackets in it, is seen later
+    return f"{blanks}{name}={quote}{value}{quote}"

@@ -25,6 +25,8 @@ from usp._formats.xml.trees import Unvouched, unvouched
 from usp.objects.page import PageFields
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from usp._formats.abstract_parser import Note
     from usp._formats.url_batches import Columns
     from usp._formats.xml.entries import RawEntry
@@ -35,6 +37,7 @@ _ROUNDS = 4  # of learning, for a block
 _MAX_FAILURES = 5  # blocks in a row, after which it is not tried any more
 _MANY = 20  # records of an entry, which have fewer elements than an entry may have
 _NAME = re.compile(r"<([^\s<>/!?]++)")
+_NO_EXTENSIONS = PageFields()[3:]
 _fields_of_page = partial(tuple.__new__, PageFields)  # how a named tuple is made quickly
 
 
@@ -44,7 +47,7 @@ class _Records:
     def __init__(self, name: str, meaning: _Meanings, space: Space) -> None:
         self.begin = f"<{name}"
         self._template = Template(partial(meaning.record, space))
-        self._find = re.compile(rf"<{re.escape(name)}[\s>].*?</{re.escape(name)}\s*+>", re.DOTALL)
+        self._end = _end_of(name)
 
     def take(self, text: str, mark: str, base: str | None, note: Note) -> tuple[str, list[Any]]:
         """Return the text with marks for records, and the values of these."""
@@ -52,7 +55,7 @@ class _Records:
         between, flat = template.split(text)
         rest = mark.join(between)
         if self.begin in rest:
-            template.learn(self._find.findall(rest))
+            template.learn(self._examples(rest))
             between, flat = template.split(text)
             rest = mark.join(between)
         if self.begin in rest:
@@ -66,6 +69,39 @@ class _Records:
                 found[number] = value
         return rest, found
 
+    def _examples(self, text: str) -> Iterator[str]:
+        """Yield the records in a text."""
+        parts = self._end.split(text)
+        for before, end in zip(parts[::2], parts[1::2], strict=False):
+            begin = before.rfind(self.begin)
+            if begin >= 0:
+                yield before[begin:] + end
+
+
+class _Flags:
+    """Takes elements without content, written with this name, that say all by being there."""
+
+    def __init__(self, name: str) -> None:
+        self.begin = f"<{name}"
+        self._pattern = _empty(name)
+
+    def take(self, text: str, mark: str, *_: object) -> tuple[str, list[Any]]:
+        """Return the text with marks for elements, and True for each of them."""
+        between = self._pattern.split(text)
+        rest = mark.join(between)
+        if self.begin in rest:
+            raise Unvouched
+        return rest, [True] * (len(between) - 1)
+
+
+def _end_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(</{re.escape(name)}\s*+>)")
+
+
+def _empty(name: str) -> re.Pattern[str]:
+    name = re.escape(name)
+    return re.compile(rf"<{name}\s*+(?:/>|>\s*+</{name}\s*+>)[{BLANKS}]*+")
+
 
 class _Meanings:
     """What the elements of templates mean."""
@@ -76,8 +112,8 @@ class _Meanings:
         self._end = end
         self._start = f"<{end[2:-1].strip()}>"
 
-    def _places(self, element: Element, text: str) -> tuple[list[Any], list[Place]]:
-        """Return the steps of an element, and where everything in it is."""
+    def _steps(self, element: Element, text: str) -> list[tuple[Sort, str, Space, Place]]:
+        """Return what an element has that means something, and where."""
         trees = self._parser.trees()
         root = trees.parse(text)
         if root is None or len(root) != 1:
@@ -92,37 +128,37 @@ class _Meanings:
         column = -1
         for one, node in zip(element.all(), own, strict=True):
             column += one.has_text
-            places.append(Place(column if one.has_text else -1, one.repeats, Field("", "", node)))
+            at = column if one.has_text else -1
+            places.append(Place(at, one.repeats, one.says_nothing, Field("", "", node)))
         first = len(elements) - len(own)
-        return [(sort, name, space, places[at - first]) for sort, name, space, at in steps], places
+        return [(sort, name, space, places[at - first]) for sort, name, space, at in steps]
 
     def record(self, space: Space, element: Element) -> RecordColumns:
         """Return what reads a record."""
         text = f"{self._start}{element.written()}{self._end}"
-        (begin, *steps), _ = self._places(element, text)
+        begin, *steps = self._steps(element, text)
         places = {name: place for _, name, _, place in steps}
         if (
             begin[0] is not Sort.RECORD
             or any(step[0] is not Sort.RECORD_FIELD or step[2] is not space for step in steps)
             or len(places) < len(steps)
-            or any(place.column < 0 for place in places.values())
         ):
             raise Unvouched
-        return RecordColumns(space, places)
+        return RecordColumns(space, _with_texts(places))
 
     def entry(self, element: Element) -> dict[str, int]:
         """Return the columns of the fields of an entry."""
-        steps, _ = self._places(element, element.written())
+        steps = self._steps(element, element.written())
+        steps = [step for step in steps if step[0] is not Sort.FIELD or not step[-1].says_nothing]
         places = {name: place for _, name, _, place in steps}
         if (
             any(step[0] is not Sort.FIELD for step in steps)
             or len(places) < len(steps)
             or "loc" not in places
-            or any(place.column < 0 for place in places.values())
             or any(one.repeats for one in element.all())
         ):
             raise Unvouched
-        return {name: place.column for name, place in places.items()}
+        return {name: place.column for name, place in _with_texts(places).items()}
 
     def note(self, name: str) -> None:
         """Note that there is such an element."""
@@ -132,6 +168,14 @@ class _Meanings:
         """Return the extension that a name begins a record of, if it does."""
         meaning = self._parser.would_mean(name, self._entry)
         return meaning.space if meaning.sort is Sort.RECORD else None
+
+
+def _with_texts(places: dict[str, Place]) -> dict[str, Place]:
+    """Return the elements that say something; raises :class:`Unvouched` if it is not in a text."""
+    found = {name: place for name, place in places.items() if not place.says_nothing}
+    if any(place.column < 0 for place in found.values()):
+        raise Unvouched
+    return found
 
 
 class RichBlocks:
@@ -146,7 +190,7 @@ class RichBlocks:
         self._meanings = _Meanings(parser, entry, end)
         self._template = Template(self._meanings.entry, _MARKS)
         self._links: LinkTemplate | None = None
-        self._records: dict[Space, _Records] = {}
+        self._records: dict[Space, _Records | _Flags] = {}
         self._failures = 0
 
     def fields(self, block: str, *, strict: bool = False) -> tuple[list[str], list[PageFields]]:
@@ -177,8 +221,8 @@ class RichBlocks:
         locs, columns = self._own(flat, count, note)
         if strict and not columns.can_all_be_read():
             raise Unvouched
-        extensions: dict[str, Any] = dict.fromkeys(PageFields._fields[3:], repeat(None))
-        extensions["mobile"] = repeat(False)
+        defaults = dict(zip(PageFields._fields[3:], _NO_EXTENSIONS, strict=True))
+        extensions: dict[str, Any] = {name: repeat(value) for name, value in defaults.items()}
         entries.pop()
         for space, (mark, found) in values.items():
             counts = [entry.count(mark) for entry in entries]
@@ -186,7 +230,8 @@ class RichBlocks:
                 raise Unvouched
             if max(counts) > _MANY and block.count("<") >= MAX_FIELDS:
                 raise Unvouched
-            extensions[EXTENSIONS[space]] = _shared(found, counts, many=MANY[space])
+            name = EXTENSIONS[space]
+            extensions[name] = _shared(found, counts, defaults[name], many=MANY[space])
         rows = zip(*columns.values(), *extensions.values())  # noqa: B905 - some repeat for ever
         return locs, [*map(_fields_of_page, rows)]
 
@@ -219,6 +264,8 @@ class RichBlocks:
                 self._links = LinkTemplate(name)
             elif space in self._records:
                 raise Unvouched
+            elif space is Space.MOBILE:
+                self._records[space] = _Flags(name)
             else:
                 self._records[space] = _Records(name, self._meanings, space)
         if not added:
@@ -246,12 +293,12 @@ class RichBlocks:
 _NO_MARKS = dict.fromkeys(map(ord, _MARKS))
 
 
-def _shared(values: list[Any], counts: list[int], *, many: bool) -> list[Any]:
+def _shared(values: list[Any], counts: list[int], default: Any, *, many: bool) -> list[Any]:
     """Return the values of each entry, or the last of them."""
     found: list[Any] = []
     at = 0
     for count in counts:
         end = at + count
-        found.append((values[at:end] if many else values[end - 1]) if count else None)
+        found.append((values[at:end] if many else values[end - 1]) if count else default)
         at = end
     return found

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 BLANKS = " \t\r\n"
 """What may be between elements."""
 
+NOTHING = re.compile("(?!)")
+"""What nothing matches: nothing has been learned yet."""
+
 _MAX_VARIANTS = 6  # of a template
+_MAX_INSIDE = 40  # elements of an element
 _MAX_TAGS, _MAX_LENGTH = 200, 4096  # of an example
 _TAG = re.compile(r"<([^<>]*+)>")
 
@@ -50,6 +54,8 @@ class Element(NamedTuple):
                     return None
                 inside[at] = both
             at += 1
+        if len(inside) > _MAX_INSIDE:
+            raise Unvouched  # perhaps a tag is never the same, because of its attributes
         return Element(self.start, self.end, tuple(inside), self.repeats or other.repeats)
 
     def all(self) -> Iterator[Element]:
@@ -66,6 +72,11 @@ class Element(NamedTuple):
     def has_text(self) -> bool:
         """Whether a pattern has a group for the element."""
         return bool(self.end) and not self.inside
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the element has neither a text nor attributes."""
+        return not self.end and "=" not in self.start
 
 
 def example(text: str) -> Element:
@@ -120,20 +131,23 @@ class Template(Generic[_Plan]):
         self._marks = marks
         self._variants: list[tuple[Element, _Plan]] = []
         self._plans: list[tuple[_Plan, int]] = []  # with the number of columns of each
-        self.pattern = re.compile("(?!)")
+        self.pattern = NOTHING
 
     def learn(self, examples: Iterable[str]) -> None:
         """Learn from elements that do not match."""
+        known = [one for one, _ in self._variants]
         for new in {example(text): None for text in examples}:
-            for at, (known, _) in enumerate(self._variants):
-                both = known.merged(new)
+            for at, one in enumerate(known):
+                both = one.merged(new)
                 if both is not None:
-                    self._variants[at] = both, self._plan(both)
+                    known[at] = both
                     break
             else:
-                if len(self._variants) == _MAX_VARIANTS:
-                    raise Unvouched
-                self._variants.append((new, self._plan(new)))
+                known.append(new)
+            if len(known) > _MAX_VARIANTS:
+                raise Unvouched
+        plans = dict(self._variants)
+        self._variants = [(one, plans.get(one) or self._plan(one)) for one in known]
         self.pattern = _pattern(tuple(one for one, _ in self._variants), self._marks)
         self._plans = [
             (plan, sum(element.has_text for element in one.all())) for one, plan in self._variants

@@ -41,6 +41,12 @@ class TreeEntry(NamedTuple):
         texts.append(None)
         return texts
 
+    def own_texts(self) -> list[str]:
+        """Return the texts of the fields of the protocol; see :meth:`EntryPlan.own_leaves`."""
+        return [
+            "" if at is None else text_of(self.elements[at]).strip() for at in self.plan.own_leaves
+        ]
+
     def own(self) -> OwnFields:
         """Return the fields of the protocol."""
         return self.plan.own(self.texts())
@@ -68,6 +74,11 @@ class Plans:
             if len(self._known) < _MOST and len(key) < _LONGEST:
                 self._known[key] = plan
         return TreeEntry(plan, elements)
+
+    def own_columns(self, root: Element) -> dict[str, list[str]]:
+        """Return the fields of the protocol of all entries of a tree, as texts in columns."""
+        flat = [text for element in root for text in self.entry(element).own_texts()]
+        return {name: flat[at :: len(FIELDS)] for at, name in enumerate(FIELDS)}
 
 
 class ReadPages(PageBatch):

@@ -1,4 +1,4 @@
-"""Entries of one outline are read alike, whatever their texts are and whatever was read before them."""
+"""Entries with extensions are read alike, whatever their texts are and whatever was read before them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp._formats import outlines
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
-from usp._formats.outlines import Outlines
-from usp._formats.templates import Template
+from usp._formats.templates import Element, Template
 from usp._formats.xml.trees import Trees
 
 ROOT = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
     ' xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:o="http://example.org/other"'
+    ' xmlns:m="http://www.google.com/schemas/sitemap-mobile/1.0"'
     ' xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"'
     ' xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"'
     ' xmlns:v="http://www.google.com/schemas/sitemap-video/1.1">'
@@ -73,6 +72,8 @@ FIELDS = {
     "controls": "<i:image><i:loc>/{n}</i:loc><i:title>a\x02b\tc{n}</i:title></i:image>",
     "text between": "<i:image>\n<i:loc>/{n}</i:loc></i:image> and {n}<priority>0.{d}</priority>",
     "empty elements": "<i:image><i:loc>/{n}</i:loc><i:title/> <i:caption></i:caption></i:image><lastmod/>",
+    "empty and not": "<lastmod/><i:image><i:title>a</i:title><i:title/><i:loc>/{n}</i:loc></i:image>"
+    "<lastmod>2024-01-0{d}</lastmod><changefreq/>",
     "twice in an image": "<i:image><i:loc>/{n}</i:loc><i:title>a{n}</i:title><i:title>b</i:title></i:image>",
     "two dates": "<n:news><n:publication_date>soon</n:publication_date><n:title>T</n:title>"
     "<n:publication_date>2024-01-0{d}</n:publication_date></n:news>",
@@ -80,6 +81,10 @@ FIELDS = {
     "<v:platform>web tv</v:platform><v:thumbnail_loc>/t{n}</v:thumbnail_loc></v:video>",
     "bad video": "<v:video><v:title>T {n}</v:title><v:duration>long</v:duration></v:video>",
     "end of CDATA": "<i:image><i:loc>/{n}</i:loc><i:title>a ]]> b</i:title></i:image>",
+    "mobile": "<m:mobile/><lastmod>2024-01-0{d}</lastmod>",
+    "mobile, long": "<m:mobile > </m:mobile><priority>0.{d}</priority>",
+    "mobile with more": "<m:mobile>{n}</m:mobile><m:mobile a='{d}'/><m:mobile/>",
+    "tags that never repeat": "<o:b n='{n}'><o:c/></o:b><i:image><i:loc>/{n}</i:loc></i:image>",
     "half a reference": "<i:image><i:loc>/{n}?a&b</i:loc><i:title>R&D; &</i:title></i:image>",
 }
 KINDS = {**LINKS, **FIELDS}
@@ -128,13 +133,6 @@ def test_pages_that_were_looked_at_are_those_that_the_scanner_gives(kind):
         assert [page.to_dict() for page in looked_at(data, look)] == expected
 
 
-@pytest.fixture(params=[outlines._OFTEN, 2], ids=["few of an outline", "many of an outline"])
-def _often(request, monkeypatch):
-    """From which number of entries on an outline has a pattern."""
-    monkeypatch.setattr(outlines, "_OFTEN", request.param)
-
-
-@pytest.mark.usefixtures("_often")
 @pytest.mark.parametrize("kind", KINDS)
 def test_so_are_their_problems(kind):
     data = document([kind, "image", kind], 40)
@@ -145,7 +143,9 @@ def test_so_are_their_problems(kind):
     ]
 
 
-@pytest.mark.parametrize("kind", ["usual", "image", "news", "plain video", "empty elements"])
+@pytest.mark.parametrize(
+    "kind", ["usual", "image", "news", "plain video", "mobile", "empty elements"]
+)
 def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
     parsed = []
     parse = Trees.parse
@@ -162,7 +162,7 @@ def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
     kinds=st.lists(st.sampled_from(list(KINDS)), min_size=2, max_size=5),
     look=st.sampled_from(list(LOOKS)),
 )
-def test_so_are_those_of_several_outlines(kinds, look):
+def test_so_are_those_of_several_kinds(kinds, look):
     data = document(kinds, 80)
     expected = [page.to_dict() for page in read([data]).pages]
     assert [page.to_dict() for page in looked_at(data, LOOKS[look])] == expected
@@ -179,14 +179,11 @@ def test_the_meaning_of_tags_is_found_out_once(kind, monkeypatch):
     assert 0 < len(learnt) <= 2  # an entry, and a record
 
 
-def test_entries_that_have_an_outline_each_are_soon_read_otherwise(monkeypatch):
-    learnt = []
-    learn = Outlines._learn
-    monkeypatch.setattr(Outlines, "_learn", lambda *given: learnt.append(given) or learn(*given))
-    entries = "".join(
-        f'<url><loc>https://e.org/{n}</loc><i:image n="{n}"><i:loc>/{n}</i:loc></i:image></url>'
-        for n in range(600)
-    )
-    pages = looked_at(f"{ROOT}{entries}</urlset>".encode(), LOOKS["all fields"])
-    assert [page.images[0].loc.rpartition("/")[2] for page in pages] == list(map(str, range(600)))
-    assert len(learnt) < 150
+def test_tags_that_never_repeat_are_not_learned(monkeypatch):
+    merged = []
+    merge = Element.merged
+    monkeypatch.setattr(Element, "merged", lambda *given: merged.append(given) or merge(*given))
+    data = document(["tags that never repeat"], 3000)
+    pages = looked_at(data, LOOKS["all fields"])
+    assert [page.images[0].loc.rpartition("/")[2] for page in pages] == list(map(str, range(3000)))
+    assert len(merged) < 500
