@@ -111,6 +111,9 @@ MADE: dict[str, Callable[[], dict[str, re.Pattern[str]]]] = {
     "usp._formats.xml.cut._own_fields": lambda: {
         f"_own_fields[{n}]": cut._own_fields(style, style.after) for n, style in enumerate(STYLES)
     },
+    "usp._formats.xml.cut._after_locs": lambda: {
+        f"_after_locs[{n}]": cut._after_locs(style) for n, style in enumerate(STYLES)
+    },
     "usp._formats.link_runs._pattern": lambda: {
         f"_pattern[{n}]": link_runs._pattern([*map(link_runs._style_of, LINKS[:n])]) for n in (1, 2)
     },
@@ -154,6 +157,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_pattern": {"split"},
     "_empty": {"split"},
     "_own_fields": {"findall"},
+    "_after_locs": {"findall"},
     "_end_of": {"search", "split"},
     "_naming": {"search"},
     "_finding": {"search"},
