@@ -270,7 +270,7 @@ class RichBlocks:
                 self._records[space] = _Records(name, self._meanings, space)
         if not added:
             left = left.translate(_NO_MARKS)
-            self._template.learn([f"{one}{self.end}" for one in left.split(self.end)[:-1]])
+            self._template.learn(f"{one}{self.end}" for one in left.split(self.end)[:-1])
 
     def _own(self, flat: list[str | None], count: int, note: Note) -> tuple[list[str], Columns]:
         """Return the locs of entries, and the fields of the protocol."""

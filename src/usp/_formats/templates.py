@@ -135,18 +135,23 @@ class Template(Generic[_Plan]):
 
     def learn(self, examples: Iterable[str]) -> None:
         """Learn from elements that do not match."""
-        known = [one for one, _ in self._variants]
-        for new in {example(text): None for text in examples}:
+        plans = dict(self._variants)
+        known = list(plans)
+        done = set()
+        for new in map(example, examples):
+            if new in done:
+                continue
+            done.add(new)
             for at, one in enumerate(known):
                 both = one.merged(new)
                 if both is not None:
                     known[at] = both
                     break
             else:
+                if len(known) == _MAX_VARIANTS:
+                    raise Unvouched
                 known.append(new)
-            if len(known) > _MAX_VARIANTS:
-                raise Unvouched
-        plans = dict(self._variants)
+                plans[new] = self._plan(new)  # at once: perhaps it cannot be read
         self._variants = [(one, plans.get(one) or self._plan(one)) for one in known]
         self.pattern = _pattern(tuple(one for one, _ in self._variants), self._marks)
         self._plans = [
