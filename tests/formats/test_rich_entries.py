@@ -85,6 +85,12 @@ FIELDS = {
     "mobile, long": "<m:mobile > </m:mobile><priority>0.{d}</priority>",
     "mobile with more": "<m:mobile>{n}</m:mobile><m:mobile a='{d}'/><m:mobile/>",
     "tags that never repeat": "<o:b n='{n}'><o:c/></o:b><i:image><i:loc>/{n}</i:loc></i:image>",
+    "price": '<v:video><v:title>T</v:title><v:price currency="EUR"> 1.{d}&amp;\n</v:price></v:video>',
+    "prices": '<v:video><v:price currency="EUR">{n}</v:price><v:title>T</v:title>'
+    '<v:price currency="USD">{d}</v:price></v:video>',
+    "empty prices": "<v:video><v:title>T</v:title><v:price/></v:video>"
+    '<v:video><v:price type="rent" /><v:title>T</v:title></v:video>',
+    "empty show": "<v:video><v:title>T</v:title><v:tvshow><v:show_title/></v:tvshow></v:video>",
     "half a reference": "<i:image><i:loc>/{n}?a&b</i:loc><i:title>R&D; &</i:title></i:image>",
 }
 KINDS = {**LINKS, **FIELDS}

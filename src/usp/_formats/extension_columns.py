@@ -13,6 +13,7 @@ from usp._formats import values
 from usp._formats.entry_plans import are_final
 from usp._formats.extensions import TABLES
 from usp._formats.values import SCHEMES
+from usp._formats.xml.entries import Field
 from usp._formats.xml.references import decoded_texts
 from usp._formats.xml.trees import Unvouched, unvouched
 from usp.objects.extension_values import thawed
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from usp._formats.abstract_parser import Note
-    from usp._formats.extensions import Step
+    from usp._formats.extensions import Step, TableReader
     from usp._formats.templates import Column
-    from usp._formats.xml.entries import Field
     from usp._formats.xml.namespaces import Space
 
 _MAX_RUN = 50  # elements
@@ -58,7 +58,15 @@ class RecordColumns:
 
     def __init__(self, space: Space, places: Mapping[str, Place]) -> None:
         reader = TABLES.get(space)
-        if reader is None or not reader.is_plain or not places or not reader.reads_alone(places):
+        if reader is None or not reader.is_plain:
+            raise Unvouched
+        parts = {tag: reader.part(tag) for tag in places}
+        if any(step.inside for tag in places if not parts[tag] for step in reader.steps(tag)):
+            raise Unvouched
+        places = {
+            tag: place for tag, place in places.items() if parts[tag] or not place.says_nothing
+        }
+        if not places or any(place.column < 0 for place in places.values()):
             raise Unvouched
         self._kind: Any = reader.table.value
         self._thawed = thawed(self._kind)
@@ -66,7 +74,11 @@ class RecordColumns:
         steps = {
             step.spec.name: (step, place)
             for tag, place in places.items()
+            if not parts[tag]
             for step in reader.steps(tag)
+        }
+        inside = {
+            part[0]: (part[1], place) for tag, place in places.items() if (part := parts[tag])
         }
         self._readers: list[tuple[int, _Read]] = []
         self._required: list[int] = []
@@ -77,6 +89,9 @@ class RecordColumns:
             if spec.name in steps:
                 step, place = steps[spec.name]
                 self._readers.append((place.column, _reader(step, place, is_list=is_list)))
+            elif spec.name in inside:
+                own, place = inside[spec.name]
+                self._readers.append((place.column, _part_reader(own, place)))
             elif is_list:
                 self._readers.append((0, _empty_lists))
             else:
@@ -122,7 +137,7 @@ def _empty_lists(texts: _Texts) -> list[Any]:
 def _reader(step: Step, place: Place, *, is_list: bool) -> _Read:
     """Return what reads the column of a field."""
     spec = step.spec
-    if step.inside is not None or (place.repeats and (spec.many != EACH or spec.kind != Kind.TEXT)):
+    if place.repeats and (spec.many != EACH or spec.kind != Kind.TEXT):
         raise Unvouched
     if step.attribute is not None:
         return partial(_attributes, *_constant(step, place))
@@ -137,6 +152,22 @@ def _reader(step: Step, place: Place, *, is_list: bool) -> _Read:
     if spec.kind is Kind.TIME:
         return _dates
     return partial(_values, step.read)
+
+
+def _part_reader(reader: TableReader, place: Place) -> _Read:
+    """Return what reads the column of an element that has a table of its own."""
+    if place.repeats:
+        raise Unvouched
+    name, node = reader.table.element, place.field.written
+
+    def read(texts: _Texts) -> Iterable[Any]:
+        for written, text in zip(texts.written, texts.decoded, strict=True):
+            value = None
+            if written is not None:
+                value = reader.read([Field(name, text, node)], texts.note, texts.base)
+            yield () if value is None else (value,)
+
+    return read
 
 
 def _constant(step: Step, place: Place) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
 from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from usp._formats.abstract_parser import Note
     from usp._formats.xml.entries import Field
@@ -142,13 +142,12 @@ class TableReader:
         """Whether everything about a value is in elements inside the record's own."""
         return self._table.value is not None and self._is_empty
 
-    def reads_alone(self, tags: Iterable[str]) -> bool:
-        """Return whether none of these elements has, or stands in, a table of its own."""
-        steps = self._steps
-        return all(tag in steps and not any(one.inside for one in steps[tag]) for tag in tags)
+    def part(self, tag: str) -> tuple[str, TableReader] | None:
+        """Return the field and the reader of an element that has a table of its own."""
+        return self._records.get(tag)
 
     def steps(self, tag: str) -> list[Step]:
-        """Return the fields that an element has which :meth:`reads_alone`."""
+        """Return the fields that any other element has."""
         return self._steps[tag]
 
     def shortcut(self, names: list[str], places: list[int]) -> Shortcut | None:

@@ -144,7 +144,7 @@ class _Meanings:
             or len(places) < len(steps)
         ):
             raise Unvouched
-        return RecordColumns(space, _with_texts(places))
+        return RecordColumns(space, places)
 
     def entry(self, element: Element) -> dict[str, int]:
         """Return the columns of the fields of an entry."""
@@ -155,10 +155,11 @@ class _Meanings:
             any(step[0] is not Sort.FIELD for step in steps)
             or len(places) < len(steps)
             or "loc" not in places
+            or any(place.column < 0 for place in places.values())
             or any(one.repeats for one in element.all())
         ):
             raise Unvouched
-        return {name: place.column for name, place in _with_texts(places).items()}
+        return {name: place.column for name, place in places.items()}
 
     def note(self, name: str) -> None:
         """Note that there is such an element."""
@@ -168,14 +169,6 @@ class _Meanings:
         """Return the extension that a name begins a record of, if it does."""
         meaning = self._parser.would_mean(name, self._entry)
         return meaning.space if meaning.sort is Sort.RECORD else None
-
-
-def _with_texts(places: dict[str, Place]) -> dict[str, Place]:
-    """Return the elements that say something; raises :class:`Unvouched` if it is not in a text."""
-    found = {name: place for name, place in places.items() if not place.says_nothing}
-    if any(place.column < 0 for place in found.values()):
-        raise Unvouched
-    return found
 
 
 class RichBlocks:
@@ -265,6 +258,9 @@ class RichBlocks:
             elif space in self._records:
                 raise Unvouched
             elif space is Space.MOBILE:
+                if not self._parser.scope.declares(name.rpartition(":")[0]):
+                    raise Unvouched
+                self._meanings.note(name)
                 self._records[space] = _Flags(name)
             else:
                 self._records[space] = _Records(name, self._meanings, space)
