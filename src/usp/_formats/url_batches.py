@@ -229,7 +229,7 @@ class BlockBatch(PageBatch):
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol in columns, of pages with other fields too."""
-        columns = self._own_columns()
+        columns = self._own_columns() or self._reader.own(self._block, len(self.urls))
         return None if columns is None else columns.texts
 
     def entry_texts(self) -> list[str] | None:
@@ -280,7 +280,7 @@ class BlockBatch(PageBatch):
         if columns is None and style is not None and self._block.count("<") < MAX_FIELDS:
             found = cut.own_columns(self._block, style, count)
             columns = None if found is None else Columns(found, count)
-        return columns or self._reader.own(self._block, count)
+        return columns
 
     def fields(self, at: int) -> PageFields:
         """Return the fields of a page."""
