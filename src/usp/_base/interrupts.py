@@ -6,6 +6,7 @@ import queue
 import signal
 import threading
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,32 +25,51 @@ class Aside:
 
     def __init__(self) -> None:
         self.patience: float | None = None
-        self._results: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        self._is_called = False
+        self._call: _Call | None = None
 
     def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns."""
-
-        def call() -> None:
-            try:
-                self._results.put((function(*arguments), None))
-            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-                self._results.put((None, error))
-
-        self._is_called = True
-        threading.Thread(target=call, name="usp-aside", daemon=True).start()
+        self._call = call = _Call(partial(function, *arguments))
+        threading.Thread(target=call.run, name="usp-aside", daemon=True).start()
         result: T = self.rest()
         return result
 
     def rest(self) -> Any:
         """Return what the last function returns if waiting for it was interrupted, else None."""
-        if not self._is_called:
+        call = self._call
+        if call is None:
             return None
-        value, error = self._results.get(timeout=self.patience)
-        self._is_called = False
-        if error is not None:
-            raise error
-        return value
+        if not call.waits(-1 if self.patience is None else self.patience):
+            raise queue.Empty
+        self._call = None
+        if call.error is not None:
+            raise call.error
+        return call.value
+
+
+class _Call:
+    """A call in another thread. An interrupt of the wait for it, at whatever moment, loses nothing."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._is_over = False
+        self._running = threading.Lock()
+        self._running.acquire()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Call the function."""
+        try:
+            self.value = self._function()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            self.error = error
+        self._is_over = True
+        self._running.release()
+
+    def waits(self, seconds: float) -> bool:
+        """Wait for its end; return whether it came in time."""
+        return self._is_over or self._running.acquire(timeout=seconds)
 
 
 @contextmanager

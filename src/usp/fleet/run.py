@@ -27,7 +27,7 @@ from usp.fleet.tables import OUTCOMES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sized
 
     from usp._base.urls import Login
     from usp.fleet.engine import Engine
@@ -122,10 +122,13 @@ def _crawl(
 ) -> None:
     """Let an engine crawl, and commit what it reports; also what it has when it is interrupted."""
 
+    def keep(commit: Callable[..., Sized], *given: object) -> None:
+        progress.safe += len(commit(*given))  # not in the thread that may be interrupted
+
     def take(message: News) -> None:
         progress.take(message)
         if isinstance(message, Group):
-            progress.safe += len(aside(committer.take, message))
+            aside(keep, committer.take, message)
         on_progress(progress)
 
     try:
@@ -140,12 +143,12 @@ def _crawl(
             progress.is_ending = True
             on_progress(progress)
         with suppress(queue.Empty):  # what the store does not take any more is crawled again
-            progress.safe += len(aside.rest() or ())
+            aside.rest()
             for message in engine.stop():
                 take(message)
-            progress.safe += len(aside(committer.close))
+            aside(keep, committer.close)
         raise
-    progress.safe += len(aside(committer.close))
+    aside(keep, committer.close)
 
 
 def _begin(
