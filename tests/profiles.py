@@ -18,7 +18,7 @@ settings.load_profile("usp")
 
 T = TypeVar("T")
 
-FACTORS = {"dev": 0.1, "ci": 0.3, "long": 20.0}
+FACTORS = {"dev": 0.1, "ci": 0.2, "long": 20.0}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 

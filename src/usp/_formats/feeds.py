@@ -16,7 +16,7 @@ from usp._formats.xml import cut
 from usp._formats.xml.entries import Sort, text_of
 from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import attributes, decode_text
+from usp._formats.xml.references import attribute_value, decode_text
 from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
@@ -247,7 +247,7 @@ def _decoded(texts: Sequence[str], quote: str = "") -> Sequence[str]:
     if "&" not in joined and joined.isprintable():
         return texts
     if quote:
-        return [attributes(f" href={quote}{text}{quote}", ignore)["href"] for text in texts]
+        return [attribute_value(text, ignore) for text in texts]
     return [decode_text(text, ignore) for text in texts]
 
 
