@@ -210,7 +210,7 @@ class PagesXMLSitemapParser(LaneParser):
         urls = None if found is None else self._urls(found[0])
         if found is None or urls is None:
             return None
-        return [Pages(list(map(SitemapPage.of, urls, found[1])))]
+        return [ReadPages(urls, found[1])]
 
     def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
         """Return entries with all of their fields, which are wanted in any case."""
@@ -294,9 +294,15 @@ class PagesXMLSitemapParser(LaneParser):
             return BlockBatch(urls, block, None, reader, own=own)
         if self.thorough and self.is_too_long(urls):
             raise Unvouched
-        base = self.base()
-        fields = [entry.fields(base, strict=self.thorough) for entry in entries]
-        given = [] if self.fast else [entry.plan.given(entry.texts()) for entry in entries]
+        base, strict = self.base(), self.thorough
+        texts = [entry.texts() for entry in entries]
+        fields = [
+            plan.fields(own, elements, base, strict=strict)
+            for (plan, elements), own in zip(entries, texts, strict=True)
+        ]
+        if self.fast:
+            return ReadPages(urls, fields)
+        given = [entry.plan.given(own) for entry, own in zip(entries, texts, strict=True)]
         return ReadPages(urls, fields, given)
 
     def _read_odd(self, entries: list[TreeEntry]) -> list[Entry]:
