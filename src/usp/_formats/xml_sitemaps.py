@@ -11,9 +11,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, PageBatch, PageEntry, Pages
+from usp._formats.abstract_parser import PageBatch, Pages
 from usp._formats.block_reader import BlockReader
-from usp._formats.extensions import FIELDS, NAMES, READERS
+from usp._formats.sitemap_entries import SitemapEntry, UrlEntry
 from usp._formats.tree_entries import Plans, ReadPages
 from usp._formats.url_batches import (
     Ahead,
@@ -22,152 +22,35 @@ from usp._formats.url_batches import (
     Columns,
     ignore,
     read_columns,
-    read_own,
 )
 from usp._formats.values import absolute_url, begins_with_host, on_base
 from usp._formats.xml import cut, scanner
-from usp._formats.xml.entries import Field, RawEntry, Sort, loc_text, note_scheme
+from usp._formats.xml.entries import Sort
 from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text, without_cdata
 from usp._formats.xml.trees import Unvouched, check_text_before
-from usp.objects.page import DeferredPage, PageFields, SitemapPage
+from usp.objects.page import SitemapPage
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry
     from usp._formats.tree_entries import TreeEntry
-    from usp._formats.xml.vocabulary import SeenElement, Vocabulary
+    from usp._formats.xml.vocabulary import SeenElement
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
-
-
-class _UrlEntry(RawEntry, PageEntry):
-    """A ``<url>`` as written in the document."""
-
-    own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
-    extensions = NAMES
-
-    def __init__(self, line: int | None, base: str | None) -> None:
-        super().__init__(line, base)
-        self._fields: dict[str, str] = {}
-        self.as_written: str | None = None
-
-    _nested_loc: str | None = None
-
-    def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a field; of two locs the last one that is not empty counts."""
-        name, text, _ = field
-        if name == "loc":
-            text = loc_text(field, parser)
-            if self._fields.get("loc", text) != text and text and not text.isspace():
-                parser.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
-        if text and not text.isspace():
-            self._fields[name] = text
-
-    def add_nested_loc(self, text: str) -> None:
-        """Take a loc from inside an element that was not closed."""
-        self._nested_loc = text
-
-    def finish(self, parser: Vocabulary) -> list[Entry]:
-        """Return the entry itself, if it has a URL."""
-        loc = self._fields.get("loc") or self._nested_loc or self.stray_address(parser)
-        self.as_written = loc
-        if loc and cut.is_plain(loc):
-            self._fields["loc"] = loc
-            return [self]
-        url = absolute_url(values.text(loc) or "", self.base)
-        if url is None:
-            code = ProblemCode.BAD_LOC if loc else ProblemCode.NO_LOC
-            parser.problems.add(code, self.line, loc, lost=1)
-            return []
-        note_scheme(loc or "", self, parser)
-        self._fields["loc"] = url
-        return [self]
-
-    def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Return the page; its fields are parsed immediately if problems are requested."""
-        if note is None:
-            return DeferredPage(self._fields["loc"], self, 0)
-        return SitemapPage.of(self._fields["loc"], self.fields(0, note))
-
-    @property
-    def own_texts(self) -> dict[str, str]:
-        """The fields of the protocol as written."""
-        return {name: values.text(text) or "" for name, text in self._fields.items()}
-
-    def own(self, at: int) -> PageFields:
-        """Parse all fields."""
-        return self.fields(at)
-
-    def fields(self, at: int, note: Note = ignore) -> PageFields:
-        """Read the fields of the entry, which is the only one here."""
-        del at
-        own = read_own(self._fields, note)
-        more = {
-            FIELDS[space]: READERS[space](records, note, self.base)
-            for space, records in self.records.items()
-        }
-        return PageFields(*own, **more)
-
-
-class _SitemapEntry(RawEntry):
-    """A ``<sitemap>`` as written in the document; every loc in it is a child."""
-
-    own_fields = frozenset({"loc", "lastmod"})
-    counts_unfinished = True  # a child that is named can be fetched
-
-    def __init__(self, line: int | None, base: str | None) -> None:
-        super().__init__(line, base)
-        self._locs: list[str] = []
-        self._lastmods: dict[int, str] = {}  # by the number of the loc that they are about
-        self._nested_loc: str | None = None
-
-    def add(self, field: Field, parser: Vocabulary) -> None:
-        """Take a loc, or a lastmod: of several each is about the loc before it."""
-        text = values.text(loc_text(field, parser) if field.name == "loc" else field.text)
-        if text is None:
-            return
-        if field.name == "loc":
-            self._locs.append(text)
-        else:
-            self._lastmods[max(len(self._locs) - 1, 0)] = text
-
-    def add_nested_loc(self, text: str) -> None:
-        """Take a loc from inside an element that was not closed."""
-        self._nested_loc = values.text(text)
-
-    def finish(self, parser: Vocabulary) -> list[Entry]:
-        """Return the children that have a URL."""
-        children: list[Entry] = []
-        locs = self._locs
-        if not locs:
-            loc = self._nested_loc or self.stray_address(parser)
-            locs = [loc] if loc else []
-        if not locs:
-            parser.problems.add(ProblemCode.NO_LOC, self.line, lost=1)
-        lastmods = self._lastmods
-        common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
-        for at, loc in enumerate(locs):
-            url = absolute_url(loc, self.base)
-            if url is None:
-                parser.problems.add(ProblemCode.BAD_LOC, self.line, loc, lost=1)
-            else:
-                note_scheme(loc, self, parser)
-                children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
-        return children
 
 
 class PagesXMLSitemapParser(LaneParser):
     """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
-    Page = _UrlEntry
+    Page = UrlEntry
     vocabulary = frozenset({Space.SITEMAP})
-    entries: ClassVar = {"url": _UrlEntry, "sitemap": _SitemapEntry}
-    implied_entry = _UrlEntry
+    entries: ClassVar = {"url": UrlEntry, "sitemap": SitemapEntry}
+    implied_entry = UrlEntry
     strays: ClassVar = {"sitemap": ProblemCode.SITEMAPS_IN_URLSET}
     roots = frozenset({"sitemapindex"})
 
@@ -264,7 +147,7 @@ class PagesXMLSitemapParser(LaneParser):
         return batch
 
     def _read_block_tree(self, root: Element, block: str) -> list[Entry]:
-        found = read_columns(root, self.trees(), _UrlEntry, blank=self.thorough)
+        found = read_columns(root, self.trees(), UrlEntry, blank=self.thorough)
         if found is not None:
             locs, columns = found
             urls = self._urls(locs)
@@ -272,11 +155,11 @@ class PagesXMLSitemapParser(LaneParser):
             batch = None if urls is None else self._batch(urls, columns, written)
             if batch is not None:
                 return [batch]
-        if len(self._stack) > 1 or not self.trees().are_entries(root, _UrlEntry):
+        if len(self._stack) > 1 or not self.trees().are_entries(root, UrlEntry):
             return self._read_tree(root)
         check_text_before(root)
         if self._plans is None or self._plans.trees is not self.trees():
-            self._plans = Plans(self.trees(), _UrlEntry)
+            self._plans = Plans(self.trees(), UrlEntry)
         entries = list(map(self._plans.entry, root))
         locs = [entry.loc for entry in entries]
         urls = self._urls(locs) if all(locs) else None
@@ -355,7 +238,7 @@ class PagesXMLSitemapParser(LaneParser):
         prefix = name.rpartition(":")[0]
         fields = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
         if self.meaning(name, type(None)).local != "url" or any(
-            self.meaning(field, _UrlEntry).sort is not Sort.FIELD for field in fields
+            self.meaning(field, UrlEntry).sort is not Sort.FIELD for field in fields
         ):
             return _MEAN_OTHERWISE
         own = [
@@ -373,7 +256,7 @@ class PagesXMLSitemapParser(LaneParser):
         if self._reader is None:
             # Pages keep the reader, and need not keep this parser with it.
             begin = partial(_begun, self.url, self.url_length, self.seen, *self._root_tag)
-            self._reader = BlockReader(begin, _UrlEntry)
+            self._reader = BlockReader(begin, UrlEntry)
         return self._reader
 
     def _reopen(self, name: str, attributes: str) -> None:
@@ -430,7 +313,7 @@ class IndexXMLSitemapParser(LaneParser):
 
     sitemap_class = IndexXMLSitemap
     vocabulary = frozenset({Space.SITEMAP})
-    entries: ClassVar = {"sitemap": _SitemapEntry, "url": _UrlEntry}
-    implied_entry = _SitemapEntry
+    entries: ClassVar = {"sitemap": SitemapEntry, "url": UrlEntry}
+    implied_entry = SitemapEntry
     roots = frozenset({"urlset"})
     tells_all = True
