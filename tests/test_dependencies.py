@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import usp
+from together import together
 
 ROOT = Path(usp.__file__).parent
 PROJECT = Path(__file__).parent.parent
@@ -52,7 +53,7 @@ def test_everything_that_is_imported_is_declared():
     assert {DISTRIBUTIONS.get(name, name) for name in imported()} - CHOSEN <= known
 
 
-@pytest.mark.parametrize("requirement", requirements())
+@together("requirement", requirements())
 def test_every_dependency_has_a_lower_bound(requirement):
     assert re.search(r">=[0-9]", requirement)
 

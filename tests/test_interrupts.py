@@ -9,9 +9,10 @@ import time
 
 import pytest
 
-from usp._base.interrupts import Aside
+from usp._base.interrupts import InterruptibleThread
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_a_call_whose_wait_was_interrupted_can_be_waited_for_again():
     main = threading.main_thread().ident or 0
@@ -30,7 +31,7 @@ def test_a_call_whose_wait_was_interrupted_can_be_waited_for_again():
     before = signal.signal(signal.SIGUSR1, interrupt)
     try:
         for number in range(500):
-            aside = Aside()
+            aside = InterruptibleThread()
             aside.patience = 20
             try:
                 aside(work, number)

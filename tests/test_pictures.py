@@ -10,16 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT)]
 
 import architecture  # noqa: E402 - a script
 import pictures  # noqa: E402
 import recordings  # noqa: E402
 from bench import chart  # noqa: E402
+from tools import reference_pages  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 MADE = {name for names in pictures.PICTURES.values() for name in names}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = {
+    page: page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+}
+PAGES |= {reference_pages.FOLDER / path: text for path, text in reference_pages.all_pages().items()}
 DRAWINGS = sorted(IMAGES.glob("*.svg"))
 RUN = "run python tools/pictures.py"
 
@@ -28,36 +32,36 @@ def test_every_picture_is_made_by_the_script():
     assert {path.name for path in IMAGES.iterdir()} == MADE
 
 
-def shown_by(page: Path) -> set[Path]:
+def shown_by(page: Path, text: str) -> set[Path]:
     """Return the files that the pictures of a page are."""
-    text = page.read_text(encoding="utf-8")
     names = re.findall(r"!\[[^]]*\]\(([^)\s]+)\)|\b(?:src|srcset)=\"([^\"]+)\"", text)
     return {(page.parent / "".join(name)).resolve() for name in names}
 
 
 def test_every_picture_is_on_a_page_and_every_page_has_its_pictures():
-    shown = {path for page in PAGES for path in shown_by(page)}
+    shown = {path for page, text in PAGES.items() for path in shown_by(page, text)}
     assert {path.name for path in shown if path.parent == IMAGES} == MADE
     assert [str(path) for path in shown if not path.exists()] == []
 
 
 def test_every_picture_has_a_text_for_those_who_do_not_see_it():
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
+    for page, text in PAGES.items():
         assert "![](" not in text
         assert all("alt=" in tag for tag in re.findall(r"<img[^>]*>", text)), page
 
 
-@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.name)
-def test_a_drawing_loads_nothing(path):
-    text = path.read_text(encoding="utf-8")
-    assert re.findall(r"<script|<image|@import|@font-face|href=|url\((?!#)", text) == []
+def test_a_drawing_loads_nothing(subtests):
+    for path in DRAWINGS:
+        with subtests.test(path=path):
+            text = path.read_text(encoding="utf-8")
+            assert re.findall(r"<script|<image|@import|@font-face|href=|url\((?!#)", text) == []
 
 
-@pytest.mark.parametrize("name", chart.CHARTS)
-def test_charts_show_the_results_of_the_benchmark(name):
-    record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
-    assert (IMAGES / name).read_text(encoding="utf-8") == chart.CHARTS[name](record), RUN
+def test_charts_show_the_results_of_the_benchmark(subtests):
+    for name in chart.CHARTS:
+        with subtests.test(name=name):
+            record = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
+            assert (IMAGES / name).read_text(encoding="utf-8") == chart.CHARTS[name](record), RUN
 
 
 def test_the_table_of_the_readme_has_the_results_of_the_benchmark():
@@ -85,9 +89,13 @@ def test_the_architecture_shows_every_layer_in_its_row():
     assert tops == sorted(tops), RUN
 
 
-@pytest.mark.parametrize("name", recordings.RECORDINGS)
-def test_a_recording_shows_what_its_commands_print_now(name):
-    recording = recordings.RECORDINGS[name]
-    now = recordings.svg(recording.title, list(recordings.outputs(recording)), recording.columns)
-    kept = (IMAGES / name).read_text(encoding="utf-8")
-    assert recordings.shown(kept) == recordings.shown(now), RUN
+@pytest.mark.long
+def test_a_recording_shows_what_its_commands_print_now(subtests):
+    for name in recordings.RECORDINGS:
+        with subtests.test(name=name):
+            recording = recordings.RECORDINGS[name]
+            now = recordings.svg(
+                recording.title, list(recordings.outputs(recording)), recording.columns
+            )
+            kept = (IMAGES / name).read_text(encoding="utf-8")
+            assert recordings.shown(kept) == recordings.shown(now), RUN

@@ -150,14 +150,15 @@ def positional(signature: inspect.Signature) -> str:
     )
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_what_programs_call_takes_what_they_give(name):
+def test_what_programs_call_takes_what_they_give(subtests):
     """New options follow by keyword only, and each has a default."""
-    signature = inspect.signature(resolve(name))
-    assert positional(signature) == SIGNATURES[name]
-    added = [p for p in signature.parameters.values() if p.kind is not POSITIONAL]
-    assert all(p.kind is KEYWORD and p.default is not p.empty for p in added)
-    assert NEW_KEYWORDS.get(name, set()) <= {parameter.name for parameter in added}
+    for name, expected in SIGNATURES.items():
+        with subtests.test(name=name):
+            signature = inspect.signature(resolve(name))
+            assert positional(signature) == expected
+            added = [p for p in signature.parameters.values() if p.kind is not POSITIONAL]
+            assert all(p.kind is KEYWORD and p.default is not p.empty for p in added)
+            assert NEW_KEYWORDS.get(name, set()) <= {parameter.name for parameter in added}
 
 
 def test_a_page_is_made_from_the_arguments_that_programs_give():
@@ -174,11 +175,10 @@ def test_a_page_is_made_from_the_arguments_that_programs_give():
             setattr(page, name, None)
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in OTHER_NAMES.items() for name in names]
-)
-def test_names_that_programs_import_are_there(module, name):
-    assert hasattr(importlib.import_module(f"usp.{module}"), name)
+def test_names_that_programs_import_are_there(subtests):
+    for module, name in [(module, name) for module, names in OTHER_NAMES.items() for name in names]:
+        with subtests.test(module=module, name=name):
+            assert hasattr(importlib.import_module(f"usp.{module}"), name)
 
 
 def test_the_public_names_of_the_front_doors_are_exactly_these():

@@ -8,6 +8,7 @@ import pytest
 import requests
 
 import usp
+from cases import cases
 from usp import aio
 from usp.fetch_parse import SitemapFetcher
 from usp.fleet import FleetOptions
@@ -42,51 +43,54 @@ OF_A_SITEMAP = [
 ENTRY_POINTS = [*((entry, HOME) for entry in OF_A_WEBSITE), *((e, SITEMAP) for e in OF_A_SITEMAP)]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"use_robots": "no"}, "use_robots must be True or False, not 'no'"),
-        ({"crawl_delay": "0"}, "crawl_delay must be True or False, not '0'"),
-        ({"on_event": "print"}, "on_event must be a function or None, not 'print'"),
-        ({"on_failure": []}, r"on_failure must be a function or None, not \[\]"),
-        ({"recurse_list_callback": 3}, "recurse_list_callback must be a function or None, not 3"),
-        (
-            {"extra_known_paths": "maps/all.xml"},
-            "must be a collection of strings, not 'maps/all.xml'",
-        ),
-        ({"extra_known_paths": [b"a.xml"]}, "extra_known_paths must be a collection of strings"),
-    ],
-)
-@pytest.mark.parametrize("options", [usp.CrawlOptions, FleetOptions])
-def test_an_option_of_the_wrong_type(options, wrong, message):
-    with pytest.raises(TypeError, match=message):
-        options(**wrong)
+def test_an_option_of_the_wrong_type():
+    for options in cases([usp.CrawlOptions, FleetOptions]):
+        for wrong, message in cases(
+            [
+                ({"use_robots": "no"}, "use_robots must be True or False, not 'no'"),
+                ({"crawl_delay": "0"}, "crawl_delay must be True or False, not '0'"),
+                ({"on_event": "print"}, "on_event must be a function or None, not 'print'"),
+                ({"on_failure": []}, r"on_failure must be a function or None, not \[\]"),
+                (
+                    {"recurse_list_callback": 3},
+                    "recurse_list_callback must be a function or None, not 3",
+                ),
+                (
+                    {"extra_known_paths": "maps/all.xml"},
+                    "must be a collection of strings, not 'maps/all.xml'",
+                ),
+                (
+                    {"extra_known_paths": [b"a.xml"]},
+                    "extra_known_paths must be a collection of strings",
+                ),
+            ]
+        ):
+            with pytest.raises(TypeError, match=message):
+                options(**wrong)
 
 
 def test_flags_are_true_or_false_as_anything_is():
     assert not usp.CrawlOptions(use_robots=None, crawl_delay=0).use_robots  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("entry", "url"), ENTRY_POINTS)
-def test_options_that_are_not_options(entry, url):
-    with pytest.raises(TypeError, match=r"options must be usp.CrawlOptions or None, not 5"):
-        entry(url, options=5)
+def test_options_that_are_not_options():
+    for entry, url in cases(ENTRY_POINTS):
+        with pytest.raises(TypeError, match=r"options must be usp.CrawlOptions or None, not 5"):
+            entry(url, options=5)
 
 
-@pytest.mark.parametrize(("entry", "url"), ENTRY_POINTS)
-def test_a_client_that_is_not_one(entry, url):
-    with pytest.raises(TypeError, match="pass a session as RequestsWebClient"):
-        entry(url, requests.Session())
-    with pytest.raises(TypeError, match=r"not a class; pass RequestsWebClient\(\)"):
-        entry(url, usp.RequestsWebClient)
+def test_a_client_that_is_not_one():
+    for entry, url in cases(ENTRY_POINTS):
+        with pytest.raises(TypeError, match="pass a session as RequestsWebClient"):
+            entry(url, requests.Session())
+        with pytest.raises(TypeError, match=r"not a class; pass RequestsWebClient\(\)"):
+            entry(url, usp.RequestsWebClient)
 
 
-@pytest.mark.parametrize(
-    ("entry", "url"), [ENTRY_POINTS[0], ENTRY_POINTS[2], ENTRY_POINTS[4], ENTRY_POINTS[6]]
-)
-def test_an_asynchronous_client_without_asyncio_is_not_an_empty_website(entry, url):
-    with pytest.raises(TypeError, match=r"AiohttpWebClient is asynchronous; use .* usp.aio"):
-        entry(url, usp.AiohttpWebClient())
+def test_an_asynchronous_client_without_asyncio_is_not_an_empty_website():
+    for entry, url in cases([ENTRY_POINTS[0], ENTRY_POINTS[2], ENTRY_POINTS[4], ENTRY_POINTS[6]]):
+        with pytest.raises(TypeError, match=r"AiohttpWebClient is asynchronous; use .* usp.aio"):
+            entry(url, usp.AiohttpWebClient())
 
 
 def test_text_and_bytes_are_told_apart():
@@ -102,10 +106,10 @@ def test_columns_of_a_fleet():
     assert FleetOptions(columns=["url", "lastmod"]).columns == ("url", "lastmod")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("limit", ["3", 2.5, True, -1])
-def test_the_limit_of_a_selection(limit):
-    with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
-        usp.Selection(limit=limit)
+def test_the_limit_of_a_selection():
+    for limit in cases(["3", 2.5, True, -1]):
+        with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
+            usp.Selection(limit=limit)
 
 
 def test_one_is_not_many_in_the_repr_of_a_node():

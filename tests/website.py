@@ -1,8 +1,8 @@
 """A real web server on loopback, and the documents it serves.
 
 A :class:`Site` listens on two hosts. What it answers is a table by path; paths of the second host are
-written ``alt:/path``. ``{base}`` and ``{alt}`` in bodies, headers and redirects become the addresses
-of the two hosts.
+written ``alt:/path``. ``{base}`` (or ``{site}``) and ``{alt}`` in bodies, headers and redirects become
+the addresses of the two hosts. With ``tls`` both speak HTTPS.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -59,10 +60,16 @@ class Request:
 
 
 class Site:
-    """Serves a table of answers; a list answers successive requests, its last item for ever."""
+    """Serves a table of answers: texts, bytes, :class:`Answer`, None for 404, functions that return one.
 
-    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
+    A list answers successive requests, its last item for ever.
+    """
+
+    def __init__(
+        self, answers: Mapping[str, Any] | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.answers: dict[str, Any] = dict(answers or {})
+        self.tls = tls
         self.requests: list[Request] = []
         self.most_at_once: Counter[str] = Counter()
         self._active: Counter[str] = Counter()
@@ -93,7 +100,9 @@ class Site:
     def fill(self, text: Any) -> bytes:
         """Put the addresses of the hosts into a text."""
         data = text.encode() if isinstance(text, str) else bytes(text)
-        return data.replace(b"{base}", self.base.encode()).replace(b"{alt}", self.alt.encode())
+        for name, address in ((b"{base}", self.base), (b"{site}", self.base), (b"{alt}", self.alt)):
+            data = data.replace(name, address.encode())
+        return data
 
     def answer(self, request: Request) -> Answer:
         """Give what the path answers this time."""
@@ -103,6 +112,10 @@ class Site:
         answer = self.answers.get(request.path, NOT_FOUND)
         if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
             answer = answer[min(turn, len(answer) - 1)]
+        if callable(answer):
+            answer = answer()
+        if answer is None:
+            answer = NOT_FOUND
         return answer if isinstance(answer, Answer) else Answer(answer)
 
     @contextlib.contextmanager
@@ -157,7 +170,11 @@ class _Server(ThreadingHTTPServer):
         except OSError:  # systems that have only one loopback address
             super().__init__(("127.0.0.1", 0), _Handler)
         address, port = self.server_address[:2]
-        self.url = f"http://{address}:{port}"
+        self.url = f"{'https' if site.tls else 'http'}://{address}:{port}"
+        if site.tls:
+            self.socket = site.tls.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 

@@ -25,23 +25,24 @@ def main(arguments: list[str]) -> int:
     """Do what the arguments say; return the exit status."""
     write = "--write" in arguments
     chosen = [Path(name).resolve() for name in arguments if not name.startswith("--")]
+    texts = pages()
     failed = 0
-    for page in chosen or pages():
+    for page in chosen or texts:
         with tempfile.TemporaryDirectory(prefix="usp-docs-") as place:
             folder = Path(place) / "home"
             folder.mkdir()
             with example_sites(Path(place)) as sites, reader(folder, sites):
-                failed += not _page(page, sites, write=write)
+                failed += not _page(page, texts[page], sites, write=write)
     return 1 if failed else 0
 
 
-def _page(page: Path, sites: Sites, *, write: bool) -> bool:
+def _page(page: Path, text: str, sites: Sites, *, write: bool) -> bool:
     """Run a page; return whether it is as it should be, at the end."""
-    lines = page.read_text("utf-8").splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     moved = 0  # lines that were added before
     right = True
     try:
-        for block, now in run_page(page, sites):
+        for block, now in run_page(page, text, sites):
             if now == block.text:
                 continue
             begin = block.line - 1 + moved
@@ -54,7 +55,7 @@ def _page(page: Path, sites: Sites, *, write: bool) -> bool:
     except ExampleError as error:
         print(error, file=sys.stderr)
         right = False
-    if write:
+    if write and page.exists():
         page.write_text("".join(lines), "utf-8")
     return right
 

@@ -23,7 +23,9 @@ BUILT = ROOT / "build" / "docs"
 
 
 def build() -> bool:
-    """Build the site; return whether it is without warnings."""
+    """Build the site, and the pages made from the code; return whether it is without warnings."""
+    pages = [sys.executable, "-m", "tools.reference_pages"]
+    subprocess.run(pages, cwd=ROOT, check=True)  # noqa: S603 - our own command
     sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "-j", "auto", "--quiet"]
     cache = ["-d", str(BUILT.with_name("doctrees"))]
     strict = ["--fail-on-warning", "--keep-going"]

@@ -17,7 +17,7 @@ with contextlib.suppress(ImportError):  # as with all contenders, imports are no
     import pyarrow.compute
     import pyarrow.parquet  # noqa: F401
 
-    import usp.export.parquet_file  # noqa: F401
+    import usp.export.arrow  # noqa: F401
 
 
 def work(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 Title and summary are those of ``index.md``, the sections its tables of contents. A page is described
 by its first sentence. The site has the file at its top, and its pages as Markdown, to which it links.
-``python docs/_ext/llms.py`` writes the one for readers of the repository.
 """
 
 from __future__ import annotations
@@ -93,7 +92,3 @@ def _lines() -> Iterator[str]:
             first = sentence[1] if sentence else paragraph.rstrip(".")
             yield f"- [{title}]({page.relative_to(DOCS).as_posix()}): {first}."
     yield ""
-
-
-if __name__ == "__main__":
-    (DOCS / NAME).write_text(text(), encoding="utf-8")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._base.names import ELSEWHERE, elsewhere
+from usp._base.names import LAZY_NAMES, lazy_getattr
 
 __all__ = [
     "AbstractAsyncWebClient",
@@ -135,10 +135,10 @@ if TYPE_CHECKING:
     from usp.web_client.requests_client import RequestsWebClient
     from usp.web_client.zones import Zones
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 
 def __dir__() -> list[str]:
     # Modules, and what needs an extra, are left out of a star import but not of this.
     special = {name for name in globals() if name.startswith("__")}
-    return sorted({*special, *ELSEWHERE[__name__]})
+    return sorted({*special, *LAZY_NAMES[__name__]})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Known:
+class ReadCache:
     """What reading a document has shown, so that it need not be read again for the same.
 
     ``problems`` are kept while there is room for them (:meth:`Store.remember`), the numbers always.
@@ -55,7 +55,7 @@ class Document:
     size: int
     data: bytes | None = field(repr=False)
     places: tuple[tuple[int, int], ...] = field(default=(), repr=False)
-    known: Known = field(default_factory=Known, repr=False, compare=False)
+    known: ReadCache = field(default_factory=ReadCache, repr=False, compare=False)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes from the start, in chunks; ``broken`` says whether all of them came."""
@@ -93,11 +93,7 @@ _CHUNK = 128 * 1024
 
 
 def _slices(data: bytes) -> Iterator[bytes]:
-    if len(data) <= _CHUNK:
-        yield data
-        return
-    for at in range(0, len(data), _CHUNK):
-        yield data[at : at + _CHUNK]
+    return (data[at : at + _CHUNK] for at in range(0, len(data) or 1, _CHUNK))
 
 
 def _restore(store: Store, exchange: Exchange, data: bytes) -> Document:
@@ -116,7 +112,6 @@ SMALL = 256 * 1024
 REMEMBERED = 20_000
 """How many problems of its documents one tree keeps in memory."""
 
-_READ = 128 * 1024
 _HAS_OFFSETS = hasattr(os, "pread") and hasattr(os, "pwrite")  # Windows has neither
 
 
@@ -142,9 +137,9 @@ class Store:
         self._end = 0
         self._lock = threading.Lock()
         self._room = REMEMBERED
-        self._last: Known | None = None  # for whose problems there is no room
+        self._last: ReadCache | None = None  # for whose problems there is no room
 
-    def remember(self, known: Known, problems: Sequence[Problem]) -> None:
+    def remember(self, known: ReadCache, problems: Sequence[Problem]) -> None:
         """Keep the problems of a document; those for which there is no room until the next ones."""
         with self._lock:
             if self._last is not None:
@@ -156,9 +151,9 @@ class Store:
             else:
                 self._last = known
 
-    def writer(self) -> Writer:
+    def writer(self) -> DocumentWriter:
         """Begin a new document."""
-        return Writer(self)
+        return DocumentWriter(self)
 
     def hold(self, more: int, document: int) -> bool:
         """Ask whether a document that has ``document`` bytes by now may keep ``more`` in memory."""
@@ -206,7 +201,7 @@ class Store:
         for offset, length in places:
             at, end = offset, offset + length
             while at < end:
-                data = self._read_at(at, min(_READ, end - at))
+                data = self._read_at(at, min(_CHUNK, end - at))
                 if not data:
                     raise OSError("the temporary file of the sitemap tree has been cut off")
                 at += len(data)
@@ -224,7 +219,7 @@ class Store:
         return Store, (self._memory, self._small)
 
 
-class Writer:
+class DocumentWriter:
     """Takes the chunks of one document; ``finish`` gives it, ``discard`` forgets it.
 
     Another thread may read what is written so far.

@@ -13,13 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from usp import snapshot
-from usp._base.names import elsewhere
-from usp._base.urls import without_login
+from usp._base.names import lazy_getattr
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
-from usp._crawl.driving import INTERRUPTED, begin, begin_recording, prepared, store_for, tree_of
-from usp._crawl.fetch import END
-from usp._crawl.reading import PageStream, pages_of
-from usp._snapshot.update import updating
+from usp._crawl.fetch import END, prepared
+from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.thread_driver import INTERRUPTED, begin, begin_recording, tree_of
+from usp._snapshot.snapshot_update import updating
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TypeVar, Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.driving import Recording, Top
+    from usp._crawl.thread_driver import CrawlStart, Recording
     from usp._crawl.website import OneSitemap, Website
     from usp.changes import diff_async as diff
     from usp.changes.watching import watch_async as watch
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     N = TypeVar("N", bound=AbstractSitemap)
     T = TypeVar("T")
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "check",
@@ -149,6 +148,7 @@ async def update(
     *,
     trust_lastmod: bool = False,
     output: str | PathLike[str] | None = None,
+    accept: bool = False,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> snapshot.Update:
@@ -156,9 +156,8 @@ async def update(
 
     Like ``usp.update``, with the same options.
     """
-    plan = await asyncio.to_thread(
-        snapshot.UpdatePlan.of, path, output, trust_lastmod, options, keywords
-    )
+    given = partial(snapshot.UpdatePlan, trusts=trust_lastmod, accept=accept)
+    plan = await asyncio.to_thread(given, path, output, options, keywords)
     return await run_update(plan, web_client)
 
 
@@ -172,7 +171,7 @@ async def run_update(
 
 
 async def _tree(
-    search: Callable[[Crawl], Top[N]],
+    search: Callable[[Crawl], CrawlStart[N]],
     start_url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     options: CrawlOptions,
@@ -205,11 +204,8 @@ async def _pages(
                         yield page
                 if stream.over:
                     break
-                growing = stream.waits_for
-                if growing is not None:
-                    driver.wake_by(growing)
                 # Do not wait for what has arrived in the meantime.
-                await driver.step(wait=not stream.can_go_on)
+                await driver.step(wait=stream.must_wait(driver.wake))
             except asyncio.CancelledError:
                 if not options.keep_partial or crawl.ending == INTERRUPTED:
                     raise
@@ -251,14 +247,14 @@ async def _crawl(
 ) -> AsyncIterator[tuple[Crawl, T, AsyncioDriver]]:
     """Yield a crawl, its top and its driver; a client that was created for it is closed at the end."""
     given = _own_client() if web_client is None else web_client
-    client = prepared(given, without_login(start_url), options.effective_limits, awaits=True)
+    client = prepared(given, start_url, options.effective_limits, awaits=True)
     crawl = begin(client, start_url, options)
     try:
         top = search(crawl)
         recorder, done = begin_recording(crawl, top, options, record), False
         try:
             async with AsyncioDriver(
-                crawl, client, store_for(crawl), options.on_event, recorder, streams=streams
+                crawl, client, options, streams=streams, recorder=recorder
             ) as driver:
                 yield crawl, top, driver
             done = True

@@ -1,6 +1,6 @@
 """The fetcher and the parsers of ultimate-sitemap-parser 1.8.1, under the names that programs know.
 
-The parsers are defined in :mod:`usp._compat.parsers`.
+The parsers are defined in :mod:`usp._compat`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._compat.parsers import (
+from usp._compat import (
     AbstractSitemapParser,
     AbstractXMLSitemapParser,
     IndexRobotsTxtSitemapParser,
@@ -22,10 +22,9 @@ from usp._compat.parsers import (
     PlainTextSitemapParser,
     XMLSitemapParser,
 )
-from usp._crawl.driving import tree_of
-from usp._crawl.look import parse_document
-from usp._crawl.thread_driver import crawl_with
-from usp._crawl.walk import refuse, without_fragments
+from usp._crawl.receiver import parse_document
+from usp._crawl.thread_driver import crawl_with, tree_of
+from usp._crawl.tree_builder import refuse, without_fragments
 from usp._crawl.website import OneSitemap
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
 from usp.exceptions import SitemapException, SitemapXMLParsingException
@@ -73,7 +72,7 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
     from usp.web_client.requests_client import RequestsWebClient
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "MAX_VALID_PRIORITY",
@@ -162,9 +161,9 @@ class SitemapFetcher:
         refusal = refuse(self._url, recursion_level, without_fragments(parents), limits)
         if refusal:
             raise SitemapException(str(refusal))
-        self._level = recursion_level
-        self._client = web_client
-        self._parents = parents
+        self._recursion_level = recursion_level
+        self._web_client = web_client
+        self._parent_urls = parents
         self._quiet_404 = quiet_404
 
     def sitemap(self) -> AbstractSitemap:
@@ -172,11 +171,11 @@ class SitemapFetcher:
         search = partial(
             OneSitemap,
             url=self._url,
-            level=self._level,
-            parents=self._parents,
+            level=self._recursion_level,
+            parents=self._parent_urls,
             quiet=self._quiet_404,
         )
-        top = crawl_with(search, self._start, self._client, self._options)
+        top = crawl_with(search, self._start, self._web_client, self._options)
         return tree_of(top, self._options)
 
 

@@ -7,21 +7,23 @@ they need when they are called.
 from __future__ import annotations
 
 import html
+import logging
 import re
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit, urlunsplit
 
 from usp._base.dates import read_date
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp._base.safe_text import get_logger
-from usp._base.urls import is_http_url
+from usp._base.urls import is_http_url, urlsplit, urlunsplit, without_login
 from usp.exceptions import GunzipException, SitemapException, StripURLToHomepageException
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     AbstractWebClientResponse,
     AbstractWebClientSuccessResponse,
     WebClientErrorResponse,
+    status_of,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from usp.objects.child import ChildSitemap
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "HAS_DATETIME_NEW_ISOPARSER",
@@ -130,9 +132,13 @@ def get_url_retry_on_client_errors(
     sleep_between_retries: int = 1,
     quiet_404: bool = False,
 ) -> AbstractWebClientResponse:
-    """Return the response for a URL, after retries of temporary errors."""
+    """Return the response for a URL, after retries of temporary errors; sleeps between them.
+
+    With ``quiet_404``, the response 404 is logged as information and not as a warning.
+    """
+    import time  # noqa: PLC0415 - parsers use this module, and know no clock
+
     from usp._crawl.schedule import RetryPolicy  # noqa: PLC0415 - see the module
-    from usp._crawl.thread_driver import get_with_retries  # noqa: PLC0415 - see the module
 
     policy = RetryPolicy(
         connection=retry_count,
@@ -141,7 +147,23 @@ def get_url_retry_on_client_errors(
         first_delay=sleep_between_retries,
         growth=1,
     )
-    return get_with_retries(url, web_client, policy, quiet_404=quiet_404)
+    shown, failures = without_login(url), 0
+    while True:
+        log.info("Fetching URL %s...", shown)
+        response = web_client.get(url)
+        if not isinstance(response, WebClientErrorResponse):
+            return response
+        expected = quiet_404 and status_of(response) == HTTPStatus.NOT_FOUND
+        level = logging.INFO if expected else logging.WARNING
+        log.log(level, "Request for URL %s failed: %s", shown, response.message())
+        failures += 1
+        pause = policy.delay(failures, response)
+        if pause is None:
+            end = "Giving up on URL %s" if response.retryable() else "Not retrying for URL %s"
+            log.info(end, shown)
+            return response
+        log.info("Retrying URL %s in %g seconds...", shown, pause)
+        time.sleep(pause)
 
 
 def gunzip(data: bytes, max_output_bytes: int | None = None) -> bytes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar
 
-    from usp._base.periods import Moment
+    from usp._base.filters import Moment
     from usp.events import Listener
     from usp.helpers import (
         RecurseCallbackType,
@@ -113,12 +113,12 @@ class CrawlOptions:
     def _check_filters(self) -> None:
         """Raise ``ValueError`` for a date or a pattern that cannot be read."""
         if self.sitemaps_since is not None:
-            from usp._base.periods import moment  # noqa: PLC0415 - the help needs none of it
+            from usp._base.filters import moment  # noqa: PLC0415 - the help needs none of it
 
             since = moment("sitemaps_since", self.sitemaps_since)
             object.__setattr__(self, "sitemaps_since", since)
         if self.include_sitemaps or self.exclude_sitemaps:
-            from usp._base.patterns import Patterns, checked  # noqa: PLC0415 - the same
+            from usp._base.filters import Patterns, checked  # noqa: PLC0415 - the same
 
             for name in ("include_sitemaps", "exclude_sitemaps"):
                 object.__setattr__(self, name, checked(name, getattr(self, name)))

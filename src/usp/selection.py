@@ -10,8 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from usp._base.dates import in_utc, known_date
-from usp._base.patterns import Patterns, checked, for_pages, for_sitemaps
-from usp._base.periods import Moment, moment, period
+from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
 from usp._base.urls import url_parts
 from usp.objects.page_blocks import PageList, PickedPages
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from usp._base.display import counted, duration, size
+from usp._base.safe_text import excerpt, get_logger
 from usp._base.urls import read_url, with_login, without_login
-from usp._crawl.driving import tree_of
-from usp._crawl.thread_driver import crawl_with, own_client
+from usp._crawl.fetch import own_client
+from usp._crawl.thread_driver import crawl_with, tree_of
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, Website
-from usp._snapshot.replay import replay
-from usp._snapshot.snapshot import open_snapshot
-from usp._snapshot.update import Known, UpdateRecorder, updating
+from usp._snapshot.replay import KeptAs, replay
+from usp._snapshot.snapshot_file import OpenSnapshot, looser, open_snapshot
+from usp._snapshot.snapshot_update import Loss, PreviousResponses, UpdateRecorder, updating
 from usp.exceptions import SitemapException, SnapshotError
 from usp.limits import DEFAULT
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
-from usp.objects.sitemap import IndexWebsiteSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable
     from os import PathLike
+    from pathlib import Path
     from typing import Any, Unpack
 
     from usp._crawl.crawl import Crawl
     from usp._crawl.website import OneSitemap
-    from usp._snapshot.snapshot import Snapshot
-    from usp.limits import Limits
+    from usp._snapshot.third_party import ThirdPartyRecords
     from usp.objects.child import ChildSitemap
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
 __all__ = ["SnapshotError", "Update", "load", "update"]
+
+log = get_logger(__name__)
+
+_ABSENT = 10_000  # sitemaps that are listed in a file and not in it, unless the reader has limits
 
 
 @shows(WebsiteKeywords)
@@ -49,67 +55,108 @@ def load(
     """Return the tree of a snapshot, or of another program's WARC or WACZ file; nothing is fetched.
 
     The tree is the one that was recorded, failures and problems included. Pages are parsed from the
-    file when they are iterated over. A snapshot knows where its crawl began and with which options;
-    ``url`` is the website, or the sitemap, to look for in a file of another program if it has several.
-    What is not in the file is a failure with the code ``not-in-snapshot``, and a file that was cut off
-    one with ``incomplete-snapshot``. With ``last_good``, documents that failed in the last update are
-    read from their last good response instead.
+    file when they are iterated over. A snapshot knows where its crawl began and with which options,
+    which are used again as far as they are harmless: limits are those given, or the default ones, or
+    lower ones of the recorded crawl; no pattern of it is run. ``url`` is the
+    website, or the sitemap, to look for in a file of another program if it has several. What is not in
+    the file is a failure with the code ``not-in-snapshot``, and a file that was cut off one with
+    ``incomplete-snapshot``. Documents that failed in the last update are as they were before, with the
+    failure; with ``last_good``, without it.
 
     Raises :class:`SnapshotError` for a file that is not a WARC file, or has nothing of the website, and
     ``OSError`` if it cannot be opened.
     """
-    given = combined(options, keywords, WebsiteKeywords) if options or keywords else None
-    limits = (given and given.limits) or DEFAULT
-    snapshot = open_snapshot(path, limits)
-    chosen = replace(given or CrawlOptions(), wait=0.0, crawl_delay=False, record=None)
-    chosen = _with_recorded(snapshot, chosen, keywords, is_given=options is not None)
-    search, chosen = _search(snapshot, url, chosen)
-    top = replay(snapshot, search, chosen, last_good=last_good)
-    if snapshot.foreign is not None and isinstance(top, Website) and chosen.extra_known_paths:
-        search, chosen = _without_declared(top, chosen)
-        top = replay(snapshot, search, chosen)
-    tree = tree_of(top, chosen)
-    tree = _marked(tree, snapshot)
+    given = _given(options, keywords)
+    replayed = replace(given or CrawlOptions(), wait=0.0, crawl_delay=False, record=None)
+    tree = _load(path, url, replayed, keywords, last_good=last_good, is_given=options is not None)
     if given is not None and given.record is not None:
         tree.save(given.record)
     return tree
 
 
+def _given(options: CrawlOptions | None, keywords: Any) -> CrawlOptions | None:
+    """Return the options that the caller has given, if there are any."""
+    return combined(options, keywords, WebsiteKeywords) if options or keywords else None
+
+
+def _load(
+    path: str | PathLike[str],
+    url: str | None,
+    options: CrawlOptions,
+    keywords: Collection[str],
+    *,
+    last_good: bool = False,
+    is_given: bool = False,
+) -> AbstractSitemap:
+    begun = time.monotonic()
+    snapshot = open_snapshot(path, options.effective_limits)
+    kept = KeptAs.GOOD if last_good else None
+    tree = _tree_in(snapshot, url, options, keywords, kept=kept, is_given=is_given, begun=begun)
+    return _marked(tree, snapshot)
+
+
+def _tree_in(
+    snapshot: OpenSnapshot,
+    url: str | None,
+    options: CrawlOptions,
+    keywords: Collection[str],
+    *,
+    kept: KeptAs | None = None,
+    is_given: bool = False,
+    begun: float | None = None,
+) -> AbstractSitemap:
+    """Return the tree of a snapshot that is open.
+
+    Documents that failed are shown as they were, unless somebody accepted the loss.
+    """
+    kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
+    chosen = options if is_given else _with_recorded(snapshot, options, keywords, replayed=True)
+    recorded = snapshot.options
+    leaves_out = recorded.callbacks or not (is_given or recorded.patterns.keys() <= set(keywords))
+    if leaves_out and chosen.recurse_entry_callback is None:
+        chosen = replace(chosen, recurse_entry_callback=_in(snapshot))
+    if snapshot.unread and not is_given:
+        snapshot.is_complete = False
+        snapshot.losses.insert(0, snapshot.unread)
+    search, chosen = _search(snapshot, url, chosen)
+    limits = chosen.effective_limits
+    if options.limits is None and limits.sitemaps is not None:
+        limits = replace(limits, sitemaps=min(limits.sitemaps, snapshot.documents + _ABSENT))
+    within = replace(chosen, limits=limits)
+    top = replay(snapshot, search, within, kept=kept, begun=begun)
+    if snapshot.third_party is not None and isinstance(top, Website) and chosen.extra_known_paths:
+        search, within = _without_declared(top, within)
+        top = replay(snapshot, search, within, begun=begun)
+    tree = tree_of(top, within)
+    if tree.fetched is not None:
+        tree.keep(replace(tree.fetched, options=replace(within, limits=chosen.limits)))
+    return tree
+
+
 def _with_recorded(
-    snapshot: Snapshot, options: CrawlOptions, keywords: Any, *, is_given: bool
+    snapshot: OpenSnapshot, options: CrawlOptions, keywords: Collection[str], *, replayed: bool
 ) -> CrawlOptions:
-    """Return the options of a replay: those of the crawl, unless the caller has others."""
-    recorded = dict(snapshot.options)
-    callbacks = recorded.pop("callbacks", False)
-    if callbacks and options.recurse_entry_callback is None:
-        options = replace(options, recurse_entry_callback=_in(snapshot))
-    if is_given:
-        return options
-    recorded.pop("limits", None)
-    known = {
-        name: value
-        for name, value in recorded.items()
-        if name in WebsiteKeywords.__annotations__ and name not in keywords
-    }
-    try:
-        limits = snapshot.limits
-        if limits is not None and "limits" not in keywords:
-            known["limits"] = limits
-        return replace(options, **known)
-    except (TypeError, ValueError) as error:
-        raise SnapshotError(
-            f"{snapshot.file.path} was recorded with other options: {error}"
-        ) from error
+    """Return the options of a crawl: those of the recorded one, unless the caller has others."""
+    recorded = snapshot.options
+    known = {name: value for name, value in recorded.values.items() if name not in keywords}
+    if recorded.limits is not None and "limits" not in keywords:
+        known["limits"] = recorded.limits_within(options.effective_limits, replayed=replayed)
+    if not replayed:
+        known |= {name: given for name, given in recorded.patterns.items() if name not in keywords}
+    if recorded.ignored:
+        names = ", ".join(recorded.ignored)
+        log.warning("%s: options that no file decides about: %s", snapshot.file.path, names)
+    return replace(options, **known)
 
 
-def _in(snapshot: Snapshot) -> Callable[[ChildSitemap], bool]:
+def _in(snapshot: OpenSnapshot) -> Callable[[ChildSitemap], bool]:
     """Return what leaves out the children that callbacks have excluded when it was recorded."""
     urls = {url for _, url in snapshot.entries}  # without logins
     return lambda child: without_login(child.url.partition("#")[0]) in urls
 
 
 def _search(
-    snapshot: Snapshot, url: str | None, options: CrawlOptions
+    snapshot: OpenSnapshot, url: str | None, options: CrawlOptions
 ) -> tuple[Callable[[Crawl], Website | OneSitemap], CrawlOptions]:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
     start = snapshot.start
@@ -121,46 +168,36 @@ def _search(
             return website_search(str(start["website"]), options), options
     except SitemapException as error:
         raise SnapshotError(f"{snapshot.file.path}: {error}") from error
-    foreign = snapshot.foreign
-    if foreign is None:
-        homepage = url or ""
-    else:
-        homepage = url or _only_site(snapshot)
-        if homepage in foreign.sitemaps:
-            return sitemap_search(homepage), options
-        paths = [*KNOWN_SITEMAP_PATHS] if options.use_known_paths else []
-        options = replace(
-            options, use_known_paths=False, extra_known_paths=_present(snapshot, homepage, paths)
-        )
+    if snapshot.third_party is None:
+        return website_search(url or "", options), options
+    homepage = url or _only_site(snapshot.file.path, list(snapshot.third_party.sites))
+    if homepage in snapshot.third_party.sitemaps:
+        return sitemap_search(homepage), options
+    paths = KNOWN_SITEMAP_PATHS if options.use_known_paths else ()
+    there = _present(snapshot.third_party, homepage, paths)
+    options = replace(options, use_known_paths=False, extra_known_paths=there)
     return website_search(homepage, options), options
 
 
-def _only_site(snapshot: Snapshot) -> str:
+def _only_site(path: Path, sites: list[str]) -> str:
     """Return the website of a file that has only one."""
-    assert snapshot.foreign is not None
-    sites = list(snapshot.foreign.sites)
     names = {site.partition("://")[2].removeprefix("www.") for site in sites}
     if len(names) == 1:
         return sites[0]
     if not names:
         raise SnapshotError(
-            f"{snapshot.file.path} has no robots.txt and no sitemaps; "
-            "name the website with url=, or --site"
+            f"{path} has no robots.txt and no sitemaps; name the website with url=, or --site"
         )
     shown = ", ".join(sites[:3])
-    raise SnapshotError(
-        f"{snapshot.file.path} has several websites ({shown} …): choose one with url=, or --site"
-    )
+    raise SnapshotError(f"{path} has several websites ({shown} …): choose one with url=, or --site")
 
 
-def _present(snapshot: Snapshot, homepage: str, paths: list[str]) -> list[str]:
+def _present(records: ThirdPartyRecords, homepage: str, paths: Iterable[str]) -> list[str]:
     """Return the known paths that are in a file, and without a robots.txt all of its sitemaps."""
-    foreign = snapshot.foreign
-    assert foreign is not None
     base = homepage if homepage.endswith("/") else f"{homepage}/"
-    there = [path for path in paths if foreign.find(base + path, DEFAULT) is not None]
-    if foreign.find(f"{base}robots.txt", DEFAULT) is None:
-        there += [url[len(base) :] for url in foreign.sitemaps if url.startswith(base)]
+    there = [path for path in paths if records.find(base + path, DEFAULT) is not None]
+    if records.find(f"{base}robots.txt", DEFAULT) is None:
+        there += [url[len(base) :] for url in records.sitemaps if url.startswith(base)]
     return list(dict.fromkeys(there))
 
 
@@ -175,7 +212,7 @@ def _without_declared(
     return website_search(tree.url, options), options
 
 
-def _marked(tree: AbstractSitemap, snapshot: Snapshot) -> AbstractSitemap:
+def _marked(tree: AbstractSitemap, snapshot: OpenSnapshot) -> AbstractSitemap:
     """Return a tree that says that its snapshot is incomplete, if it is."""
     if snapshot.is_complete or not isinstance(tree, IndexWebsiteSitemap):
         return tree
@@ -200,11 +237,15 @@ class Update:
     ``not_modified`` are still the same as their servers say, ``identical`` ones were sent once more,
     ``not_asked`` were trusted to be the same; ``changed`` are different, ``added`` new, ``removed``
     no longer declared or found. ``failed`` documents are missing or incomplete; those of them that are
-    not failures of the tree, such as a robots.txt that is an HTML page now, are in ``kept``, because
-    their last good response is kept. ``not_checked`` were not reached because of a failure or a limit,
-    and are kept as they were.
+    in the tree as they were before, because their last good response is kept, are in ``kept``.
+    ``not_checked`` were not reached because of a failure or a limit, and are kept as they were.
     ``saved_bytes`` did not have to be received, and ``saved_seconds`` are the difference to the time of
     the last full crawl.
+
+    ``pages_lost`` are the pages that are gone or could not be read, if they are more than half of the
+    ``pages_before``, and otherwise 0. If they are gone, the update needs to be accepted: unless it
+    was, ``accepted`` is False, the file and its tree are as they were, and ``kept`` has all failures.
+    ``warning`` says all that in a sentence; it is empty otherwise.
     """
 
     tree: AbstractSitemap
@@ -222,6 +263,10 @@ class Update:
     saved_seconds: float
     not_checked: int = 0
     kept: tuple[Failure, ...] = ()
+    accepted: bool = True
+    pages_before: int = 0
+    pages_lost: int = 0
+    warning: str = ""
 
     NUMBERS: ClassVar = (
         *("requests", "received", "added", "changed", "removed", "failed", "identical"),
@@ -253,6 +298,7 @@ def update(
     *,
     trust_lastmod: bool = False,
     output: str | PathLike[str] | None = None,
+    accept: bool = False,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> Update:
@@ -261,25 +307,36 @@ def update(
     Each document is requested with the ``ETag`` and ``Last-Modified`` of its last response, so that
     the server sends it only if it has changed. With ``trust_lastmod``, sitemaps whose index declares
     them with the same lastmod as before are not requested at all, nor are known paths that were not
-    there. The options are those of the recorded crawl unless others are given.
+    there. The options are those of the recorded crawl unless others are given; its limits count as far
+    as they are not above the default ones, and regular expressions among its patterns must be given
+    again.
 
     The file is replaced when the new one is complete, or the new one is written to ``output``. It has
     the current state only: records of responses that have changed or disappeared are dropped.
 
+    One bad moment of the website empties nothing. A document that fails stays as it was, with the
+    failure. If more than half of the pages would be gone, because an index is empty or robots.txt
+    is not found, no file is written, a warning is logged, and ``update.accepted`` is False; with
+    ``accept``, the website is taken as it is now, failures included.
+
     Raises :class:`SnapshotError` for a file that is not a snapshot, and ``OSError`` if it cannot be
     read or written.
     """
-    plan = UpdatePlan.of(path, output, trust_lastmod, options, keywords)
+    plan = UpdatePlan(path, output, options, keywords, trusts=trust_lastmod, accept=accept)
     return plan.run(web_client)
 
 
-def _recorded_limits(snapshot: Snapshot) -> Limits | None:
-    try:
-        return snapshot.limits
-    except (TypeError, ValueError) as error:
-        raise SnapshotError(
-            f"{snapshot.file.path} was recorded with other options: {error}"
-        ) from error
+def _check_again(snapshot: OpenSnapshot, keywords: Collection[str]) -> None:
+    """Raise :class:`SnapshotError` if a crawl cannot go on with what the file says about options."""
+    path = snapshot.file.path
+    if snapshot.unread:
+        raise SnapshotError(f"{path}: {snapshot.unread}; record the website anew")
+    for name, patterns in snapshot.options.patterns.items():
+        if name not in keywords and not snapshot.options.safe_patterns:
+            raise SnapshotError(
+                f"{path} was recorded with {name}={excerpt(repr(list(patterns)), 200)}: regular "
+                f"expressions, and very many patterns, are not taken from a file; give {name} again"
+            )
 
 
 class UpdatePlan:
@@ -287,43 +344,32 @@ class UpdatePlan:
 
     def __init__(
         self,
-        snapshot: Snapshot,
-        target: str | PathLike[str],
-        options: CrawlOptions,
-        *,
-        trusts: bool,
-    ) -> None:
-        self.search, self.options = _search(snapshot, None, options)
-        self.start = next(iter(snapshot.start.values()))
-        limits = options.effective_limits
-        self.known = Known(snapshot, limits, trust_lastmod=trusts)
-        self._target = target
-        self._keeps = limits != (_recorded_limits(snapshot) or DEFAULT)
-        self._recorder: UpdateRecorder | None = None
-
-    @classmethod
-    def of(
-        cls,
         path: str | PathLike[str],
         output: str | PathLike[str] | None,
-        trust_lastmod: bool,
         options: CrawlOptions | None,
         keywords: Any,
-    ) -> UpdatePlan:
-        """Return how a snapshot is updated: with its own options, unless others are given."""
-        given = (
-            combined(options, keywords, WebsiteKeywords) if options or keywords else CrawlOptions()
-        )
+        *,
+        trusts: bool,
+        accept: bool,
+    ) -> None:
+        given = _given(options, keywords) or CrawlOptions()
         snapshot = open_snapshot(path, given.effective_limits)
         if not snapshot.start:
             raise SnapshotError(
                 f"{path} was written by another program: record the website with usp snapshot first"
             )
-        given = replace(given, record=None)
-        chosen = _with_recorded(snapshot, given, keywords, is_given=options is not None)
-        asked = given.recurse_entry_callback  # without one, nothing is excluded any more
-        chosen = replace(chosen, recurse_entry_callback=asked)
-        return cls(snapshot, output or path, chosen, trusts=trust_lastmod)
+        chosen = replace(given, record=None)
+        if options is None:
+            _check_again(snapshot, keywords)
+            chosen = _with_recorded(snapshot, chosen, keywords, replayed=False)
+        self.search, self.options = _search(snapshot, None, chosen)
+        self.start = next(iter(snapshot.start.values()))
+        limits = chosen.effective_limits
+        self.known = PreviousResponses(snapshot, limits, trust_lastmod=trusts)
+        self._target = output or path
+        self._accept = accept
+        self._keeps = limits != (snapshot.limits or DEFAULT)
+        self._recorder: UpdateRecorder | None = None
 
     def log_in(self, url: str) -> None:
         """Use the login in a URL of the website, if it has one: the snapshot does not have it."""
@@ -338,35 +384,111 @@ class UpdatePlan:
         crawl_with(self.search, self.start, client, self.options, self.recorder)
         return self.update()
 
+    def _tree(self, path: str | PathLike[str]) -> AbstractSitemap:
+        """Return the state in a file; limits that are lower than usual were for the update only."""
+        limits = looser(DEFAULT, self.options.effective_limits)
+        return _load(path, None, CrawlOptions(limits=limits), ())
+
     def recorder(self, crawl: Crawl, top: Website | OneSitemap) -> UpdateRecorder:
         """Return what records the crawl."""
-        options = self.options
         self._recorder = UpdateRecorder(
-            self._target, crawl, top, options, self.known, keeps=self._keeps
+            self._target,
+            crawl,
+            top,
+            self.options,
+            self.known,
+            lost_by=self._lost_by,
+            keeps=self._keeps,
+            accept=self._accept,
         )
         return self._recorder
+
+    def _lost_by(self, after: AbstractSitemap | OpenSnapshot, same: set[str]) -> Loss | None:
+        """Return how many of the pages are not there any more, if more than half of them are not."""
+        before = _recorded_tree(self.known.snapshot)
+        return _loss(
+            before, _recorded_tree(after) if isinstance(after, OpenSnapshot) else after, same
+        )
 
     def update(self) -> Update:
         """Return what came of it."""
         recorder = self._recorder
         assert recorder is not None
-        tree = load(self._target)
+        is_taken = recorder.gone_pages is None or self._accept
+        tree = self._tree(self._target if is_taken else self.known.snapshot.file.path)
+        failures = (tree if is_taken else recorder.tree).failures()
         if self.options.on_failure is not None:
-            for failure in tree.failures():
+            for failure in failures:
                 self.options.on_failure(failure)
-        failed = {failure.url for failure in tree.failures()}
-        kept = tuple(one for url, one in recorder.refused.items() if url not in failed)
-        before = self.known.snapshot.facts.get("seconds")
-        full = float(before) if isinstance(before, int | float) else recorder.seconds
+        failed = {failure.url for failure in failures}
+        aside = [one for url, one in recorder.refused.items() if url not in failed]
+        kept = [one for one in failures if not is_taken or one.url in recorder.kept]
+        loss = recorder.gone_pages or recorder.unread_pages
+        before = self.known.snapshot.seconds
+        full = recorder.seconds if before is None else before
         return Update(
             tree,
             requests=self.known.requests + recorder.hops,
             received=recorder.received,
             removed=recorder.removed + len(recorder.gone),
-            failed=len(tree.failures()) + len(kept),
+            failed=len(failures) + len(aside),
             **recorder.counts,
-            kept=kept,
+            kept=(*kept, *aside),
+            accepted=is_taken,
+            pages_before=0 if loss is None else loss.before,
+            pages_lost=0 if loss is None else loss.before - loss.after,
+            warning=self._warning(recorder),
             saved_bytes=recorder.saved,
             seconds=recorder.seconds,
             saved_seconds=max(0.0, full - recorder.seconds),
         )
+
+    def _warning(self, recorder: UpdateRecorder) -> str:
+        """Return what is to be said loudly, if anything is; it is logged unless it was accepted."""
+        gone, unread = recorder.gone_pages, recorder.unread_pages
+        if gone is None and unread is None:
+            return ""
+        if self._accept:
+            return (
+                f"{gone} are gone" if gone else f"{unread} are missing now: they could not be read"
+            )
+        if gone is not None:
+            which = f"{gone} would be gone, for example those of {gone.example}"
+            text = f"{which}: nothing was replaced; accept=True, or --accept, takes that"
+        else:
+            text = f"{unread} could not be read, and are kept as they were"
+        log.warning("%s: %s", self.known.snapshot.file.path, text)
+        return text
+
+
+def _recorded_tree(snapshot: OpenSnapshot) -> AbstractSitemap:
+    """Return the tree of a snapshot that is open, as far as it was recorded."""
+    return _tree_in(snapshot, None, CrawlOptions(wait=0.0, crawl_delay=False), ())
+
+
+def _loss(before: AbstractSitemap, after: AbstractSitemap, same: set[str]) -> Loss | None:
+    """Return how many pages two trees have, if the second one has less than half of those of the first.
+
+    Those of the ``same`` sitemaps are counted last, and only until they are enough.
+    """
+    old, new = _lists(before), _lists(after)
+    same = same & old.keys() & new.keys()
+    had_by, has_by = (
+        {url: node.page_count() for url, node in half.items() if url not in same}
+        for half in (old, new)
+    )
+    had, has = sum(had_by.values()), sum(has_by.values())
+    for url in same:
+        if 2 * has >= had:
+            break
+        count = old[url].page_count()
+        had, has = had + count, has + count
+    if 2 * has >= had:
+        return None
+    return Loss(had, has, next(url for url in had_by if has_by.get(url, 0) < had_by[url]))
+
+
+def _lists(tree: AbstractSitemap) -> dict[str, AbstractPagesSitemap]:
+    """Return the sitemaps with pages of a tree, by their URLs."""
+    nodes = (tree, *tree.all_sitemaps())
+    return {node.url: node for node in nodes if isinstance(node, AbstractPagesSitemap)}

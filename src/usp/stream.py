@@ -6,9 +6,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from usp._crawl.driving import INTERRUPTED, begin, recording, store_for, tree_of
-from usp._crawl.reading import PageStream, pages_of
-from usp._crawl.thread_driver import ThreadDriver, client_for
+from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.thread_driver import INTERRUPTED, driving, tree_of
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 from usp.tree import sitemap_search, website_search
 
@@ -114,43 +113,28 @@ class PageBlocks:
     def __iter__(self) -> Generator[tuple[str, PageBlock], None, None]:
         """Yield blocks of pages in the order of the tree."""
         options = self._options
-        with client_for(self._client, self._start_url, options) as client:
-            crawl = begin(client, self._start_url, options)
-            top = self.top = self._search(crawl)
+        given = (self._search, self._start_url, self._client, options)
+        with driving(*given, any_thread=self._any_thread, streams=True) as (crawl, top, driver):
+            self.top = top
+            self._wake = driver.wake
             stream = PageStream(crawl, time.monotonic)
-            with (
-                recording(crawl, top, options) as recorder,
-                ThreadDriver(
-                    crawl,
-                    client,
-                    store_for(crawl),
-                    options.on_event,
-                    any_thread=self._any_thread,
-                    streams=True,
-                    recorder=recorder,
-                ) as driver,
-            ):
-                self._wake = driver.wake
-                while not self.is_stopped:
-                    try:
-                        yield from self._coming(stream)
-                        if stream.over:
-                            break
-                        growing = stream.waits_for
-                        if growing is not None:
-                            driver.wake_by(growing)
-                        # Do not wait for what has arrived in the meantime.
-                        driver.step(wait=not stream.can_go_on and not self.is_stopped)
-                    except KeyboardInterrupt:
-                        if not options.keep_partial or crawl.ending == INTERRUPTED:
-                            raise
-                        crawl.end(INTERRUPTED)
-                        stream.interrupted(INTERRUPTED)
-                while not crawl.complete and not self.is_stopped:
-                    driver.step()  # a limit has ended the stream: see what is missing
-            if not self.is_stopped:
-                stream.name_unread()
-                self.tree = tree_of(top, options)
+            while not self.is_stopped:
+                try:
+                    yield from self._coming(stream)
+                    if stream.over:
+                        break
+                    # Do not wait for what has arrived in the meantime.
+                    driver.step(wait=stream.must_wait(driver.wake) and not self.is_stopped)
+                except KeyboardInterrupt:
+                    if not options.keep_partial or crawl.ending == INTERRUPTED:
+                        raise
+                    crawl.end(INTERRUPTED)
+                    stream.interrupted(INTERRUPTED)
+            while not crawl.complete and not self.is_stopped:
+                driver.step()  # a limit has ended the stream: see what is missing
+        if not self.is_stopped:
+            stream.name_unread()
+            self.tree = tree_of(top, options)
 
     def _coming(self, stream: PageStream) -> Iterator[tuple[str, PageBlock]]:
         """Yield blocks as they become available, until the stream is stopped."""

@@ -6,13 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
-from usp._crawl.driving import tree_of
-from usp._crawl.look import parse_document
-from usp._crawl.thread_driver import crawl_with
-from usp._crawl.walk import refuse, refuse_address
+from usp._crawl.receiver import parse_document
+from usp._crawl.thread_driver import crawl_with, tree_of
+from usp._crawl.tree_builder import refuse
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Website, in_order
 from usp._formats.document import Role
 from usp.exceptions import SitemapException
@@ -23,7 +22,7 @@ from usp.helpers import (
     is_http_url,
     strip_url_to_homepage,
 )
-from usp.limits import DEFAULT
+from usp.limits import DEFAULT, Limits
 from usp.objects.sitemap import (
     AbstractSitemap,
     IndexRobotsTxtSitemap,
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
 
     from usp._crawl.crawl import Crawl
     from usp._store import Store
-    from usp.limits import Limits
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "AbstractSitemap",
@@ -123,7 +121,7 @@ def website_search(
     homepage_url: str, options: CrawlOptions | None = None
 ) -> Callable[[Crawl], Website]:
     """Return a function that starts the search for a website's sitemaps in a crawl."""
-    refusal = refuse_address(str(homepage_url))
+    refusal = refuse(str(homepage_url), limits=Limits(url_length=None))
     if refusal:
         raise SitemapException(str(refusal))
     options = options or CrawlOptions()
@@ -145,7 +143,7 @@ def sitemap_search(url: str, *, guess: bool = False) -> Callable[[Crawl], OneSit
 
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
-    refusal = refuse(url, 0, frozenset())
+    refusal = refuse(url)
     if refusal:
         raise SitemapException(str(refusal))
     return partial(OneSitemap, url=without_login(url), guess=guess)

@@ -17,6 +17,7 @@ from webs import webs
 import usp.aio
 import usp.stream
 import usp.tree
+from cases import cases
 from profiles import examples
 from usp.exceptions import SitemapException
 from usp.web_client.requests_client import RequestsWebClient
@@ -80,12 +81,12 @@ def test_tree_and_stream_are_those_of_the_synchronous_front(serve, name):
     ] == pages
 
 
-@pytest.mark.parametrize("name", ["one index", "fields", "feeds and text", "redirects", "packed"])
-def test_trees_and_pages_are_equal_values(serve, name):
-    site = serve(SITES[name].answers)
-    tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
-    assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/")) == tree
-    assert run(told(usp.aio.pages(site.base + "/"))) == pages_of(tree)
+def test_trees_and_pages_are_equal_values(serve):
+    for name in cases(["one index", "fields", "feeds and text", "redirects", "packed"]):
+        site = serve(SITES[name].answers)
+        tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
+        assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/")) == tree
+        assert run(told(usp.aio.pages(site.base + "/"))) == pages_of(tree)
 
 
 ODD_PATHS = [
@@ -148,15 +149,15 @@ CALLBACKS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLBACKS)
-def test_callbacks_choose_the_same(serve, name):
-    callback = {name: CALLBACKS[name]}
-    site = serve({"/robots.txt": robots("/i.xml", "/c.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
-    tree = usp.tree.sitemap_tree_for_homepage(site.base + "/", **callback)
-    assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", **callback)) == tree
-    assert run(told(usp.aio.pages(site.base + "/", **callback))) == pages_of(tree)
-    one = usp.tree.sitemap_tree_for_sitemap(site.url("/i.xml"), **callback)
-    assert run(usp.aio.sitemap_tree_for_sitemap(site.url("/i.xml"), **callback)) == one
+def test_callbacks_choose_the_same(serve):
+    for name in cases(CALLBACKS):
+        callback = {name: CALLBACKS[name]}
+        site = serve({"/robots.txt": robots("/i.xml", "/c.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
+        tree = usp.tree.sitemap_tree_for_homepage(site.base + "/", **callback)
+        assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", **callback)) == tree
+        assert run(told(usp.aio.pages(site.base + "/", **callback))) == pages_of(tree)
+        one = usp.tree.sitemap_tree_for_sitemap(site.url("/i.xml"), **callback)
+        assert run(usp.aio.sitemap_tree_for_sitemap(site.url("/i.xml"), **callback)) == one
 
 
 def test_events_are_told_as_by_the_synchronous_front(serve):
@@ -172,22 +173,22 @@ def test_events_are_told_as_by_the_synchronous_front(serve):
     assert names(mine) == names(theirs) == names(streamed)
 
 
-@pytest.mark.parametrize("path", ["/i.xml", "/a.xml", "/robots.txt", "/gone.xml", "/moved.xml"])
-def test_a_sitemap_whose_address_is_known(serve, path):
-    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
-    site.answers["/moved.xml"] = Answer(redirect="/i.xml")
-    tree = usp.tree.sitemap_tree_for_sitemap(site.url(path))
-    assert run(usp.aio.sitemap_tree_for_sitemap(site.url(path))) == tree
+def test_a_sitemap_whose_address_is_known(serve):
+    for path in cases(["/i.xml", "/a.xml", "/robots.txt", "/gone.xml", "/moved.xml"]):
+        site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
+        site.answers["/moved.xml"] = Answer(redirect="/i.xml")
+        tree = usp.tree.sitemap_tree_for_sitemap(site.url(path))
+        assert run(usp.aio.sitemap_tree_for_sitemap(site.url(path))) == tree
 
 
-@pytest.mark.parametrize("url", ["ftp://h/", "h", "", "/sitemap.xml"])
-def test_a_bad_url_is_refused(url):
-    with pytest.raises(SitemapException, match="HTTP"):
-        usp.aio.pages(url)  # at once, not when the first page is asked for
-    with pytest.raises(SitemapException, match="HTTP"):
-        run(usp.aio.sitemap_tree_for_homepage(url))
-    with pytest.raises(SitemapException, match="HTTP"):
-        run(usp.aio.sitemap_tree_for_sitemap(url))
+def test_a_bad_url_is_refused():
+    for url in cases(["ftp://h/", "h", "", "/sitemap.xml"]):
+        with pytest.raises(SitemapException, match="HTTP"):
+            usp.aio.pages(url)  # at once, not when the first page is asked for
+        with pytest.raises(SitemapException, match="HTTP"):
+            run(usp.aio.sitemap_tree_for_homepage(url))
+        with pytest.raises(SitemapException, match="HTTP"):
+            run(usp.aio.sitemap_tree_for_sitemap(url))
 
 
 def test_an_option_that_does_not_exist_is_a_mistake_at_once():
@@ -197,24 +198,24 @@ def test_an_option_that_does_not_exist_is_a_mistake_at_once():
         run(usp.aio.sitemap_tree_for_homepage("http://h/", use_robot=False))
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_a_synchronous_client_plugs_in(serve, at_once):
-    site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
-    tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
-    client = RequestsWebClient(max_concurrent_requests=at_once)
-    assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", client)) == tree
-    assert run(told(usp.aio.pages(site.base + "/", client))) == pages_of(tree)
-    client.close()
+def test_a_synchronous_client_plugs_in(serve):
+    for at_once in cases([1, 4]):
+        site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*LEAVES)} | LEAVES)
+        tree = usp.tree.sitemap_tree_for_homepage(site.base + "/")
+        client = RequestsWebClient(max_concurrent_requests=at_once)
+        assert run(usp.aio.sitemap_tree_for_homepage(site.base + "/", client)) == tree
+        assert run(told(usp.aio.pages(site.base + "/", client))) == pages_of(tree)
+        client.close()
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_a_synchronous_client_is_asked_for_no_more_than_it_allows(at_once):
-    names = [f"/{n}.xml" for n in range(20)]
-    web = Web({"/robots.txt": robots(*names)} | {name: urlset(f"/of{name}") for name in names})
-    client = Client(web, at_once, lambda *_: time.sleep(0.003))
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
-    assert [page.url for page in tree.all_pages()] == [f"http://h/of{name}" for name in names]
-    assert web.most == at_once
+def test_a_synchronous_client_is_asked_for_no_more_than_it_allows():
+    for at_once in cases([1, 3]):
+        names = [f"/{n}.xml" for n in range(20)]
+        web = Web({"/robots.txt": robots(*names)} | {name: urlset(f"/of{name}") for name in names})
+        client = Client(web, at_once, lambda *_: time.sleep(0.003))
+        tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
+        assert [page.url for page in tree.all_pages()] == [f"http://h/of{name}" for name in names]
+        assert web.most == at_once
 
 
 def test_the_own_client_asks_for_several_things_at_a_time_but_never_more_than_eight(serve):
@@ -230,45 +231,45 @@ def test_the_own_client_asks_for_several_things_at_a_time_but_never_more_than_ei
     assert 1 < site.most_at_once["alt:"] <= 8
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_a_user_s_own_asynchronous_client_is_asked_for_no_more_than_it_allows(most):
-    names = [f"/{n}.xml" for n in range(24)]
-    web = Web({"/robots.txt": robots(*names)} | {name: urlset(f"/of{name}") for name in names})
+def test_a_user_s_own_asynchronous_client_is_asked_for_no_more_than_it_allows():
+    for most in cases([1, 2, 5]):
+        names = [f"/{n}.xml" for n in range(24)]
+        web = Web({"/robots.txt": robots(*names)} | {name: urlset(f"/of{name}") for name in names})
 
-    async def before(*_):
-        await asyncio.sleep(0.001)
+        async def before(*_):
+            await asyncio.sleep(0.001)
 
-    client = AsyncClient(web, before)
-    client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
-    assert tree.page_count() == len(names)
-    assert web.most == most
-    assert web.limit == 100 * 1024 * 1024 + 1
+        client = AsyncClient(web, before)
+        client.max_concurrent_requests = most
+        tree = run(usp.aio.sitemap_tree_for_homepage("http://h/", client))
+        assert tree.page_count() == len(names)
+        assert web.most == most
+        assert web.limit == 100 * 1024 * 1024 + 1
 
 
-@pytest.mark.parametrize("most", [1, 2, 4])
-def test_requests_that_all_end_at_the_same_moment_do_not_end_the_crawl(most):
+def test_requests_that_all_end_at_the_same_moment_do_not_end_the_crawl():
     """As many retries as there may be requests are due at once, and are answered at once."""
-    names = [f"http://h{n % 2}/{n}.xml" for n in range(6 * most)]
-    docs = {name: Doc(urlset(f"{name}/p"), stumbles=1) for name in names}
-    web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
-    client = AsyncClient(web)
-    client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
-    assert tree.page_count() == len(names)
+    for most in cases([1, 2, 4]):
+        names = [f"http://h{n % 2}/{n}.xml" for n in range(6 * most)]
+        docs = {name: Doc(urlset(f"{name}/p"), stumbles=1) for name in names}
+        web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
+        client = AsyncClient(web)
+        client.max_concurrent_requests = most
+        tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
+        assert tree.page_count() == len(names)
 
 
-@pytest.mark.parametrize("most", [1, 2])
-def test_a_retry_that_is_due_while_all_hands_are_busy_waits_for_its_turn(most):
+def test_a_retry_that_is_due_while_all_hands_are_busy_waits_for_its_turn():
     """And does not keep the news of those that are busy from being read."""
-    names = [f"http://h{n % 2}/{n}.xml" for n in range(8)]
-    docs = {name: Doc(urlset(f"{name}/p"), stumbles=1) for name in names}
-    web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
+    for most in cases([1, 2]):
+        names = [f"http://h{n % 2}/{n}.xml" for n in range(8)]
+        docs = {name: Doc(urlset(f"{name}/p"), stumbles=1) for name in names}
+        web = Web({"http://h0/robots.txt": Doc(robots(*names))} | docs, base="")
 
-    async def slowly(url):
-        await asyncio.sleep(0.01)  # longer than the pause before a retry
+        async def slowly(url):
+            await asyncio.sleep(0.01)  # longer than the pause before a retry
 
-    client = AsyncClient(web, before_answer=slowly)
-    client.max_concurrent_requests = most
-    tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
-    assert tree.page_count() == len(names)
+        client = AsyncClient(web, before_answer=slowly)
+        client.max_concurrent_requests = most
+        tree = run(usp.aio.sitemap_tree_for_homepage("http://h0/", client, use_known_paths=False))
+        assert tree.page_count() == len(names)

@@ -14,6 +14,7 @@ from memory_web import AsyncClient, AsyncResponse, Client, Doc, Web
 
 import usp.aio
 import usp.tree
+from cases import cases
 from patience import within
 from usp.limits import Limits
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
@@ -74,35 +75,34 @@ def names_the_limit(tree, name: str) -> bool:
 # Limits -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("allowed", [0, 1, 3, 5, 6, 7, None])
-def test_exactly_so_many_pages_are_in_the_tree_and_in_the_stream(allowed):
-    limits = Limits(pages=allowed)
-    tree = tree_of("http://h", AsyncClient(Web(SITE)), limits=limits)
-    assert paths(tree, "http://h") == ALL[:allowed]
-    assert stream_of("http://h", AsyncClient(Web(SITE)), limits=limits) == ALL[:allowed]
-    assert tree.is_complete == (allowed in (6, 7, None))
-    assert tree.is_complete or names_the_limit(tree, "pages")
+def test_exactly_so_many_pages_are_in_the_tree_and_in_the_stream():
+    for allowed in cases([0, 1, 3, 5, 6, 7, None]):
+        limits = Limits(pages=allowed)
+        tree = tree_of("http://h", AsyncClient(Web(SITE)), limits=limits)
+        assert paths(tree, "http://h") == ALL[:allowed]
+        assert stream_of("http://h", AsyncClient(Web(SITE)), limits=limits) == ALL[:allowed]
+        assert tree.is_complete == (allowed in (6, 7, None))
+        assert tree.is_complete or names_the_limit(tree, "pages")
 
 
-@pytest.mark.parametrize(
-    ("below", "above"),
-    [
-        ({"sitemaps": 5}, {"sitemaps": 4}),
-        ({"depth": 2}, {"depth": 1}),
-        ({"document_bytes": 10_000}, {"document_bytes": 150}),
-        ({"unpacked_bytes": 10_000}, {"unpacked_bytes": 150}),
-    ],
-)
-def test_a_limit_from_both_sides(serve, below, above):
-    site = serve(SITE)
-    (name,) = below
-    assert tree_of(site.base, limits=Limits(**below)).is_complete
-    assert tree_of(site.base, limits=Limits(**{name: None})).is_complete
-    tree = tree_of(site.base, limits=Limits(**above))
-    assert names_the_limit(tree, name)
-    assert tree == usp.tree.sitemap_tree_for_homepage(
-        site.base + "/", use_known_paths=False, limits=Limits(**above)
-    )
+def test_a_limit_from_both_sides(serve):
+    for below, above in cases(
+        [
+            ({"sitemaps": 5}, {"sitemaps": 4}),
+            ({"depth": 2}, {"depth": 1}),
+            ({"document_bytes": 10_000}, {"document_bytes": 150}),
+            ({"unpacked_bytes": 10_000}, {"unpacked_bytes": 150}),
+        ]
+    ):
+        site = serve(SITE)
+        (name,) = below
+        assert tree_of(site.base, limits=Limits(**below)).is_complete
+        assert tree_of(site.base, limits=Limits(**{name: None})).is_complete
+        tree = tree_of(site.base, limits=Limits(**above))
+        assert names_the_limit(tree, name)
+        assert tree == usp.tree.sitemap_tree_for_homepage(
+            site.base + "/", use_known_paths=False, limits=Limits(**above)
+        )
 
 
 def test_an_endless_document_ends_at_its_limit(serve):
@@ -162,19 +162,19 @@ def test_the_seconds_of_a_document_end_a_body_that_stalls(serve, times):
 # Failures -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_failures_are_those_of_the_threads(serve, status):
-    site = serve(SITE | {"/b.xml": Answer(status=status), "/sitemap.xml": Answer(status=500)})
-    site.answers["/c.xml"] = gzip.compress(site.fill(urlset("/c")))[:-9]
-    here = tree_of(site.base, use_known_paths=True)
-    there = usp.tree.sitemap_tree_for_homepage(site.base + "/")
-    assert here == there
+def test_failures_are_those_of_the_threads(serve):
+    for status in cases([403, 404, 500, 503]):
+        site = serve(SITE | {"/b.xml": Answer(status=status), "/sitemap.xml": Answer(status=500)})
+        site.answers["/c.xml"] = gzip.compress(site.fill(urlset("/c")))[:-9]
+        here = tree_of(site.base, use_known_paths=True)
+        there = usp.tree.sitemap_tree_for_homepage(site.base + "/")
+        assert here == there
 
-    def listed(tree):
-        return [(f.url, f.attempts, f.status) for f in tree.failures()]
+        def listed(tree):
+            return [(f.url, f.attempts, f.status) for f in tree.failures()]
 
-    assert listed(here) == listed(there)
-    assert len(listed(here)) == 3
+        assert listed(here) == listed(there)
+        assert len(listed(here)) == 3
 
 
 def test_a_complete_site_says_so(serve):
@@ -229,37 +229,36 @@ async def slowly(url: str, number: int) -> None:
     await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(
-    ("breaks", "whole"),
-    [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)],
-)
-def test_a_broken_transfer_is_asked_for_again_and_its_pages_come_once(breaks, whole):
-    doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
-    site = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": doc, "/b.xml": urlset("/last")}
-    web = Web(site)
-    found = stream_of("http://h", FlakyClient(web, slowly))
-    assert web.asked.count("/a.xml") == len(breaks)
-    assert found[-1] == "/last"
-    assert found[:-1] == MANY[: len(found) - 1]
-    assert (found[:-1] == MANY) == whole
-    tree = tree_of("http://h", FlakyClient(Web(site), slowly))
-    assert paths(tree, "http://h") == found
-    assert tree.is_complete == whole
+def test_a_broken_transfer_is_asked_for_again_and_its_pages_come_once():
+    for breaks, whole in cases(
+        [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)]
+    ):
+        doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
+        site = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": doc, "/b.xml": urlset("/last")}
+        web = Web(site)
+        found = stream_of("http://h", FlakyClient(web, slowly))
+        assert web.asked.count("/a.xml") == len(breaks)
+        assert found[-1] == "/last"
+        assert found[:-1] == MANY[: len(found) - 1]
+        assert (found[:-1] == MANY) == whole
+        tree = tree_of("http://h", FlakyClient(Web(site), slowly))
+        assert paths(tree, "http://h") == found
+        assert tree.is_complete == whole
 
 
-@pytest.mark.parametrize("cuts", [(0.5, 1.0), (0.7, 0.3, 0.5), (0.2, 0.4, 0.6)])
-def test_the_own_client_asks_again_for_what_broke_off(serve, cuts):
-    site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")})
-    body = site.fill(urlset(*MANY))
-    site.answers["/a.xml"] = [
-        body if part == 1.0 else Answer(body, cut=int(len(body) * part)) for part in cuts
-    ]
-    tree = tree_of(site.base)
-    assert site.hits["/a.xml"] == len(cuts)
-    assert tree.is_complete == (cuts[-1] == 1.0)
-    assert tree.page_count() == pytest.approx(401 * max(cuts), abs=10)
-    site.requests.clear()
-    assert stream_of(site.base) == paths(tree, site.base)
+def test_the_own_client_asks_again_for_what_broke_off(serve):
+    for cuts in cases([(0.5, 1.0), (0.7, 0.3, 0.5), (0.2, 0.4, 0.6)]):
+        site = serve({"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")})
+        body = site.fill(urlset(*MANY))
+        site.answers["/a.xml"] = [
+            body if part == 1.0 else Answer(body, cut=int(len(body) * part)) for part in cuts
+        ]
+        tree = tree_of(site.base)
+        assert site.hits["/a.xml"] == len(cuts)
+        assert tree.is_complete == (cuts[-1] == 1.0)
+        assert tree.page_count() == pytest.approx(401 * max(cuts), abs=10)
+        site.requests.clear()
+        assert stream_of(site.base) == paths(tree, site.base)
 
 
 def test_a_synchronous_client_is_bounded_too():

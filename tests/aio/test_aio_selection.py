@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-import pytest
-
+from cases import cases
 from usp.objects.page import SitemapPage
 from usp.selection import Selection
 
@@ -35,19 +34,18 @@ def selected(selection: Selection, stream: Stream) -> list[SitemapPage]:
     return asyncio.run(collect())
 
 
-@pytest.mark.parametrize(
-    "selection",
-    [
-        Selection(),
-        Selection(unique=True),
-        Selection(exclude=["/a"], limit=1),
-        Selection(include=["/c"], same_host=True),
-        Selection(limit=0),
-        Selection(keep_undated=False),
-    ],
-)
-def test_the_same_pages_are_selected(selection):
-    assert selected(selection, Stream()) == list(selection.of(iter(PAGES), "https://x.org/"))
+def test_the_same_pages_are_selected():
+    for selection in cases(
+        [
+            Selection(),
+            Selection(unique=True),
+            Selection(exclude=["/a"], limit=1),
+            Selection(include=["/c"], same_host=True),
+            Selection(limit=0),
+            Selection(keep_undated=False),
+        ]
+    ):
+        assert selected(selection, Stream()) == list(selection.of(iter(PAGES), "https://x.org/"))
 
 
 def test_nothing_is_asked_for_after_the_limit():

@@ -2,9 +2,10 @@
 
 An example is a website, or a part of one:
 
-- entries (``<url>…</url>``) are put into a sitemap, which the website's robots.txt declares;
+- entries (``<url>…</url>``) are put into a sitemap, which the website's robots.txt declares, those of an
+  index (``<sitemap>…</sitemap>``) into an index;
 - a document that begins otherwise is that sitemap;
-- lines such as ``--- /robots.txt`` begin a document each. A status and headers may follow the path:
+- lines such as ``--- /robots.txt`` begin a document each, beside that sitemap if it comes before them. A status and headers may follow the path:
   ``--- /sitemap.xml 404``, ``--- /a.xml -> /b.xml`` for a redirect, and then lines ``Header: value`` up
   to an empty one. A line ``(as latin-1, gzip)`` says how the body is encoded and compressed; without
   it, what is called ``.gz`` is compressed, and all is UTF-8. A line that begins with ``--- https://`` is a document of another host.
@@ -117,14 +118,10 @@ def replies_of(example: str, now: datetime | None = None) -> dict[str, Reply]:
     """Return the documents of an example by their URLs."""
     now = now or datetime.now(UTC)
     start, *parts = _DOCUMENT.split(example)
-    if not parts:
-        body = _wrapped(filled(example, now))
-        return {
-            f"{HOME}/robots.txt": _reply("/robots.txt", ROBOTS),
-            f"{HOME}/sitemap.xml": _reply("/sitemap.xml", body),
-        }
-    assert not start.strip(), start
     found = {}
+    if start.strip() or not parts:
+        found[f"{HOME}/robots.txt"] = _reply("/robots.txt", ROBOTS)
+        found[f"{HOME}/sitemap.xml"] = _reply("/sitemap.xml", _wrapped(filled(start, now)))
     for at in range(0, len(parts), 4):
         path, leads_to, status, body = parts[at : at + 4]
         body = filled(body.lstrip("\n"), now)
@@ -147,19 +144,21 @@ def _reply(path: str, body: str, leads_to: str | None = None, status: int = 200)
     if told:
         encoding, *layers = told[1].split(", ")
         body = body[told.end() :]
-    if body.startswith("<url>"):
-        body = _wrapped(body)
-    data = body.encode(encoding)
+    data = _wrapped(body).encode(encoding)
     for _ in layers:
         data = gzip.compress(data)
     return Reply(data, status, headers, None if leads_to is None else _url(leads_to))
 
 
 def _wrapped(text: str) -> str:
-    if not text.lstrip().startswith("<url>"):
+    """Return entries as a document; one that is whole as it is."""
+    root = {"<url>": "urlset", "<sitemap>": "sitemapindex"}.get(
+        text.lstrip().partition(">")[0] + ">"
+    )
+    if root is None:
         return text
     spaces = " ".join(f'xmlns{name}="{uri}"' for name, uri in SPACES.items())
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {spaces}>\n{text}\n</urlset>\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} {spaces}>\n{text}\n</{root}>\n'
 
 
 _TIME = re.compile(r"\{(now|day)(?:([+-]\d+)([dhm]))?\}")

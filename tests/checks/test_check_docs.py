@@ -12,7 +12,7 @@ import yaml
 from usp.checks import RULES
 from usp.checks.formats import FORMATS
 from usp.cli import main
-from usp.cli.commands.check import command
+from usp.cli.commands.cmd_check import command
 
 ROOT = Path(__file__).parents[2]
 CHECK = (ROOT / "docs" / "guides" / "check.md").read_text("utf-8")

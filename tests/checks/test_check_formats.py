@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usp.checks import RULES, Finding, Severity
-from usp.checks.formats import FORMATS, Subject
-from usp.checks.places import Places
+from usp.checks.finding import SitemapNames
+from usp.checks.formats import FORMATS, CheckReport
 
 SCHEMAS = Path(__file__).with_name("schemas")
 SARIF = jsonschema.Draft7Validator(
@@ -47,8 +47,8 @@ SOME = [
 
 def written(form: str, findings: list[Finding], **more) -> str:
     values = {"rules": [RULES["SM407"]], **more}
-    subject = Subject(findings, sitemaps=[URL, "https://example.org/good.xml"], **values)
-    subject.places = Places(HOME)
+    subject = CheckReport(findings, sitemaps=[URL, "https://example.org/good.xml"], **values)
+    subject.places = SitemapNames(HOME)
     return "\n".join(FORMATS[form](subject))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 from check_examples import HOME, Client, replies_of
@@ -45,6 +47,21 @@ def test_a_baseline_leaves_out_what_is_known(tmp_path):
     assert codes(usp.check(HOME, client(), select=TWO, baseline=Baseline.read(path))) == ["SM407"]
 
 
+COUNTS = ["-5", "Infinity", "-Infinity", "NaN", "1e400", "2.5", "true", '"3"', "null", "[]", "{}"]
+NO_BASELINES = ["[" * 100_000, '{"a":' * 100_000, "", "3", "\0", "1" * 5000]
+NO_BASELINES += [
+    f'{{"version": 1, "findings": {{"a": {{"SM401": {{"b": {n}}}}}}}}}' for n in COUNTS
+]
+
+
+def test_what_is_no_baseline_is_told(tmp_path):
+    path = tmp_path / "known.json"
+    for content in NO_BASELINES:
+        path.write_text(content)
+        with pytest.raises(ValueError, match="is not a baseline of usp check"):
+            Baseline.read(path)
+
+
 def test_a_baseline_of_very_many_findings_counts_them(tmp_path):
     many = "\n".join(f"<url><loc>/{number}</loc></url>" for number in range(1500))
     website = replies_of(many)
@@ -83,3 +100,14 @@ def test_a_rule_that_does_not_exist_is_refused_before_anything_is_fetched():
     with pytest.raises(ValueError, match="SM999"):
         asyncio.run(first())
     assert asked.requested == []
+
+
+def test_rules_are_explained_without_what_crawls_parses_and_checks():
+    program = "import sys, usp.checks; usp.checks.RULES['SM401'].why; print(*sys.modules)"
+    run = [sys.executable, "-c", program]
+    ran = subprocess.run(run, capture_output=True, text=True, check=True)
+    loaded = set(ran.stdout.split())
+    assert "usp.checks.rules.sm4_urls" in loaded
+    heavy = {"requests", "usp.checks.checking", "usp._crawl.crawl", "usp._formats.xml.parser"}
+    assert loaded.isdisjoint(heavy)
+    assert sum(name.split(".")[0] == "usp" for name in loaded) < 50

@@ -8,7 +8,7 @@ import pytest
 from check_examples import HOME, Client, Reply, replies_of
 
 import usp
-from usp._crawl.examination import Place
+from usp._crawl.stored_pages import SourcePosition
 from usp.checks import fetching
 from usp.checks.fetching import Sample
 from website import SITEMAP_NS, Answer, Site
@@ -43,7 +43,7 @@ class Pages:
         self.sitemap = type("Sitemap", (), {"url": "s"})
 
     def place(self, at):
-        return Place(at)
+        return SourcePosition(at)
 
 
 # Which pages -------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_nothing_is_fetched_from_a_host_whose_robots_txt_fails():
 
 def test_pages_are_requested_with_the_pause_that_robots_txt_asks_for(monkeypatch):
     pauses = []
-    monkeypatch.setattr("usp._crawl.page_fetch.time.sleep", pauses.append)
+    monkeypatch.setattr("usp._crawl.fetch.time.sleep", pauses.append)
     fetched({}, robots="User-agent: *\nCrawl-delay: 7\n", most=3)
     assert pauses == [7.0, 7.0]
 
@@ -179,38 +179,18 @@ def test_a_page_has_its_place_in_the_sitemap():
     assert {finding.sitemap for finding in found} == {f"{HOME}/sitemap.xml"}
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_noindex_is_found_however_it_is_written():
+    pages = [
         '<meta name="robots" content="noindex">',
         "<META NAME=GoogleBot CONTENT='NOINDEX,nofollow'>",
         '<meta content="none" name="robots"/>',
         '<body><meta name="robots" content="follow, noindex"></body>',
-    ],
-)
-def test_noindex_is_found_however_it_is_written(html):
-    assert one(html) == [("page-noindex", "the page says noindex")]
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["noindex", "googlebot: noindex", "nofollow, NOINDEX", "otherbot: nofollow, bingbot: noindex"],
-)
-def test_noindex_is_found_in_a_header(value):
-    assert one("<p>", **{"X-Robots-Tag": value}) == [("page-noindex", "the page says noindex")]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "otherbot: noindex",
-        "otherbot: nofollow, noindex",
-        "unavailable_after: 25 Jun 2031 15:00:00 PST",
-        "max-snippet:0",
-    ],
-)
-def test_what_only_other_robots_are_told_is_fine(value):
-    assert one("<p>", **{"X-Robots-Tag": value}) == []
+    ]
+    headers = ["noindex", "googlebot: noindex", "nofollow, NOINDEX"]
+    headers += ["otherbot: nofollow, bingbot: noindex"]
+    found = {html: one(html) for html in pages}
+    found |= {value: one("<p>", **{"X-Robots-Tag": value}) for value in headers}
+    assert found == {key: [("page-noindex", "the page says noindex")] for key in found}
 
 
 @pytest.mark.parametrize(
@@ -221,14 +201,8 @@ def test_a_canonical_url_is_found_in_a_header(value):
     assert found == [("canonical-elsewhere", f"the canonical URL of the page is {HOME}/b")]
 
 
-@pytest.mark.parametrize("value", ["", "<", "</a>; rel=canonical", "</b>; rel=amphtml", ";;=,<>"])
-def test_any_other_link_in_a_header_is_fine(value):
-    assert one("<p>", Link=value) == []
-
-
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_a_page_that_says_nothing_of_the_kind_is_fine():
+    pages = [
         '<script>document.write(\'<meta name="robots" content="noindex">\')</script>',
         '<!-- <meta name="robots" content="noindex"> -->',
         '<meta name="description" content="noindex">',
@@ -241,10 +215,14 @@ def test_any_other_link_in_a_header_is_fine(value):
         '<body><link rel="canonical" href="/other"></body>',
         '<link rel="alternate" href="/other">',
         "\0<<<meta",
-    ],
-)
-def test_a_page_that_says_nothing_of_the_kind_is_fine(html):
-    assert one(html) == []
+    ]
+    others = ["otherbot: noindex", "otherbot: nofollow, noindex", "max-snippet:0"]
+    others += ["unavailable_after: 25 Jun 2031 15:00:00 PST"]
+    links = ["", "<", "</a>; rel=canonical", "</b>; rel=amphtml", ";;=,<>"]
+    found = {html: one(html) for html in pages}
+    found |= {value: one("<p>", **{"X-Robots-Tag": value}) for value in others}
+    found |= {value: one("<p>", Link=value) for value in links}
+    assert {what: told for what, told in found.items() if told} == {}
 
 
 def test_a_canonical_url_in_another_case_is_another_page():

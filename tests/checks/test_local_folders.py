@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import usp
-from usp.changes.sources import tree_of
+from usp._inputs.sources import tree_of
 from usp.checks import Baseline
 from website import SITEMAP_NS
 

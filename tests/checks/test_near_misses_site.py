@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 
-import pytest
 from check_examples import HOME, Client, Reply, found_in, replies_of
 
 import usp
 from usp.checks import Severity
-from usp.checks.rules.transport import compression, responses
+from usp.checks.rules import sm2_transport
 
 ROBOTS = "--- /robots.txt\nUser-agent: *\nAllow: /\nSitemap: https://example.org/sitemap.xml\n"
 PAGE = "<url><loc>https://example.org/tea</loc></url>\n"
@@ -69,9 +68,8 @@ DISCOVERY = {
 }
 
 
-@pytest.mark.parametrize("example", DISCOVERY.values(), ids=DISCOVERY.keys())
-def test_a_sitemap_is_found_as_it_should_be(example):
-    assert codes(example) == []
+def test_a_sitemap_is_found_as_it_should_be():
+    assert {name: told for name, example in DISCOVERY.items() if (told := codes(example))} == {}
 
 
 def test_a_robots_txt_of_exactly_500_kib_is_read_to_its_end():
@@ -152,41 +150,31 @@ def sent(body: bytes, name: str = "sitemap.xml", **headers: str) -> list[str]:
     return [one.code for one in usp.check(usp.sitemap_tree_for_sitemap(url, client))]
 
 
-@pytest.mark.parametrize(
-    ("body", "name", "kind"),
-    [
-        (URLSET, "sitemap.xml", "application/xml"),
-        (URLSET, "sitemap.xml", "text/xml"),
-        (URLSET, "sitemap.xml", "TEXT/XML ; charset=UTF-8"),
-        (URLSET, "sitemap.xml", 'application/xml; charset="utf-8"'),
-        (URLSET, "sitemap.php", "application/x-xml"),
-        (RSS, "sitemap.rss", "application/rss+xml"),
-        (RSS, "sitemap.xml", "application/xml"),
-        (gzip.compress(URLSET), "sitemap.xml.gz", "application/gzip"),
-        (gzip.compress(URLSET), "sitemap.xml.gz", "application/x-gzip"),
-        (gzip.compress(URLSET), "sitemap.xml.gz", "application/octet-stream"),
-        (gzip.compress(URLSET), "sitemap.xml.gz", "application/xml"),
-        (b"https://example.org/tea\n", "sitemap.txt", "text/plain"),
-        (b"https://example.org/tea\n", "sitemap.txt", "text/plain; charset=us-ascii"),
-    ],
-)
-def test_a_type_is_right(body, name, kind):
-    assert sent(body, name, Content_Type=kind) == []
+TYPES = {
+    "sitemap.xml": (
+        URLSET,
+        ["application/xml", "text/xml", "TEXT/XML ; charset=UTF-8", 'text/xml; charset="utf-8"'],
+        ["text/plain", "application/octet-stream", "application/gzip"],
+    ),
+    "sitemap.php": (URLSET, ["application/x-xml"], []),
+    "sitemap.rss": (RSS, ["application/rss+xml", "application/xml"], ["text/html"]),
+    "sitemap.xml.gz": (
+        gzip.compress(URLSET),
+        ["application/gzip", "application/x-gzip", "application/octet-stream", "application/xml"],
+        ["text/html"],
+    ),
+    "sitemap.txt": (
+        b"https://example.org/tea\n",
+        ["text/plain", "text/plain; charset=us-ascii"],
+        ["application/xml"],
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("body", "name", "kind"),
-    [
-        (URLSET, "sitemap.xml", "text/plain"),
-        (URLSET, "sitemap.xml", "application/octet-stream"),
-        (URLSET, "sitemap.xml", "application/gzip"),
-        (RSS, "sitemap.rss", "text/html"),
-        (gzip.compress(URLSET), "sitemap.xml.gz", "text/html"),
-        (b"https://example.org/tea\n", "sitemap.txt", "application/xml"),
-    ],
-)
-def test_a_type_is_wrong(body, name, kind):
-    assert sent(body, name, Content_Type=kind) == ["SM201"]
+def test_a_type_is_right_or_wrong():
+    for name, (body, right, wrong) in TYPES.items():
+        told = {kind: sent(body, name, Content_Type=kind) for kind in (*right, *wrong)}
+        assert told == {key: [] for key in right} | {key: ["SM201"] for key in wrong}, name
 
 
 def test_a_document_without_a_type_may_be_anything():
@@ -202,7 +190,7 @@ def test_fifty_thousand_urls_are_allowed():
 
 
 def test_an_index_has_the_same_limit(monkeypatch):
-    monkeypatch.setattr(responses, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(sm2_transport, "MAX_ENTRIES", 3)
     index = index_of(*(f"{HOME}/{n}.xml" for n in range(3)))
     assert "SM203" not in codes(f"{ROBOTS}--- /sitemap.xml\n{index}")
     index = index_of(*(f"{HOME}/{n}.xml" for n in range(4)))
@@ -210,14 +198,14 @@ def test_an_index_has_the_same_limit(monkeypatch):
 
 
 def test_a_sitemap_of_exactly_50_mib_is_allowed(monkeypatch):
-    monkeypatch.setattr(responses, "MAX_UNPACKED", len(URLSET))
+    monkeypatch.setattr(sm2_transport, "MAX_UNPACKED", len(URLSET))
     assert sent(gzip.compress(URLSET), "sitemap.xml.gz") == []
     assert sent(gzip.compress(URLSET + b"\n"), "sitemap.xml.gz") == ["SM202"]
     assert sent(URLSET + b"\n") == ["SM202"]
 
 
 def test_compression_is_asked_of_large_documents_that_are_sent(monkeypatch, tmp_path):
-    monkeypatch.setattr(compression, "LARGE", len(URLSET))
+    monkeypatch.setattr(sm2_transport, "LARGE", len(URLSET))
     assert sent(URLSET[:-1] + b" >") == ["SM204"]
     assert sent(URLSET.replace(b"tea", b"t")) == []
     assert sent(gzip.compress(URLSET), Content_Encoding="gzip") == []
@@ -244,18 +232,18 @@ def test_a_name_in_the_query_or_in_a_header_announces_gzip():
     assert sent(URLSET, "about.gz.html") == []
 
 
-@pytest.mark.parametrize(("name", "codes"), [("63", []), ("a.xml.gz", []), ("a.xml", ["SM207"])])
-def test_a_pipe_has_no_name_that_could_announce_gzip(tmp_path, name, codes):
-    file = tmp_path / name
-    file.write_bytes(gzip.compress(URLSET))
-    assert [finding.code for finding in usp.check(file)] == codes
+def test_a_pipe_has_no_name_that_could_announce_gzip(tmp_path):
+    for name, expected in {"63": [], "a.xml.gz": [], "a.xml": ["SM207"]}.items():
+        file = tmp_path / name
+        file.write_bytes(gzip.compress(URLSET))
+        assert [finding.code for finding in usp.check(file)] == expected
 
 
-@pytest.mark.parametrize("label", ["UTF-8", "utf-8", "utf8", "US-ASCII"])
-def test_utf_8_and_its_first_half_are_utf_8(label):
-    body = f'<?xml version="1.0" encoding="{label}"?>\n'.encode() + URLSET
-    assert sent(body) == []
-    assert sent(body, Content_Type=f"text/xml; charset={label.lower()}") == []
+def test_utf_8_and_its_first_half_are_utf_8():
+    for label in ("UTF-8", "utf-8", "utf8", "US-ASCII"):
+        body = f'<?xml version="1.0" encoding="{label}"?>\n'.encode() + URLSET
+        assert sent(body) == []
+        assert sent(body, Content_Type=f"text/xml; charset={label.lower()}") == []
 
 
 def test_a_byte_order_mark_of_utf_8_is_allowed():
@@ -272,25 +260,28 @@ def test_feeds_may_have_any_encoding():
     assert sent(body, "feed.rss", Content_Type="text/xml; charset=utf-8") == ["SM209"]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "declared", "header", "expected"),
-    [
-        ("utf-8", "ISO-8859-1", None, ["SM209"]),  # its bytes are UTF-8
-        ("latin-1", "ISO-8859-1", None, ["SM208"]),
-        ("ascii", "ISO-8859-1", None, ["SM208"]),
-        ("ascii", None, "iso-8859-1", ["SM208"]),
-        ("ascii", "UTF-8", "iso-8859-1", ["SM209"]),
-        ("utf-16", "UTF-16", "utf-16", ["SM208"]),
-        ("utf-16", "UTF-8", None, ["SM208", "SM209"]),
-        ("ascii", "nonsense", None, ["SM209"]),
-    ],
-)
-def test_encodings_are_told_from_their_labels(encoding, declared, header, expected):
+ENCODINGS = {
+    ("utf-8", "ISO-8859-1", None): ["SM209"],  # its bytes are UTF-8
+    ("latin-1", "ISO-8859-1", None): ["SM208"],
+    ("ascii", "ISO-8859-1", None): ["SM208"],
+    ("ascii", None, "iso-8859-1"): ["SM208"],
+    ("ascii", "UTF-8", "iso-8859-1"): ["SM209"],
+    ("utf-16", "UTF-16", "utf-16"): ["SM208"],
+    ("utf-16", "UTF-8", None): ["SM208", "SM209"],
+    ("ascii", "nonsense", None): ["SM209"],
+}
+
+
+def labelled(encoding, declared, header):
+    """Return what is found in a document with an encoding, and what it says about it."""
     words = "<!-- tea -->" if encoding == "ascii" else "<!-- café, thé -->"
     said = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
     body = f"{said}\n<urlset {XMLNS}>{words}{PAGE}</urlset>".encode(encoding)
-    headers = {"Content_Type": f"text/xml; charset={header}"} if header else {}
-    assert sent(body, **headers) == expected
+    return sent(body, **({"Content_Type": f"text/xml; charset={header}"} if header else {}))
+
+
+def test_encodings_are_told_from_their_labels():
+    assert {labels: labelled(*labels) for labels in ENCODINGS} == ENCODINGS
 
 
 def test_one_cause_of_how_a_document_is_sent_is_reported_once():

@@ -28,134 +28,123 @@ MEDIA = 'xmlns:media="http://search.yahoo.com/mrss/"'
 THUMBNAIL = '<media:thumbnail {} url="https://img.example/x.png"/>'
 
 
-def codes(example: str, **options) -> list[str]:
-    return sorted(finding.code for finding in found_in(example, **options))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        ENTRY.format(THUMBNAIL.format(MEDIA)),
-        ENTRY.format(f"<media:group {MEDIA}><media:title>x</media:title></media:group>"),
-        URLSET.format(LINK.format("tea", XHTML)),
-        URLSET.format("\n".join(LINK.format(n, XHTML) for n in range(300))),
-    ],
-    ids=["a thumbnail of Blogger", "a group", "a link", "many links"],
-)
-def test_a_prefix_may_be_declared_by_the_element_that_has_it(body):
-    assert codes(f"{ROBOTS}--- /sitemap.xml\n{body}") == []
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        ENTRY.format(THUMBNAIL.format("")),
-        URLSET.format(LINK.format("tea", "")),
-        URLSET.format(LINK.format("tea", XHTML) + LINK.format("milk", "")),
-    ],
-    ids=["a thumbnail", "a link", "declared by another element"],
-)
-def test_a_prefix_that_is_not_declared_where_it_is_used_is_found(body):
-    assert codes(f"{ROBOTS}--- /sitemap.xml\n{body}") == ["SM304"]
-
-
-@pytest.mark.parametrize(
-    ("status", "code"), [(401, "SM251"), (403, "SM250"), (418, "SM254"), (503, "SM253")]
-)
-def test_a_declared_sitemap_that_is_also_looked_for_fails_once(status, code):
-    assert codes(f"{ROBOTS}--- /sitemap.xml {status}\n") == [code]
-
-
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [
-        (400, "SM101"),
-        (401, "SM101"),
-        (403, "SM101"),
-        (410, "SM101"),
-        (429, "SM102"),
-        (500, "SM102"),
-    ],
-)
-def test_robots_take_a_refused_robots_txt_as_missing_but_respect_a_failing_server(status, code):
-    assert codes(f"--- /robots.txt {status}\n--- /sitemap.xml\n{PAGE}") == [code]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"error": "not found"}', "Nothing to see here.", "Error: no such page", "\x89PNG\n\x00\x01"],
-)
-def test_a_robots_txt_without_a_line_that_robots_know_is_found_once(text):
-    example = f"--- /robots.txt\nContent-Type: application/json\n\n{text}\n--- /sitemap.xml\n{PAGE}"
-    assert codes(example) == ["SM103"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["# nothing is blocked", "", "Crawl-delay: 5", "user-agent:*\ndissallow:/x", "Host: a.example"],
-)
-def test_a_robots_txt_that_says_little_is_one_all_the_same(text):
-    assert codes(f"--- /robots.txt\n{text}\n--- /sitemap.xml\n{PAGE}") == ["SM107"]
-
-
-@pytest.mark.parametrize(
-    ("rule", "path"),
-    [("/%7Euser", "/~user/x"), ("/%62lack", "/black"), ("/a%7Eb", "/a~b"), ("/%7E", "/~a")],
-)
-def test_characters_escaped_in_robots_txt_are_the_characters_themselves(rule, path):
-    robots = ROBOTS.replace("Allow: /\n", f"Disallow: {rule}\n")
-    page = f"<url><loc>https://example.org{path}</loc></url>\n{PAGE}"
-    assert codes(f"{robots}--- /sitemap.xml\n{page}") == ["SM411"]
-
-
-def test_a_web_page_instead_of_a_sitemap_is_not_checked_as_xml():
-    page = '<?xml version="1.0"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd">'
-    html = f"{page}<html><body>Not found</body></html>"
-    example = f"{ROBOTS}--- /sitemap.xml\nContent-Type: text/html\n\n{html}"
-    assert codes(example) == ["SM112"]
-
-
-def test_what_follows_the_end_of_a_document_is_not_an_element_of_it():
-    body = URLSET.format(PAGE) + "<script>x</script>"
-    assert codes(f"{ROBOTS}--- /sitemap.xml\n{body}") == ["SM377"]
-
-
 STORY = """<url><loc>https://example.org/tea</loc><news:news><news:publication>
 <news:name>The Tea Times</news:name><news:language>{}</news:language></news:publication>
 <news:publication_date>{}</news:publication_date><news:title>Tea</news:title></news:news></url>
 """
-
-
-@pytest.mark.parametrize(
-    ("back", "found"), [(timedelta(hours=47), []), (timedelta(days=4), ["SM701"])]
+HTML = (
+    '<?xml version="1.0"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd"><html/>'
 )
-def test_a_day_without_a_time_is_one_of_any_time_zone(back, found):
-    """Where a day ends last, twelve hours after UTC, a story of that day may be two days old."""
-    day = (datetime.now(UTC) - back - timedelta(hours=12)).date()
-    assert codes(STORY.format("en", day)) == found
 
 
-@pytest.mark.parametrize(
-    ("language", "found"),
-    [("ja", []), ("fil", []), ("ZH-CN", []), ("jp", ["SM705"]), ("xx", ["SM705"])],
-)
-def test_the_language_of_news_exists(language, found):
-    assert codes(STORY.format(language, datetime.now(UTC).date())) == found
+def sent(body: str, status: str = "") -> str:
+    """Return a website whose sitemap is this."""
+    return f"{ROBOTS}--- /sitemap.xml{status}\n{body}"
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ("daily", []),
-        (" weekly\n", []),
-        ("Daily", ["SM511"]),
-        ("NEVER", ["SM511"]),
-        ("x", ["SM551"]),
-    ],
-)
-def test_frequencies_are_in_lower_case(value, found):
-    page = f"<url><loc>https://example.org/a</loc><changefreq>{value}</changefreq></url>"
-    assert codes(page) == found
+def with_robots(text: str, status: str = "", kind: str = "text/plain") -> str:
+    """Return a website whose robots.txt is this."""
+    headers = "" if status else f"Content-Type: {kind}\n\n"
+    return f"--- /robots.txt{status}\n{headers}{text}\n--- /sitemap.xml\n{PAGE}"
+
+
+def disallowed(rule: str, path: str) -> str:
+    robots = ROBOTS.replace("Allow: /\n", f"Disallow: {rule}\n")
+    return f"{robots}--- /sitemap.xml\n<url><loc>https://example.org{path}</loc></url>\n{PAGE}"
+
+
+def frequency(value: str) -> str:
+    return f"<url><loc>https://example.org/a</loc><changefreq>{value}</changefreq></url>"
+
+
+def again(url: str) -> str:
+    return f"{ROBOTS}Sitemap: {url}\n--- /sitemap.xml\n{PAGE}--- {url}\n{PAGE}"
+
+
+NOW = datetime.now(UTC)
+LAST = NOW - timedelta(hours=12)  # where a day ends last, a story of that day may be two days old
+SITES = {
+    "a prefix is declared by the element that has it": (
+        [],
+        sent(ENTRY.format(THUMBNAIL.format(MEDIA))),  # of Blogger
+        sent(ENTRY.format(f"<media:group {MEDIA}><media:title>x</media:title></media:group>")),
+        sent(URLSET.format(LINK.format("tea", XHTML))),
+        sent(URLSET.format("\n".join(LINK.format(n, XHTML) for n in range(300)))),
+    ),
+    "a prefix is not declared where it is used": (
+        ["SM304"],
+        sent(ENTRY.format(THUMBNAIL.format(""))),
+        sent(URLSET.format(LINK.format("tea", ""))),
+        sent(URLSET.format(LINK.format("tea", XHTML) + LINK.format("milk", ""))),
+    ),
+    "a declared sitemap that is also looked for fails once: 401": (["SM251"], sent("", " 401")),
+    "403": (["SM250"], sent("", " 403")),
+    "418": (["SM254"], sent("", " 418")),
+    "503": (["SM253"], sent("", " 503")),
+    "robots take a refused robots.txt as missing": (
+        ["SM101"],
+        *(with_robots("", f" {status}") for status in (400, 401, 403, 410)),
+    ),
+    "robots respect a failing server": (
+        ["SM102"],
+        *(with_robots("", f" {status}") for status in (429, 500)),
+    ),
+    "a robots.txt without a line that robots know": (
+        ["SM103"],
+        with_robots('{"error": "not found"}', kind="application/json"),
+        with_robots("Nothing to see here.", kind="application/json"),
+        with_robots("Error: no such page", kind="application/json"),
+        with_robots("\x89PNG\n\x00\x01", kind="application/json"),
+    ),
+    "a robots.txt that says little": (
+        ["SM107"],
+        *map(with_robots, ("# nothing is blocked", "", "Crawl-delay: 5", "Host: a.example")),
+        with_robots("user-agent:*\ndissallow:/x"),
+    ),
+    "characters escaped in robots.txt are the characters themselves": (
+        ["SM411"],
+        disallowed("/%7Euser", "/~user/x"),
+        disallowed("/%62lack", "/black"),
+        disallowed("/a%7Eb", "/a~b"),
+        disallowed("/%7E", "/~a"),
+    ),
+    "a web page instead of a sitemap is not checked as XML": (
+        ["SM112"],
+        sent(f"Content-Type: text/html\n\n{HTML}"),
+    ),
+    "what follows the end of a document is not an element of it": (
+        ["SM377"],
+        sent(URLSET.format(PAGE) + "<script>x</script>"),
+    ),
+    "a day without a time is one of any time zone": (
+        [],
+        STORY.format("en", (LAST - timedelta(hours=47)).date()),
+    ),
+    "a day too old in all time zones": (
+        ["SM701"],
+        STORY.format("en", (LAST - timedelta(days=4)).date()),
+    ),
+    "a language of news": (
+        [],
+        *(STORY.format(code, NOW.date()) for code in ("ja", "fil", "ZH-CN")),
+    ),
+    "no language": (["SM705"], *(STORY.format(code, NOW.date()) for code in ("jp", "xx"))),
+    "a frequency": ([], frequency("daily"), frequency(" weekly\n")),
+    "a frequency in capitals": (["SM511"], frequency("Daily"), frequency("NEVER")),
+    "no frequency": (["SM551"], frequency("x")),
+    "a sitemap that is declared in two spellings": (
+        ["SM109"],
+        again("https://EXAMPLE.org/sitemap.xml"),
+        again("https://example.org:443/sitemap.xml"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_what_is_right_is_not_found_and_what_is_wrong_once(name):
+    expected, *examples = SITES[name]
+    for example in examples:
+        assert sorted(finding.code for finding in found_in(example)) == expected, example
 
 
 def test_hints_are_for_the_owner_of_a_website():
@@ -177,18 +166,8 @@ def test_links_that_are_not_returned_are_in_the_order_of_their_pages():
     assert [one.line for one in found] == sorted(one.line for one in found)
 
 
-@pytest.mark.parametrize(
-    ("letter", "shown"), [("é", "'é'"), ("\xa0", "U+00A0"), ("\u200b", "U+200B")]
-)
-def test_letters_that_cannot_be_seen_are_shown_by_their_numbers(letter, shown):
-    page = f"<url><loc>https://example.org/a{letter}b</loc></url>"
-    (found,) = found_in(page, select=["SM414"])
-    assert found.message == f"{shown} is not escaped"
-
-
-@pytest.mark.parametrize(
-    "again", ["https://EXAMPLE.org/sitemap.xml", "https://example.org:443/sitemap.xml"]
-)
-def test_a_sitemap_that_is_declared_twice_in_two_spellings_is_found_once(again):
-    site = f"{ROBOTS}Sitemap: {again}\n--- /sitemap.xml\n{PAGE}--- {again}\n{PAGE}"
-    assert codes(site) == ["SM109"]
+def test_letters_that_cannot_be_seen_are_shown_by_their_numbers():
+    for letter, shown in {"é": "'é'", "\xa0": "U+00A0", "\u200b": "U+200B"}.items():
+        page = f"<url><loc>https://example.org/a{letter}b</loc></url>"
+        (found,) = found_in(page, select=["SM414"])
+        assert found.message == f"{shown} is not escaped"

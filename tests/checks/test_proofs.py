@@ -8,7 +8,7 @@ import pytest
 from check_examples import HOME, Client, replies_of
 
 import usp
-from usp.checks import proofs
+from usp.checks import robots_rules
 
 ROBOTS = f"--- /robots.txt\nSitemap: {HOME}/index.xml\n"
 INDEX = f"""--- /index.xml
@@ -58,7 +58,7 @@ def test_a_robots_txt_is_fetched_once_and_only_if_it_is_needed():
 
 
 def test_only_some_hosts_are_asked(monkeypatch):
-    monkeypatch.setattr(proofs, "MOST_HOSTS", 2)
+    monkeypatch.setattr(robots_rules, "MOST_HOSTS", 2)
     page = "<url><loc>https://h{n}.example/</loc></url> (x 5)\n"
     found, requested = check(f"{ROBOTS}{INDEX}--- /teas.xml\n{page}")
     assert found == ["SM402"] * 5

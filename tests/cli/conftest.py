@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from cli_documents import index, urlset
 
 from usp.cli import main
+from website import Site, index, urlset
 
 
 @dataclass(frozen=True)
@@ -39,70 +38,26 @@ def run(capsys, monkeypatch):
     return _run
 
 
-_SEEN: list = []
+class Address(str):
+    """The address of a website, as commands take it; ``web`` is the website itself."""
 
-
-@pytest.fixture
-def seen_headers():
-    """The headers of each request, as they come."""
-    _SEEN.clear()
-    return _SEEN
-
-
-class _Agents:
-    def __iter__(self):
-        return iter([headers["User-Agent"] for headers in _SEEN])
-
-
-@pytest.fixture
-def seen_agents(seen_headers):
-    """User-Agent header to send."""
-    return _Agents()
-
-
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 64  # what does not find room here comes again after a second
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        _SEEN.append(self.headers)
-        content = self.server.files.get(self.path)
-        if callable(content):
-            content = content()
-        if content is None:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(content if isinstance(content, bytes) else content.encode())
-
-    def log_message(self, *args):
-        pass
+    __slots__ = ("web",)
 
 
 @pytest.fixture
 def serve():
-    """Serve files by their paths; ``{site}`` in them is the address, which is given back."""
-    servers = []
+    """Serve a table of answers; return the address, which is ``{site}`` in them."""
+    sites = []
 
-    def _serve(files: dict[str, object]) -> str:
-        server = _Server(("127.0.0.1", 0), _Handler)
-        site = f"http://127.0.0.1:{server.server_port}"
-        server.files = {
-            path: content.replace("{site}", site) if isinstance(content, str) else content
-            for path, content in files.items()
-        }
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return site
+    def start(answers: Mapping[str, object], **how) -> Address:
+        sites.append(Site(answers, **how))
+        address = Address(sites[-1].base)
+        address.web = sites[-1]
+        return address
 
-    yield _serve
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    yield start
+    for site in sites:
+        site.close()
 
 
 @pytest.fixture
@@ -111,8 +66,8 @@ def site(serve):
     return serve(
         {
             "/robots.txt": "User-agent: *\nSitemap: {site}/main.xml\n",
-            "/main.xml": index("{site}/a.xml", "{site}/missing.xml"),
-            "/a.xml": urlset("{site}/one", "http://other.example/two", "{site}/a b?x=1&amp;y=2"),
-            "/sitemap.xml": urlset("{site}/known", "{site}", "{site}/"),
+            "/main.xml": index("/a.xml", "/missing.xml"),
+            "/a.xml": urlset("/one", "http://other.example/two", "/a b?x=1&amp;y=2"),
+            "/sitemap.xml": urlset("/known", "{site}", "/"),
         }
     )

@@ -1,13 +1,12 @@
 import pytest
-import rich_click as click
 
-from usp._base.sitemap_urls import looks_like_sitemap
-from usp.cli.crawling import address
+from usp._base.urls import looks_like_sitemap
+from usp.cli.options import input_type
+from website import index, urlset
 
 
-@pytest.mark.parametrize(
-    ("written", "url"),
-    [
+def test_a_website_is_completed(subtests):
+    for written, url in [
         ("example.org", "https://example.org/"),
         ("Example.org/shop/", "https://Example.org/shop/"),
         (" example.org:8080/a?b=c ", "https://example.org:8080/a?b=c"),
@@ -17,44 +16,14 @@ from usp.cli.crawling import address
         ("HTTP://example.org", "http://example.org/"),
         ("http://[::1]:80/", "http://[::1]:80/"),
         ("bücher.example", "https://bücher.example/"),
-    ],
-)
-def test_a_website_is_completed(written, url):
-    assert address(written).url == url
-    assert not address(written).is_sitemap
+    ]:
+        with subtests.test(written=written, url=url):
+            assert input_type(written).url == url
+            assert not input_type(written).is_sitemap
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "",
-        " ",
-        "word",
-        "sitemap.xml",
-        "sitemap.xml.gz",
-        "./sitemap.xml",
-        "http://",
-        "http:///path",
-        "ftp://example.org/",
-        "file:///etc/passwd",
-        "http://example.org:99999/",
-        "http://[::1/",
-        "http://exa mple.org/",
-        "mailto:somebody@example.org:x",
-    ],
-)
-def test_what_is_no_web_address_is_refused_with_an_example(written, run):
-    with pytest.raises(click.UsageError):
-        address(written)
-    ended = run("ls", written)
-    assert (ended.status, ended.out) == (2, "")
-    assert "https://example.org" in ended.err
-    assert len(ended.err.splitlines()) == 2
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_sitemaps_feeds_and_robots_are_sitemaps(subtests):
+    for path in [
         "/sitemap.xml",
         "/a/b/posts.xml.gz",
         "/urls.txt",
@@ -66,16 +35,14 @@ def test_what_is_no_web_address_is_refused_with_an_example(written, run):
         "/products.xml?from=1&to=9",
         "/?sitemap=index",
         "/index.php?sitemap",
-    ],
-)
-def test_sitemaps_feeds_and_robots_are_sitemaps(path):
-    assert looks_like_sitemap(f"https://example.org{path}")
-    assert address(f"example.org{path}").is_sitemap
+    ]:
+        with subtests.test(path=path):
+            assert looks_like_sitemap(f"https://example.org{path}")
+            assert input_type(f"example.org{path}").is_sitemap
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_homepages_folders_and_pages_are_websites(subtests):
+    for path in [
         "",
         "/",
         "/index.html",
@@ -86,7 +53,62 @@ def test_sitemaps_feeds_and_robots_are_sitemaps(path):
         "/about-us",
         "/?q=sitemap",
         "/xml",
-    ],
+    ]:
+        with subtests.test(path=path):
+            assert not looks_like_sitemap(f"https://sitemap.example.org{path}")
+
+
+RSS = '<rss version="2.0"><channel><item><title>t</title><link>{site}/story</link></item></channel></rss>'
+ATOM = (
+    '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>t</title>'
+    '<link href="{site}/story"/></entry></feed>'
 )
-def test_homepages_folders_and_pages_are_websites(path):
-    assert not looks_like_sitemap(f"https://sitemap.example.org{path}")
+
+
+@pytest.fixture
+def site(serve):
+    return serve(
+        {
+            "/robots.txt": "Sitemap: {site}/main.xml",
+            "/main.xml": urlset("/page"),
+            "/feed/": RSS,
+            "/?feed=atom": ATOM,
+            "/all": index("/main.xml"),
+            "/shop/": "<!doctype html><html><body>a shop</body></html>",
+            "/notes": "some words\n{site}/not-listed\n",
+            "/empty": "",
+        }
+    )
+
+
+def test_a_feed_is_listed_alone(run, site, subtests):
+    for path in ["/feed/", "/?feed=atom"]:
+        with subtests.test(path=path):
+            assert run("ls", site + path, "-f", "pages").lines == [f"{site}/story"]
+            assert run("ls", site + path).lines[0] == site + path
+            assert "1 page" in run("tree", site + path).out
+
+
+def test_an_index_is_followed(run, site):
+    assert run("ls", f"{site}/all").lines == [
+        f"{site}/all",
+        f"\t{site}/main.xml",
+        f"\t\t{site}/page",
+    ]
+
+
+def test_anything_else_stands_for_its_website(run, site, subtests):
+    for path in ["/shop/", "/notes", "/empty", "/missing", "/shop/index.html"]:
+        for options in [["-f", "pages"], []]:
+            with subtests.test(path=path, options=options):
+                ended = run("ls", site + path, *options)
+                assert ended.status == 0
+                assert ended.lines == run("ls", site, *options).lines
+                assert ended.lines[-1].strip() == f"{site}/page"
+
+
+def test_what_is_recognised_is_asked_for_once(run, serve):
+    site = serve({"/feed/": RSS})
+    run("ls", f"{site}/feed/", "-f", "pages")
+    run("ls", f"{site}/feed/")
+    assert len(site.web.requests) == 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from cli_documents import index, urlset
 
 from usp.checks import RULES
+from website import index, urlset
 
 TWO = ("--select", "SM401,SM407")  # whatever other rules find in the same document
 RELATIVE = [f"/{word}" for word in ("tea", "milk", "sugar", "cake", "cups")]
@@ -17,7 +17,9 @@ RELATIVE = [f"/{word}" for word in ("tea", "milk", "sugar", "cake", "cups")]
 def folder(tmp_path, monkeypatch):
     """A folder with a sitemap that is fine, and one that is not."""
     (tmp_path / "public").mkdir()
-    bad = urlset(*RELATIVE, "https://example.org/tea#green")
+    bad = urlset(
+        *(f"<url><loc>{path}</loc></url>" for path in RELATIVE), "https://example.org/tea#green"
+    )
     (tmp_path / "public" / "bad.xml").write_text(bad)
     (tmp_path / "public" / "good.xml").write_text(urlset("https://example.org/"))
     monkeypatch.chdir(tmp_path)
@@ -107,9 +109,8 @@ def test_a_file_is_written_whole_and_the_counts_are_told(run, folder):
 # The exit status ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "status"),
-    [
+def test_the_status_tells_whether_something_severe_enough_was_found(run, folder, subtests):
+    for options, status in [
         ([], 1),
         (["--fail-on", "never"], 0),
         (["--select", "SM407", "--fail-on", "error"], 0),
@@ -119,10 +120,9 @@ def test_a_file_is_written_whole_and_the_counts_are_told(run, folder):
         (["--select", "SM407", "--severity", "SM407=off", "--fail-on", "info"], 0),
         (["--select", "SM407", "--severity", "url-fragment=error", "--fail-on", "error"], 1),
         (["--select", "SM407", "--min-severity", "error", "--fail-on", "info"], 0),
-    ],
-)
-def test_the_status_tells_whether_something_severe_enough_was_found(run, folder, options, status):
-    assert run("check", "public", *options).status == status
+    ]:
+        with subtests.test(options=options, status=status):
+            assert run("check", "public", *options).status == status
 
 
 def test_a_document_that_is_not_a_sitemap_is_a_finding(run, folder):
@@ -147,8 +147,8 @@ def test_a_website_is_checked_with_its_missing_sitemaps(run, serve):
     site = serve(
         {
             "/robots.txt": "Sitemap: {site}/index.xml\n",
-            "/index.xml": index("{site}/a.xml", "{site}/missing.xml"),
-            "/a.xml": urlset("{site}/one#two"),
+            "/index.xml": index("/a.xml", "/missing.xml"),
+            "/a.xml": urlset("/one#two"),
         }
     )
     assert {"SM150", "SM407"} <= codes(run, site)
@@ -159,7 +159,7 @@ def test_some_of_the_pages_are_fetched_if_asked(run, serve):
     site = serve(
         {
             "/robots.txt": "User-agent: *\nAllow: /\nSitemap: {site}/sitemap.xml\n",
-            "/sitemap.xml": urlset("{site}/here", "{site}/gone"),
+            "/sitemap.xml": urlset("/here", "/gone"),
             "/here": "<!doctype html><title>Here</title>",
         }
     )
@@ -194,25 +194,23 @@ def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, tmp_pat
     assert (ended.status, ended.out) == (0, "No findings; 1 sitemap checked.\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "is_declared"), [("sitemap.xml", False), ("all.xml", True), ("all.txt", True)]
-)
-def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, tmp_path, name, is_declared):
-    (tmp_path / name).write_text("<browserconfig/>" if name.endswith("xml") else "no URL\n")
-    (tmp_path / "good.xml").write_text(urlset("https://a.example/"))
-    if is_declared:
-        (tmp_path / "robots.txt").write_text(f"Sitemap: https://a.example/{name}\n")
-    assert run("check", str(tmp_path)).status == 1
-    (tmp_path / "good.xml").unlink()
-    assert run("check", str(tmp_path)).status == 1
+def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, tmp_path, subtests):
+    for name, is_declared in [("sitemap.xml", False), ("all.xml", True), ("all.txt", True)]:
+        with subtests.test(name=name, is_declared=is_declared):
+            (tmp_path / name).write_text("<browserconfig/>" if name.endswith("xml") else "no URL\n")
+            (tmp_path / "good.xml").write_text(urlset("https://a.example/"))
+            if is_declared:
+                (tmp_path / "robots.txt").write_text(f"Sitemap: https://a.example/{name}\n")
+            assert run("check", str(tmp_path)).status == 1
+            (tmp_path / "good.xml").unlink()
+            assert run("check", str(tmp_path)).status == 1
 
 
 # Which rules ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
+def test_the_more_precise_choice_counts(run, folder, subtests):
+    for options, expected in [
         (["--select", "SM401"], {"SM401"}),
         (["--select", "sm401"], {"SM401"}),
         (["--select", "relative-url"], {"SM401"}),
@@ -227,27 +225,9 @@ def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, tmp_path, 
         (["--ignore", "ALL", "--select", "SM407"], {"SM407"}),
         (["--severity", "ALL=off", "--severity", "SM407=info"], {"SM407"}),
         (["--severity", "SM4=off", "--ignore", "SM1,SM2,SM3,SM5"], set()),
-    ],
-)
-def test_the_more_precise_choice_counts(run, folder, options, expected):
-    assert codes(run, "public", *options) & {"SM401", "SM407"} == expected
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--select", "relativ-url", "did you mean relative-url"),
-        ("--ignore", "SM999", "no rule has the code or name 'SM999'"),
-        ("--severity", "SM407=bad", "unknown severity 'bad' of SM407; choose from error, warning"),
-        ("--severity", "SM407", "use for example SM407=info"),
-        ("--severity", "SM998=info", "no rule has the code or name 'SM998'"),
-    ],
-)
-def test_a_wrong_choice_is_told_with_what_is_near(run, folder, option, value, said):
-    ended = run("check", "public", option, value)
-    assert ended.status == 2
-    assert said in ended.err
-    assert option in ended.err
+    ]:
+        with subtests.test(options=options, expected=expected):
+            assert codes(run, "public", *options) & {"SM401", "SM407"} == expected
 
 
 def test_the_configuration_file_chooses_rules_and_severities(run, folder):
@@ -288,11 +268,29 @@ def test_known_findings_are_left_out_although_their_lines_moved(run, folder):
 
 def test_new_findings_are_told_and_so_is_how_many_are_gone(run, folder):
     run("check", "public", "--write-baseline", "known.json")
-    (folder / "public" / "bad.xml").write_text(urlset("/tea", "/bread", "/bread"))
+    (folder / "public" / "bad.xml").write_text(
+        urlset(*(f"<url><loc>/{name}</loc></url>" for name in ("tea", "bread", "bread")))
+    )
     ended = run("check", "public", "--baseline", "known.json", "--select", "SM401", "-f", "jsonl")
     assert [json.loads(line)["page"] for line in ended.lines] == ["/bread", "/bread"]
     assert ended.status == 1
     assert "4 findings of the baseline no longer found" in ended.err
+
+
+def test_what_is_gone_with_its_file_is_told(run, folder, subtests):
+    (folder / "elsewhere").mkdir()
+    bad = folder / "public" / "bad.xml"
+    text = bad.read_text()
+    for given in [".", "public", "public/..", "./"]:
+        for known in ["known.json", "public/known.json", "elsewhere/known.json"]:
+            with subtests.test(given=given, known=known):
+                bad.write_text(text)
+                run("check", given, "--write-baseline", known, *TWO)
+                bad.unlink()
+                ended = run("check", given, "--baseline", known, *TWO)
+                (folder / known).unlink()
+                assert ended.status == 0, ended.err
+                assert "6 findings of the baseline no longer found" in ended.err
 
 
 def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder, tmp_path_factory):
@@ -304,14 +302,15 @@ def test_a_baseline_is_the_same_on_another_machine_and_each_time(run, folder, tm
     assert (folder / "known.json").read_text() == text
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"version": 2}', '{"version": 1, "findings": [1]}'])
-def test_what_is_not_a_baseline_is_refused(run, folder, content):
-    (folder / "known.json").write_text(content)
-    ended = run("check", "public", "--baseline", "known.json")
-    assert ended.status == 2
-    assert "is not a baseline" in ended.err
-    ended = run("check", "public", "--baseline", "nothing.json")
-    assert "--write-baseline nothing.json creates it" in ended.err
+def test_what_is_not_a_baseline_is_refused(run, folder, subtests):
+    for content in ["", "[]", '{"version": 2}', '{"version": 1, "findings": [1]}']:
+        with subtests.test(content=content):
+            (folder / "known.json").write_text(content)
+            ended = run("check", "public", "--baseline", "known.json")
+            assert ended.status == 2
+            assert "is not a baseline" in ended.err
+            ended = run("check", "public", "--baseline", "nothing.json")
+            assert "--write-baseline nothing.json creates it" in ended.err
 
 
 # The rules explained --------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import re
 import sys
 
 import pytest
-from cli_documents import urlset
+
+from website import urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
@@ -18,7 +19,9 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "sitemap.xml").write_text(urlset("/tea", "https://example.org/a-green-tea#x"))
+    (tmp_path / "sitemap.xml").write_text(
+        urlset("<url><loc>/tea</loc></url>", "https://example.org/a-green-tea#x")
+    )
     return tmp_path
 
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from website import Site, index, urlset
+
 NEWS = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
     ' xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">'
@@ -24,15 +26,18 @@ def news(serve):
     return serve({"/robots.txt": "Sitemap: {site}/news.xml", "/news.xml": text})
 
 
-@pytest.mark.parametrize("form", ["pages", "tabtree", "csv", "jsonl", "xml"])
-@pytest.mark.parametrize("limit", [[], ["--limit", "10"]])
-def test_a_story_of_yesterday_is_of_the_last_week(run, news, form, limit):
-    ended = run("ls", news, "-f", form, "--since", "7d", *limit)
-    assert ended.status == 0
-    assert "/yesterday" in ended.out
-    assert "/2019" not in ended.out
-    assert "/undated" in ended.out
-    assert ended.err == "usp: 1 page without a date kept; use --dated to leave them out\n"
+def test_a_story_of_yesterday_is_of_the_last_week(run, news, subtests):
+    for form in ["pages", "tabtree", "csv", "jsonl", "xml"]:
+        for limit in [[], ["--limit", "10"]]:
+            with subtests.test(form=form, limit=limit):
+                ended = run("ls", news, "-f", form, "--since", "7d", *limit)
+                assert ended.status == 0
+                assert "/yesterday" in ended.out
+                assert "/2019" not in ended.out
+                assert "/undated" in ended.out
+                assert (
+                    ended.err == "usp: 1 page without a date kept; use --dated to leave them out\n"
+                )
 
 
 def test_dated_leaves_out_only_what_has_no_date(run, news):
@@ -53,19 +58,63 @@ def test_it_is_json_for_programs(run, news):
     assert told["undated"] == 1
 
 
-@pytest.mark.parametrize(
-    "period",
-    [["--since", "7d", "--until", "8d"], ["--since", "2025-02", "--until", "2025-01-31"]],
-)
-def test_a_period_that_ends_before_it_begins_is_a_wrong_call(run, period):
-    ended = run("ls", "example.invalid", *period)
-    assert (ended.status, ended.out) == (2, "")
-    assert f"--since {period[1]} is after --until {period[3]}" in ended.err
+def child(path: str, lastmod: str) -> str:
+    return f"<sitemap><loc>{{base}}{path}</loc><lastmod>{lastmod}</lastmod></sitemap>"
 
 
-@pytest.mark.parametrize("text", ["30m", "", "soon", "999999w"])
-@pytest.mark.parametrize("option", ["--since", "--until"])
-def test_what_is_not_a_date_is_a_wrong_call(run, option, text):
-    ended = run("ls", "example.invalid", option, text)
-    assert ended.status == 2
-    assert f"{option} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w" in ended.err
+def page(path: str, lastmod: str) -> str:
+    return f"<url><loc>{{base}}{path}</loc><lastmod>{lastmod}</lastmod></url>"
+
+
+DOCUMENTS = {
+    "/index.xml": index(child("/old.xml", "2020-01-01"), child("/new.xml", "2099-01-01")),
+    "/old.xml": urlset(page("/old", "2098-01-01")),  # its index knows nothing of that
+    "/new.xml": urlset(page("/new", "2098-01-01"), page("/older", "2020-01-01")),
+}
+
+
+@pytest.fixture
+def website():
+    with Site(DOCUMENTS) as site:
+        yield site
+
+
+def test_old_sitemaps_are_not_downloaded_and_the_summary_says_so(run, website, subtests):
+    for how in [["-f", "pages"], ["-f", "pages", "--limit", "9"], ["-f", "csv"]]:
+        with subtests.test(how=how):
+            ended = run("ls", website.url("/index.xml"), "--since", "7d", *how)
+            assert ended.status == 0
+            assert [line.partition(",")[0] for line in ended.lines if "http" in line] == [
+                website.url("/new")
+            ]
+            assert ended.err == "usp: 1 sitemap skipped by lastmod; --no-skip downloads all\n"
+            assert "/old.xml" not in website.hits
+
+
+def test_no_skip_downloads_all(run, website):
+    ended = run("ls", website.url("/index.xml"), "--since", "7d", "--no-skip", "-f", "pages")
+    assert ended.lines == [website.url("/old"), website.url("/new")]
+    assert ended.err == ""
+
+
+def test_without_since_nothing_is_skipped(run, website):
+    ended = run("ls", website.url("/index.xml"), "--until", "2099-06", "-f", "pages")
+    assert len(ended.lines) == 3
+    assert ended.err == ""
+
+
+def test_patterns_for_sitemaps_are_applied_before_the_download(run, website):
+    ended = run(
+        "ls", website.url("/index.xml"), "--include", "sitemap:*/new*", "-f", "pages", "--json"
+    )
+    assert ended.lines == [website.url("/new"), website.url("/older")]
+    assert "/old.xml" not in website.hits
+    told = json.loads(ended.err)
+    assert (told["skipped"], told["skipped_by_url"]) == (1, 1)
+
+
+def test_a_website_with_nothing_new_is_neither_empty_nor_a_failure(run, website):
+    website.answers["/index.xml"] = index(child("/old.xml", "2020"))
+    ended = run("ls", website.url("/index.xml"), "--since", "30d", "--strict", "-f", "pages")
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err == "usp: 1 sitemap skipped by lastmod; --no-skip downloads all\n"

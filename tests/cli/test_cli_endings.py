@@ -7,17 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from cli_documents import urlset
 from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
-from quick_usp import usp_command
 from usp._base.safe_text import printable
 from usp.cli.output import write_lines
+from website import urlset
 
 USP = [sys.executable, "-m", "usp.cli"]
 
@@ -51,18 +51,6 @@ def test_version_and_help(run):
         assert option in run("ls", "-h").out
 
 
-@pytest.mark.parametrize(
-    "argv", [["ls"], ["nothing"], ["--nothing"], ["ls", "x.org", "-f", "no"], ["ls", "a.b", "c.d"]]
-)
-def test_a_wrong_call_is_told_in_two_lines(run, argv):
-    ended = run(*argv)
-    assert (ended.status, ended.out) == (2, "")
-    lines = ended.err.splitlines()
-    assert len(lines) == 2
-    assert lines[0].startswith("usp")
-    assert "--help" in lines[1]
-
-
 def test_a_log_file_that_cannot_be_written_is_a_wrong_call(run, tmp_path):
     for place in (tmp_path, tmp_path / "no" / "where"):
         ended = run("ls", "example.org", "-l", str(place))
@@ -78,16 +66,6 @@ def test_the_module_can_be_run(monkeypatch, capsys):
     assert "usp v" in capsys.readouterr().out
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(large, environment):
-    with subprocess.Popen(
-        [*usp_command(), "ls", large, "-f", "pages"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout.readline() == f"{large}/page/0\n".encode()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(120) == 0
-
-
 def test_a_closed_pipe_in_this_process(large, run, monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
@@ -97,21 +75,11 @@ def test_a_closed_pipe_in_this_process(large, run, monkeypatch):
     assert (ended.status, ended.err) == (0, "")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
-def test_a_full_disk_is_told_in_a_line(large, run, monkeypatch):
-    with open("/dev/full", "w", encoding="utf-8") as stdout:  # noqa: PTH123
-        monkeypatch.setattr(sys, "stdout", stdout)
-        ended = run("ls", large)
-    assert ended.status == 1
-    assert ended.err.startswith("usp: ")
-    assert len(ended.err.splitlines()) == 1
-
-
 def test_an_interrupt_ends_with_130_and_one_line(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("usp.cli.crawling.crawl_with", interrupted)
+    monkeypatch.setattr("usp._inputs.sources.crawl_with", interrupted)
     ended = run("ls", "example.org")
     assert (ended.status, ended.out, ended.err) == (130, "", "usp: interrupted\n")
 
@@ -135,25 +103,29 @@ def test_ctrl_c_while_a_server_does_not_answer(serve, environment):
     assert (process.returncode, out, err) == (130, b"", b"usp: interrupted\n")
 
 
-@pytest.mark.parametrize(("encoding", "shown"), [("ascii", "caf%C3%A9"), ("latin-1", "café")])
-def test_what_the_terminal_cannot_show_is_percent_encoded(serve, monkeypatch, encoding, shown):
-    site = serve({"/sitemap.xml": urlset("{site}/café", "{site}/plain", "{site}/茶")})
-    monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    monkeypatch.setenv("NO_PROXY", "*")
-    ended = subprocess.run([*USP, "ls", site, "-f", "pages", "-u"], capture_output=True, check=True)
-    assert ended.stdout.decode(encoding).split() == [f"/{shown}", "/plain", "/%E8%8C%B6"]
+def test_what_the_terminal_cannot_show_is_percent_encoded(serve, monkeypatch, subtests):
+    for encoding, shown in [("ascii", "caf%C3%A9"), ("latin-1", "café")]:
+        with subtests.test(encoding=encoding, shown=shown):
+            site = serve({"/sitemap.xml": urlset("/café", "/plain", "/茶")})
+            monkeypatch.setenv("PYTHONIOENCODING", encoding)
+            monkeypatch.setenv("NO_PROXY", "*")
+            ended = subprocess.run(
+                [*USP, "ls", site, "-f", "pages", "-u"], capture_output=True, check=True
+            )
+            assert ended.stdout.decode(encoding).split() == [f"/{shown}", "/plain", "/%E8%8C%B6"]
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_any_line_can_be_written_in_any_encoding(encoding):
-    written = io.BytesIO()
-    with io.TextIOWrapper(written, encoding=encoding, newline="\n") as stream:
-        write_lines(["\thttp://x/plain", "\thttp://x/茶?a=b&c=%20"], stream)
-        stream.flush()
-        first, second, _ = written.getvalue().decode(encoding).split("\n")
-    assert first == "\thttp://x/plain"
-    assert unquote(second, errors="strict") == "\thttp://x/茶?a=b&c= "
-    assert "&c=%20" in second
+def test_any_line_can_be_written_in_any_encoding(subtests):
+    for encoding in ["ascii", "cp1252", "utf-8"]:
+        with subtests.test(encoding=encoding):
+            written = io.BytesIO()
+            with io.TextIOWrapper(written, encoding=encoding, newline="\n") as stream:
+                write_lines(["\thttp://x/plain", "\thttp://x/茶?a=b&c=%20"], stream)
+                stream.flush()
+                first, second, _ = written.getvalue().decode(encoding).split("\n")
+            assert first == "\thttp://x/plain"
+            assert unquote(second, errors="strict") == "\thttp://x/茶?a=b&c= "
+            assert "&c=%20" in second
 
 
 @given(st.text())
@@ -169,3 +141,49 @@ def test_the_library_does_not_need_the_command_line():
         "sys.exit(bool({'click', 'rich', 'rich_click'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+SITEMAP = b"<urlset><url><loc>https://example.org/1</loc></url></urlset>"
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a line of the shell in which ``usp`` is the command, in a folder with a sitemap."""
+    (tmp_path / "map.xml").write_bytes(SITEMAP)
+    (tmp_path / "new.xml").write_bytes(SITEMAP.replace(b"/1", b"/2"))
+
+    def _shell(line: str) -> subprocess.CompletedProcess:
+        line = line.replace("usp", f"'{sys.executable}' -m usp.cli")
+        return subprocess.run(
+            ["/bin/sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    return _shell
+
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
+
+
+def test_a_closed_standard_output_is_reported(shell, subtests):
+    for line, status in [
+        ("ls map.xml -f pages", 1),
+        ("tree map.xml", 1),
+        ("diff map.xml new.xml", 2),
+        ("--help", 1),
+    ]:
+        with subtests.test(line=line, status=status):
+            ended = shell(f"usp {line} >&-")
+            assert (ended.returncode, ended.stderr) == (status, "usp: Bad file descriptor\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_reported(shell, subtests):
+    for line in ["--help", "--version", "ls --help", "ls map.xml"]:
+        with subtests.test(line=line):
+            ended = shell(f"usp {line} > /dev/full")
+            assert (ended.returncode, ended.stderr) == (1, "usp: No space left on device\n")
+
+
+def test_closed_messages_and_input_change_nothing(shell):
+    ended = shell("usp ls map.xml -f pages <&- 2>&-")
+    assert (ended.returncode, ended.stdout) == (0, "https://example.org/1\n")

@@ -8,11 +8,12 @@ import subprocess
 import threading
 
 import pytest
-from cli_documents import urlset
 
 from quick_usp import usp_command
-from usp.cli.local import piped
+from usp._inputs.sources import piped
+from usp.cli import main
 from usp.limits import LimitReached, Limits
+from website import urlset
 
 NOISE = random.Random(1).randbytes(1000).hex().encode()
 ENDLESS = {
@@ -69,14 +70,17 @@ def from_pipe(chunks, *arguments):
         assert not pipe.thread.is_alive()
 
 
-@pytest.mark.parametrize("kind", ENDLESS)
-def test_an_endless_standard_input_ends_at_the_limit_of_a_document(kind):
-    ended = from_pipe(endless(kind), "ls", "-", "-f", "pages", "--max", "document_bytes=100KiB")
-    assert "Traceback" not in ended.stderr
-    assert "document_bytes=102,400" in ended.stderr
-    if kind in ("urlset", "text"):
-        assert ended.returncode == 0
-        assert 1000 < len(ended.stdout.splitlines()) < 100 * 1024 / len("http://h/1")
+def test_an_endless_standard_input_ends_at_the_limit_of_a_document(subtests):
+    for kind in ENDLESS:
+        with subtests.test(kind=kind):
+            ended = from_pipe(
+                endless(kind), "ls", "-", "-f", "pages", "--max", "document_bytes=100KiB"
+            )
+            assert "Traceback" not in ended.stderr
+            assert "document_bytes=102,400" in ended.stderr
+            if kind in ("urlset", "text"):
+                assert ended.returncode == 0
+                assert 1000 < len(ended.stdout.splitlines()) < 100 * 1024 / len("http://h/1")
 
 
 def test_a_pipe_with_a_name_is_bounded_too():
@@ -110,6 +114,44 @@ def test_a_silent_standard_input_ends_in_time(limit):
         process.kill()
         more.set()
         os.close(pipe.read_end)
+
+
+def test_a_pipe_that_nobody_writes_to_ends_in_time(tmp_path, monkeypatch, capsys, subtests):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    monkeypatch.chdir(tmp_path)
+    for command in [
+        *(["ls"], ["ls", "-f", "pages"], ["tree"], ["graph"], ["check"], ["report", "-o", "-"]),
+        *(["diff", "a.xml"], ["report", "a.xml", "--compare"], ["check", "a.xml", "--baseline"]),
+    ]:
+        for limit in ["seconds", "document_seconds"]:
+            with subtests.test(command=command, limit=limit):
+                with pytest.raises(SystemExit) as ended:
+                    main([*command, "pipe", "--max", f"{limit}=0.05"])
+                assert ended.value.code in (1, 2)
+                said = capsys.readouterr()
+                assert f"the limit {limit}" in said.err + said.out
+                assert not (tmp_path / "report.html").exists()
+
+
+def test_a_pipe_is_waited_for_without_a_limit_of_time(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    chunks = piped(tmp_path / "pipe", Limits(seconds=None, document_seconds=None))
+    late = threading.Timer(0.1, (tmp_path / "pipe").write_bytes, [NOISE])
+    late.start()
+    assert b"".join(chunks) == NOISE
+    late.join()
+
+
+def test_a_pipe_cannot_be_what_is_read_more_than_once(tmp_path, monkeypatch, subtests):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    monkeypatch.chdir(tmp_path)
+    for command in [["update", "pipe"], ["ls", "a.xml", "--ca-bundle", "pipe"]]:
+        with subtests.test(command=command):
+            with pytest.raises(SystemExit) as ended:
+                main(command)
+            assert ended.value.code == 2
 
 
 def test_what_fits_is_read_whole():

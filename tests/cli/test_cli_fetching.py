@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from cli_documents import index, urlset
 
-from usp._crawl.schedule import Queue
+from usp._crawl.schedule import Schedule
+from usp._crawl.tree_slots import FetchTask
+from usp._formats.document import Role
+from usp.options import CrawlOptions
+from website import index, urlset
 
 
 @pytest.fixture(scope="module")
@@ -21,62 +22,20 @@ def certificate(tmp_path_factory):
         pytest.skip("needs openssl to make a certificate")
     folder = tmp_path_factory.mktemp("tls")
     key, certificate = folder / "key.pem", folder / "certificate.pem"
-    make = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=tea",
-        "-addext",
-    ]
-    subprocess.run(
-        [*make, "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
-        check=True,
-        capture_output=True,
-    )
+    make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=tea"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *make.split(), *names, *files], check=True, capture_output=True)
     return key, certificate
 
 
 @pytest.fixture
-def secure(certificate):
+def secure(serve, certificate):
     """A website that only those can read who know its certificate, or do not care."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            if self.path != "/sitemap.xml":
-                self.send_error(404)
-                return
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(urlset("https://h.example/1").encode())
-
-        def log_message(self, *args):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *args):
-            """Nothing: a client that does not trust us hangs up."""
-
     key, pem = certificate
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem, key)
-    server = Server(("127.0.0.1", 0), Handler)
-    server.socket = context.wrap_socket(
-        server.socket, server_side=True, do_handshake_on_connect=False
-    )
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"https://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    return serve({"/sitemap.xml": urlset("https://h.example/1")}, tls=context)
 
 
 def test_a_certificate_that_nobody_knows_is_refused_with_what_to_do(run, secure):
@@ -86,20 +45,21 @@ def test_a_certificate_that_nobody_knows_is_refused_with_what_to_do(run, secure)
     assert "--insecure" in ended.err
 
 
-@pytest.mark.parametrize("command", [["ls", "-f", "pages"], ["ls", "-o", "x.txt"], ["tree"]])
 def test_it_is_trusted_if_somebody_says_so(
-    run, secure, certificate, tmp_path, monkeypatch, command
+    run, secure, certificate, tmp_path, monkeypatch, subtests
 ):
     monkeypatch.chdir(tmp_path)
-    name, *options = command
-    for trust in (["--insecure"], ["--ca-bundle", str(certificate[1])]):
-        for url in (secure, f"{secure}/sitemap.xml"):
-            ended = run(name, url, *options, *trust)
-            assert (ended.status, ended.err) == (0, "")
+    for name, *options in [["ls", "-f", "pages"], ["ls", "-o", "x.txt"], ["tree"]]:
+        with subtests.test(name=name, options=options):
+            for trust in (["--insecure"], ["--ca-bundle", str(certificate[1])]):
+                for url in (secure, f"{secure}/sitemap.xml"):
+                    ended = run(name, url, *options, *trust)
+                    assert (ended.status, ended.err) == (0, "")
     monkeypatch.setenv("USP_CA_BUNDLE", str(certificate[1]))
     assert run("ls", secure, "-f", "pages").lines == ["https://h.example/1"]
 
 
+@pytest.mark.long
 def test_a_fleet_trusts_it_too(run, secure, certificate, tmp_path, monkeypatch):
     pytest.importorskip("aiohttp")
     pytest.importorskip("pyarrow")
@@ -137,9 +97,9 @@ def test_a_pause_is_kept_between_requests(run, serve, path):
     site = serve(
         {
             "/robots.txt": noting("Sitemap: {site}/i.xml"),
-            "/i.xml": noting(index("{site}/a.xml", "{site}/b.xml")),
-            "/a.xml": noting(urlset("{site}/1")),
-            "/b.xml": noting(urlset("{site}/2")),
+            "/i.xml": noting(index("/a.xml", "/b.xml")),
+            "/a.xml": noting(urlset("/1")),
+            "/b.xml": noting(urlset("/2")),
         }
     )
     ended = run("ls", site + path, "-k", "-f", "pages", "--wait", "0.3")
@@ -149,29 +109,20 @@ def test_a_pause_is_kept_between_requests(run, serve, path):
     assert asked[-1] - asked[0] >= 0.3 * (len(asked) - 1) - 0.2
 
 
-class Item:
-    def __init__(self, at: int, host: str = "h"):
-        self.position, self.host = (at,), host
-
-
-def test_a_queue_keeps_its_pause_for_each_host():
-    queue = Queue[Item](8, 2.0)
-    for at in range(3):
-        queue.put(Item(at))
-    queue.put(Item(9, "other"))
-    first = queue.get(0.0)
-    assert first.position == (0,)
-    assert queue.get(0.0).host == "other"
-    assert queue.get(1.9) is None
-    assert queue.next_due() == 2.0
-    assert queue.get(2.0).position == (1,)
-    queue.restrain("h", 1, 5.0)  # robots.txt asks for more
-    queue.done(first)
-    assert queue.get(6.9) is None
-
-
-@pytest.mark.parametrize("value", ["-1", "soon", "nan", "1e9"])
-def test_what_is_not_a_pause_is_refused(run, value):
-    ended = run("ls", "example.org", "--wait", value)
-    assert ended.status == 2
-    assert "--wait" in ended.err
+def test_a_pause_is_kept_for_each_host():
+    schedule = Schedule(CrawlOptions(wait=2.0, crawl_delay=True), per_host=8)
+    first, *others = (
+        FetchTask(f"http://{host}/{at}", Role.SITEMAP, (at,), 0, False, False, host, host)
+        for at, host in enumerate(["h", "h", "h", "other"])
+    )
+    for task in (first, *others):
+        schedule.add(task)
+    assert schedule.next(0.0) is first
+    assert schedule.next(0.0) is others[2]
+    schedule.done(first)
+    assert schedule.next(1.9) is None
+    assert schedule.next_due() == 2.0
+    assert schedule.next(2.0) is others[0]
+    schedule.robots_settled("h", 5.0)  # robots.txt asks for more
+    schedule.done(others[0])
+    assert schedule.next(6.9) is None

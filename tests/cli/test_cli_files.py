@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from types import SimpleNamespace
 
 import pytest
 
 from usp._base.files import replacing
 from usp.cli import config, main
+from usp.cli.commands import COMMANDS
 from website import index, urlset
 
 
@@ -27,20 +29,67 @@ def run(capsys, *arguments):
     return ended.value.code, capsys.readouterr()
 
 
-def test_options_in_a_folder_above_count_if_they_are_the_users_own(below, monkeypatch):
-    (below.parent / "usp.toml").write_text('user-agent = "x"\n')
-    assert config.find(below) == (below.parent / "usp.toml", {"user-agent": "x"})
+def found(folder):
+    file, _ = config.find(folder)
+    return file and file.path
+
+
+def test_options_count_if_the_file_is_the_users_own(below, monkeypatch, subtests):
+    for place in [".", ".."]:
+        with subtests.test(place=place):
+            path = (below / place).resolve() / "usp.toml"
+            path.write_text('user-agent = "x"\n')
+            assert found(below) == path
+            with monkeypatch.context() as patched:
+                patched.setattr(os, "geteuid", lambda: 4711)
+                file, (notice,) = config.find(below)
+            path.unlink()
+            assert file is None
+            assert notice.endswith(f"belongs to another user; --config {path} reads it")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_options_do_not_count_if_others_can_write_the_file(below, monkeypatch, subtests):
+    for mode, counts in [
+        (0o600, True),
+        (0o644, True),
+        (0o646, False),
+        (0o664, False),
+        (0o666, False),
+    ]:
+        with subtests.test(mode=mode, counts=counts):
+            monkeypatch.setattr(config, "_is_private", lambda *_: False)
+            (below / "usp.toml").write_text('user-agent = "x"\n')
+            (below / "usp.toml").chmod(mode)
+            assert (found(below) is not None) == counts
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such groups")
+def test_a_group_of_one_user_only_may_write_the_file(monkeypatch):
+    grp, pwd = pytest.importorskip("grp"), pytest.importorskip("pwd")
+    groups = {1: ("me", []), 2: ("me", ["me"]), 3: ("me", ["you"]), 4: ("users", [])}
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_name="me"))
+    monkeypatch.setattr(
+        grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=groups[gid][0], gr_mem=groups[gid][1])
+    )
+    assert [gid for gid in groups if config._is_private(gid, 1)] == [1, 2]
+
+
+def test_a_file_of_another_user_is_told_only_if_it_has_options(below, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    assert config.find(below) is None
-    assert config.find(below.parent) is not None  # the user's own choice of a folder
+    (below / "pyproject.toml").write_text("[tool.other]\n")
+    assert config.find(below) == (None, [])
+    (below / "pyproject.toml").write_text("[tool.usp]\n")
+    assert len(config.find(below)[1]) == 1
 
 
-def test_a_link_of_another_user_in_a_folder_above_does_not_count(below, tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", [".", ".."])
+def test_a_link_of_another_user_does_not_count(below, tmp_path, monkeypatch, place):
     own = tmp_path / "own.toml"
     own.write_text('user-agent = "x"\n')
-    link = below.parent / "usp.toml"
+    link = (below / place).resolve() / "usp.toml"
     link.symlink_to(own)
-    assert config.find(below) is not None
+    assert found(below) is not None
 
     def lstat(path):
         found = list(os.lstat(path))
@@ -49,37 +98,109 @@ def test_a_link_of_another_user_in_a_folder_above_does_not_count(below, tmp_path
         return os.stat_result(found)
 
     monkeypatch.setattr(type(link), "lstat", lstat)
-    assert config.find(below) is None
+    assert found(below) is None
 
 
-@pytest.mark.parametrize("table", ["", "[tree]\n"])
-@pytest.mark.parametrize("proxy", ["http://me:hidden-1@proxy:1", "me:hidden-1@proxy:1"])
-def test_the_password_of_a_proxy_from_above_is_not_told(below, capsys, table, proxy):
-    (below / "a.xml").write_text(urlset("http://h/p"))
-    (below.parent / "usp.toml").write_text(f'{table}proxy = "{proxy}"\n')
-    _, said = run(capsys, "ls", "a.xml")
-    assert "sets proxy" in said.err
-    assert "proxy:1" in said.err
-    assert "hidden-1" not in said.out + said.err
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ('log-file = "log.txt"\n', "sets log-file = 'log.txt'"),
-        ('[ls]\nproxy = "http://proxy:1"\n', "sets proxy = 'http://proxy:1'"),
-        ('user-agent = "x"\n', None),
+ELSEWHERE = {
+    "watch": ['exec = "touch run"', 'snapshot = "old.csv"'],
+    "crawl": ['output = "old.csv"', 'address = "ray://h"'],
+    "check": ['output = "old.csv"', 'write-baseline = "old.csv"'],
+    "report": ['compare = "http://h/"', 'output = "old.csv"'],
+    "ls": [
+        *('header = ["Authorization: hidden-1"]', 'proxy = "http://me:hidden-1@proxy:1"'),
+        *("insecure = true", 'ca-bundle = "old.csv"', 'allow-network = ["any"]'),
+        'output = "old.csv"',
+        'log-file = "old.csv"',
+        'log-file = "../log"',
+        'log-file = ".ssh/x"',
+        *('log-file = "/log"', 'log-file = "link"', 'log-file = "."', 'log_file = "pipe"'),
+        'log-file = "a\\u0000"',
     ],
-)
-def test_options_from_above_that_send_data_elsewhere_are_told(below, capsys, text, told):
+}
+
+
+def test_a_file_that_is_not_named_runs_replaces_and_sends_nothing(below, subtests):
+    (below / "old.csv").write_text("old")
+    (below / "link").symlink_to(below.parent / "log")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(below / "pipe")
+    path = below / "usp.toml"
+    for is_table in [False, True]:
+        for command, setting in [(name, one) for name, many in ELSEWHERE.items() for one in many]:
+            with subtests.test(is_table=is_table, command=command, setting=setting):
+                path.write_text(f"[{command}]\n{setting}\n" if is_table else f"{setting}\n")
+                values, (notice,) = config.defaults(config.find(below)[0], command, COMMANDS, below)
+                assert values == {}
+                assert notice.startswith(
+                    f"{path}: {setting.partition(' ')[0].replace('_', '-')} is ignored: "
+                )
+                assert notice.endswith(f"; --config {path} allows it")
+                assert "hidden-1" not in notice
+                if "\\u0000" not in setting:
+                    named = config.read_named(path)
+                    assert config.defaults(named, command, COMMANDS, below)[0] != {}
+
+
+def test_what_is_ignored_is_told_and_the_file_can_be_named(below, capsys):
     (below / "a.xml").write_text(urlset("http://h/p"))
-    (below.parent / "usp.toml").write_text(text)
-    _, above = run(capsys, "ls", "a.xml", "-f", "pages")
-    assert (told in above.err) if told else above.err == ""
-    assert above.out == "http://h/p\n"
-    (below.parent / "usp.toml").rename(below / "usp.toml")
-    _, here = run(capsys, "ls", "a.xml", "-f", "pages")
-    assert "sets " not in here.err
+    (below / "usp.toml").write_text('[ls]\noutput = "pages.csv"\n')
+    status, ignored = run(capsys, "ls", "a.xml", "-f", "pages")
+    assert (status, ignored.out) == (0, "http://h/p\n")
+    assert "output is ignored" in ignored.err
+    status, named = run(capsys, "ls", "a.xml", "--config", "usp.toml")
+    assert (status, named.out, named.err) == (0, "", "")
+    assert "http://h/p" in (below / "pages.csv").read_text()
+
+
+def test_a_log_file_is_in_the_folder_of_the_file_that_names_it(below, capsys, subtests):
+    for command in ["ls", "check"]:
+        with subtests.test(command=command):
+            (below / "a.xml").write_text(urlset("http://h/p"))
+            (below.parent / "usp.toml").write_text('log-file = "usp.log"\nverbose = 1\n')
+            for _ in range(2):  # the second time, it exists
+                _, said = run(capsys, command, "a.xml")
+                assert f"sets log-file = '..{os.sep}usp.log'" in said.err
+            assert not (below / "usp.log").exists()
+            assert "a.xml" in (below.parent / "usp.log").read_text()
+
+
+def test_a_wrong_value_is_an_error_in_words(below, capsys, subtests):
+    for text in [
+        "timeout = [1]",
+        "concurrency = inf",
+        "concurrency = nan",
+        "strict = 1",
+        'strict = "maybe"',
+        *("user-agent = true", "user-agent = {a = 1}", "verbose = 'x'", "max = {pages = [1]}"),
+        'columns = ["url"]',
+        "max = [[1]]",
+        "include = [true]",
+        "ls = 3",
+        'user-agent = "a\\u0000"',
+        *(
+            "a = " + "[" * 5000,
+            "a = " + "{a=" * 5000,
+            f"timeout = 0x{'f' * 5000}",
+            f"a = 1{'0' * 5000}",
+        ),
+        *("since = 00:00:00", "limit = -1", "since = [2020-01-01]"),
+    ]:
+        with subtests.test(text=text):
+            (below / "a.xml").write_text(urlset("http://h/p"))
+            (below / "usp.toml").write_text(text)
+            status, said = run(capsys, "ls", "a.xml")
+            assert (status, said.out) == (2, "")
+            assert said.err.startswith("usp ls: ")
+            assert len(said.err) < 1000
+
+
+def test_a_pyproject_without_our_table_is_left_alone(below, capsys, subtests):
+    for text in ["tool = 3", "[tool]\nusp = 3", "tool = [[1]]"]:
+        with subtests.test(text=text):
+            (below / "a.xml").write_text(urlset("http://h/p"))
+            (below / "pyproject.toml").write_text(text)
+            assert run(capsys, "ls", "a.xml")[0] == 0
+            assert run(capsys, "ls", "a.xml", "--config", "pyproject.toml")[0] == 2
 
 
 def test_links_in_a_folder_lead_nowhere_outside(below, tmp_path, capsys):
@@ -100,14 +221,15 @@ def test_links_in_a_folder_lead_nowhere_outside(below, tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
-    path = tmp_path / "pages.csv"
-    path.write_text("old")
-    path.chmod(mode)
-    with replacing(path) as file:
-        file.write(b"new")
-        (part,) = tmp_path.glob(".pages.csv.*")
-        assert stat.S_IMODE(part.stat().st_mode) == mode  # from the first byte on
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == mode
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, subtests):
+    for mode in [0o600, 0o640, 0o644]:
+        with subtests.test(mode=mode):
+            path = tmp_path / "pages.csv"
+            path.write_text("old")
+            path.chmod(mode)
+            with replacing(path) as file:
+                file.write(b"new")
+                (part,) = tmp_path.glob(".pages.csv.*")
+                assert stat.S_IMODE(part.stat().st_mode) == mode  # from the first byte on
+            assert path.read_text() == "new"
+            assert stat.S_IMODE(path.stat().st_mode) == mode

@@ -6,11 +6,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import click
 import pytest
 
 from usp.cli.commands import COMMANDS, SHORT_HELP
+from usp.cli.commands.cmd_help import readable, topics
 
 terminals = pytest.importorskip("terminals", reason="needs pseudo-terminals")
 
@@ -37,13 +40,14 @@ def plain(*argv: str) -> tuple[str, list[str]]:
     return done.stdout, json.loads(done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize("argv", [(), ("crawl",)])
-def test_help_in_a_pipe_is_plain_text_of_80_columns_and_needs_no_rich(argv):
-    text, rich = plain(*argv)
-    assert text.isascii()
-    assert not rich
-    assert max(map(len, text.splitlines())) <= 80
-    assert text.startswith(" ".join(["Usage: usp", *argv]))
+def test_help_in_a_pipe_is_plain_text_of_80_columns_and_needs_no_rich(subtests):
+    for argv in [(), ("crawl",)]:
+        with subtests.test(argv=argv):
+            text, rich = plain(*argv)
+            assert text.isascii()
+            assert not rich
+            assert max(map(len, text.splitlines())) <= 80
+            assert text.startswith(" ".join(["Usage: usp", *argv]))
 
 
 def test_help_on_a_terminal_has_panels():
@@ -51,14 +55,15 @@ def test_help_on_a_terminal_has_panels():
     assert "╭".encode() not in terminals.run_on_terminal("--help", stdout="file").out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_plain_help_lists_every_option(run, name):
+def test_plain_help_lists_every_option(run, subtests):
     """Except hidden ones, which are ours alone."""
-    text = run(name, "--help").out
-    options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
-    for option in (one for one in options if not one.hidden):
-        assert option.opts[-1] in text
-        assert " ".join(option.help.split()) in " ".join(text.split())
+    for name in COMMANDS:
+        with subtests.test(name=name):
+            text = run(name, "--help").out
+            options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
+            for option in (one for one in options if not one.hidden):
+                assert option.opts[-1] in text
+                assert " ".join(option.help.split()) in " ".join(text.split())
 
 
 def test_plain_help_lists_every_command_with_its_sentence(run):
@@ -66,11 +71,12 @@ def test_plain_help_lists_every_command_with_its_sentence(run):
     assert all(f"{name} {said}" in text for name, said in SHORT_HELP.items())
 
 
-@pytest.mark.parametrize(("columns", "most"), [("60", 60), ("nonsense", 80), ("3", 52), ("²", 80)])
-def test_plain_help_is_as_wide_as_it_is_told(run, monkeypatch, columns, most):
-    monkeypatch.setenv("COLUMNS", columns)
-    options = run("ls", "--help").out.partition("\nOptions:")[2].splitlines()
-    assert max(map(len, options)) <= most
+def test_plain_help_is_as_wide_as_it_is_told(run, monkeypatch, subtests):
+    for columns, most in [("60", 60), ("nonsense", 80), ("3", 52), ("²", 80)]:
+        with subtests.test(columns=columns, most=most):
+            monkeypatch.setenv("COLUMNS", columns)
+            options = run("ls", "--help").out.partition("\nOptions:")[2].splitlines()
+            assert max(map(len, options)) <= most
 
 
 @pytest.fixture
@@ -81,21 +87,24 @@ def on_terminal(run, monkeypatch):
     return lambda name: re.sub(r"\x1b\[[\d;]*m", "", run(name, "--help").out)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_panels_have_every_option_and_the_commands_own_come_first(on_terminal, name):
-    text = on_terminal(name)
-    shown = re.findall(r"^│ [*]? *(--[\w-]+)", text, re.MULTILINE)
-    options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
-    longest = {max(one.opts, key=len) for one in options if not one.hidden}
-    assert set(shown) >= longest - {"--no-fold"}
-    assert re.findall("╭─ (.*?) ─", text)[0] == "Options"
-    assert "--help" in text.partition("╰")[0]
+def test_the_panels_have_every_option_and_the_commands_own_come_first(on_terminal, subtests):
+    for name in COMMANDS:
+        with subtests.test(name=name):
+            text = on_terminal(name)
+            shown = re.findall(r"^│ [*]? *(--[\w-]+)", text, re.MULTILINE)
+            options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
+            longest = {max(one.opts, key=len) for one in options if not one.hidden}
+            assert set(shown) >= longest - {"--no-fold"}
+            assert re.findall("╭─ (.*?) ─", text)[0] == "Options"
+            assert "--help" in text.partition("╰")[0]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_examples_fit_on_a_terminal(on_terminal, name):
-    for line in COMMANDS[name].help.partition("Examples:")[2].splitlines():
-        assert line.strip() in on_terminal(name)
+def test_examples_fit_on_a_terminal(on_terminal, subtests):
+    for name in COMMANDS:
+        with subtests.test(name=name):
+            text = on_terminal(name)
+            for line in COMMANDS[name].help.partition("Examples:")[2].splitlines():
+                assert line.strip() in text
 
 
 def test_options_that_belong_together_stand_together(run):
@@ -109,3 +118,82 @@ def test_options_that_belong_together_stand_together(run):
         "Requests and limits": "--user-agent",
         "Messages and exit status": "--keep-partial",
     }
+
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {
+    path.stem: path
+    for folder in (DOCS, DOCS / "guides", DOCS / "reference")
+    for path in folder.glob("*.md")
+    if path.stem != "index"
+} | {"cli": DOCS / "reference" / "cli" / "index.md"}
+
+
+def test_every_page_of_the_documentation_is_a_topic(run):
+    assert sorted(topics()) == sorted(PAGES)
+    listed = re.findall(r"^  (\S+)  ", run("help").out, re.MULTILINE)
+    assert sorted(listed) == sorted(PAGES)
+
+
+def test_a_page_in_a_pipe_is_its_text_without_links_between_files(run, subtests):
+    for topic in PAGES:
+        with subtests.test(topic=topic):
+            shown = run("help", topic)
+            assert shown.status == 0
+            assert shown.out.startswith("# ")
+            prose = re.sub(r"^```.*?^```", "", shown.out, flags=re.MULTILINE | re.DOTALL)
+            assert not re.findall(r"\]\((?!https?:)\S+\)", prose)
+            assert "\n<!--" not in prose
+            source = PAGES[topic].read_text("utf-8")
+            assert shown.out.count("\n## ") == source.count("\n## ")
+
+
+def test_a_link_becomes_the_command_that_shows_its_page():
+    text = "See [what changed](../guides/diff.md#x), [diff.md](diff.md), [a](b.png), [c](#d), [e](https://e.org/f.md)."
+    assert readable(text) == (
+        "See what changed (`usp help diff`), `usp help diff`, a, c, [e](https://e.org/f.md)."
+    )
+
+
+def test_marks_for_the_site_and_its_tests_are_left_out_and_code_is_kept():
+    text = "# A\n\n```{toctree}\n:hidden:\n\nb\n```\n\n:::{note}\nIt is.\n:::\n\n<!-- not run: it waits -->\n```sh\nusp [x](diff.md)\n```\n"
+    assert readable(text) == "# A\n\nIt is.\n\n```sh\nusp [x](diff.md)\n```"
+
+
+def test_the_topic_of_a_command_without_a_page_is_its_help(run):
+    assert run("help", "snapshot").out == run("snapshot", "--help").out
+
+
+def test_an_unknown_topic_is_an_error_that_names_similar_ones(run):
+    ended = run("help", "steraming")
+    assert ended.status == 2
+    assert "unknown topic 'steraming'; did you mean streaming" in ended.err
+
+
+def test_a_topic_that_is_also_a_command_is_named_once(run):
+    assert "did you mean tree or rules?" in run("help", "trees").err
+
+
+def test_a_link_leads_to_no_other_page_of_the_same_name(run):
+    assert readable("[All](../reference/cli/index.md#exit-status).") == "All (`usp help cli`)."
+    assert readable("[Zones](../reference/api/clients.md), [ls](cli/tree.md)") == "Zones, ls"
+    assert "usp help tree" not in run("help", "cli").out
+
+
+def test_a_page_on_a_terminal_is_drawn():
+    terminals = pytest.importorskip("terminals", reason="needs pseudo-terminals")
+    ran = terminals.run_on_terminal("help", "ci", stdout="terminal", env={"PAGER": "cat"})
+    screen = "\n".join(terminals.shown(ran.screen))
+    assert ran.status == 0
+    assert "Check sitemaps in continuous integration" in screen
+    assert "```" not in screen
+
+
+def test_the_pages_are_in_the_wheel():
+    if not (ROOT / "pyproject.toml").exists():  # pragma: no cover
+        pytest.skip("these are not the sources")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert "docs" in wheel["only-include"]
+    assert wheel["sources"]["docs"] == "usp/_docs"

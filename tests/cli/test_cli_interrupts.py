@@ -11,9 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_documents import urlset
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+from website import urlset
+
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send"),
+    pytest.mark.long,
+]
 
 TOLD = b"usp: interrupted\n"
 
@@ -69,98 +73,76 @@ def document(tmp_path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("module", "argv"),
-    [
+def test_while_modules_are_loaded(document, subtests):
+    for module, argv in [
         ("usp.cli.app", ["--help"]),
         ("rich_click", ["--help"]),
-        ("usp.cli.commands.ls", ["ls", "{document}"]),
+        ("usp.cli.commands.cmd_ls", ["ls", "{document}"]),
         ("usp._crawl.crawl", ["ls", "{document}"]),
         ("requests", ["tree", "{document}"]),
         ("pyarrow", ["ls", "{document}", "-o", "{document}.parquet"]),
         ("usp.report", ["report", "{document}", "-o", "{document}.html"]),
-    ],
-)
-def test_while_modules_are_loaded(document, module, argv):
-    argv = [word.replace("{document}", str(document)) for word in argv]
-    ended = python(AT_IMPORT.format(module=module, argv=argv))
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+    ]:
+        with subtests.test(module=module, argv=argv):
+            words = [word.replace("{document}", str(document)) for word in argv]
+            ended = python(AT_IMPORT.format(module=module, argv=words))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
 
 
-@pytest.mark.parametrize("name", ["__init__", "write_table", "close"])
-def test_while_parquet_is_written(document, name):
-    target = document.with_name("pages.parquet")
-    target.write_bytes(b"before")
-    argv = ["ls", str(document), "-o", str(target)]
-    program = AT_CALL.format(module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv)
-    ended = python(program)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
-    assert target.read_bytes() == b"before"
-    assert sorted(path.name for path in document.parent.iterdir()) == ["pages.parquet", "s.xml"]
+def test_while_parquet_is_written(document, subtests):
+    for name in ["__init__", "write_table", "close"]:
+        with subtests.test(name=name):
+            target = document.with_name("pages.parquet")
+            target.write_bytes(b"before")
+            argv = ["ls", str(document), "-o", str(target)]
+            program = AT_CALL.format(
+                module="pyarrow.parquet", owner="ParquetWriter", name=name, argv=argv
+            )
+            ended = python(program)
+            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+            assert target.read_bytes() == b"before"
+            assert sorted(path.name for path in document.parent.iterdir()) == [
+                "pages.parquet",
+                "s.xml",
+            ]
 
 
-def test_in_a_destructor(document):
-    """What is raised there goes nowhere, but is not forgotten."""
-    program = """
-import signal, sys
+WHILE_READING = """
+import signal, sys, time
+import usp.cli.run_options
 from usp.cli import main
 
 class Interrupting:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
-def tree(*_, **__):
+def in_a_destructor(*_, **__):  # what is raised there goes nowhere, but is not forgotten
     Interrupting()
 
-import usp.cli.crawling
-usp.cli.crawling.tree_of = tree
-sys.argv = ["usp", "ls", sys.argv[1]]
-main()
-"""
-    ended = python(program, str(document))
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
-
-
-def test_twice(document):
-    """The second one does not wait for what the first one has begun to put in order."""
-    program = """
-import signal, sys, time
-from usp.cli import main
-import usp.cli.crawling
-
-def tree(*_, **__):
+def twice(*_, **__):  # the second one does not wait for what the first one puts in order
     try:
         signal.raise_signal(signal.SIGINT)
     finally:
         signal.raise_signal(signal.SIGINT)
         time.sleep(60)
 
-usp.cli.crawling.tree_of = tree
-sys.argv = ["usp", "ls", sys.argv[1]]
-main()
-"""
-    ended = python(program, str(document))
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
-
-
-def test_what_others_make_of_it_is_an_interrupt_all_the_same(document):
-    program = """
-import signal, sys
-from usp.cli import main
-import usp.cli.crawling
-
-def tree(*_, **__):
+def turned_into_another_error(*_, **__):
     try:
         signal.raise_signal(signal.SIGINT)
     except KeyboardInterrupt:
         raise RuntimeError("the query was ended") from None
 
-usp.cli.crawling.tree_of = tree
-sys.argv = ["usp", "ls", sys.argv[1]]
+usp.cli.run_options.tree_of = globals()[sys.argv[1]]
+sys.argv = ["usp", "ls", sys.argv[2]]
 main()
 """
-    ended = python(program, str(document))
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
+
+
+def test_while_a_tree_is_read(document, subtests):
+    for how in ["in_a_destructor", "twice", "turned_into_another_error"]:
+        with subtests.test(how=how):
+            ended = python(WHILE_READING, how, str(document))
+            assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", TOLD)
 
 
 def test_it_is_json_for_programs(document):
@@ -195,15 +177,8 @@ def test_while_workers_are_started(tmp_path):
     pytest.importorskip("pyarrow")
     sites = tmp_path / "sites.txt"
     sites.write_text("".join(f"http://127.0.0.{number}:9/\n" for number in range(2, 250)))
-    command = [
-        sys.executable,
-        "-m",
-        "usp.cli",
-        "crawl",
-        str(sites),
-        "-o",
-        str(tmp_path / "dataset"),
-    ]
+    crawl = ["crawl", str(sites), "-o", str(tmp_path / "dataset")]
+    command = [sys.executable, "-m", "usp.cli", *crawl]
     for after in (0.0, 0.1):
         with subprocess.Popen(
             [*command, "--allow-network", "any", "--workers", "3"],

@@ -8,10 +8,10 @@ import threading
 import time
 
 import pytest
-from cli_documents import index, urlset
 
 from usp.cli.option_values import read_limits
 from usp.limits import DEFAULT, Limits
+from website import index, urlset
 
 USP = [sys.executable, "-m", "usp.cli"]
 PAGES = [f"{{site}}/{number:02}" for number in range(10)]
@@ -37,8 +37,8 @@ def test_a_complete_site_ends_with_0_and_says_nothing(serve, run):
 
 def test_a_hole_is_named(serve, run):
     site = serve(
-        {"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": index("{site}/a.xml", "{site}/b.xml")}
-        | {"/a.xml": urlset("{site}/a")}
+        {"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": index("/a.xml", "/b.xml")}
+        | {"/a.xml": urlset("/a")}
     )
     ended = run("ls", site, "-f", "pages")
     assert ended.status == 0
@@ -49,20 +49,12 @@ def test_a_hole_is_named(serve, run):
     assert "more" not in ended.err
 
 
-def test_a_site_of_which_nothing_could_be_had_ends_with_1(serve, run):
-    site = serve({"/robots.txt": "Sitemap: {site}/a.xml"})
-    ended = run("ls", "http://127.0.0.1:9/")
-    assert ended.status == 1
-    assert ended.err == "usp: connection refused by 127.0.0.1:9\n"
-    assert run("ls", site + "/nothing.xml").status == 1
-
-
 def test_a_site_without_sitemaps_is_complete(serve, run):
     assert run("ls", serve({}), "-f", "pages").status == 0
 
 
 def test_one_sitemap_that_breaks_off_is_incomplete(serve, run):
-    text = urlset("{site}/a", "{site}/b")
+    text = urlset("/a", "/b")
     site = serve({"/s.xml": text[: text.rindex("</url>") + 6]})
     ended = run("ls", site + "/s.xml", "-f", "pages")
     assert ended.lines == [f"{site}/a", f"{site}/b"]
@@ -71,14 +63,14 @@ def test_one_sitemap_that_breaks_off_is_incomplete(serve, run):
 
 
 def test_an_index_whose_children_are_all_gone_does_not_end_with_0(serve, run):
-    site = serve({"/i.xml": index("{site}/a.xml")})
+    site = serve({"/i.xml": index("/a.xml")})
     assert run("ls", site + "/i.xml").status == 1
 
 
 def test_failures_for_one_reason_share_a_line_if_they_are_many(serve, run):
     for missing in (1, 3, 4, 40):
         names = [f"{{site}}/{number}.xml" for number in range(missing)]
-        site = serve({"/s.xml": index("{site}/ok.xml", *names), "/ok.xml": urlset("{site}/p")})
+        site = serve({"/s.xml": index("/ok.xml", *names), "/ok.xml": urlset("/p")})
         lines = run("ls", site + "/s.xml").err.splitlines()
         if missing == 1:
             assert lines == [f"usp: incomplete: {site}/0.xml: 404 Not Found"]
@@ -98,9 +90,7 @@ def test_at_most_five_lines_tell_of_failures(serve, run):
     files = {name: f"<!DOCTYPE x [<!ENTITY a 'b'>]><r{name[1]}/>" for name in names[:2]}
     files |= {name: f"<root{number}/>" for number, name in enumerate(names[2:])}
     listed = [f"{{site}}{name}" for name in names]
-    site = serve(
-        {"/s.xml": index("{site}/ok.xml", *listed), "/ok.xml": urlset("{site}/p"), **files}
-    )
+    site = serve({"/s.xml": index("/ok.xml", *listed), "/ok.xml": urlset("/p"), **files})
     lines = run("ls", site + "/s.xml").err.splitlines()
     assert lines[0] == "usp: incomplete: 8 sitemaps missing or incomplete"
     assert lines[-1] == "  and 2 more; --json lists them all"  # the two alike share a line
@@ -111,7 +101,7 @@ def test_what_is_told_does_not_steer_the_terminal(serve, run):
     site = serve(
         {
             "/robots.txt": "Sitemap: {site}/ok.xml\nSitemap: {site}/\x1b[31mred\x07\u202e.xml\n",
-            "/ok.xml": urlset("{site}/p"),
+            "/ok.xml": urlset("/p"),
         }
     )
     ended = run("ls", site, "-k")
@@ -124,9 +114,8 @@ def test_what_is_told_does_not_steer_the_terminal(serve, run):
 # Setting limits -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "limits"),
-    [
+def test_limits_are_read_with_units(subtests):
+    for text, limits in [
         ("pages=1000", Limits(pages=1000)),
         ("pages=1k", Limits(pages=1000)),
         ("pages = 7", Limits(pages=7)),
@@ -145,10 +134,9 @@ def test_what_is_told_does_not_steer_the_terminal(serve, run):
         ("ratio=12.5", Limits(ratio=12.5)),
         ("lowest_rate=0", Limits(lowest_rate=0)),
         ("redirects=0", Limits(redirects=0)),
-    ],
-)
-def test_limits_are_read_with_units(text, limits):
-    assert read_limits((text,)) == limits
+    ]:
+        with subtests.test(text=text, limits=limits):
+            assert read_limits((text,)) == limits
 
 
 def test_several_limits_and_none():
@@ -162,40 +150,6 @@ def test_whole_numbers_stay_whole():
     assert {type(value) for value in (limits.pages, limits.document_bytes)} == {int}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pages",
-        "pages=",
-        "pages=many",
-        "pages=-1",
-        "pages=1e3",
-        "pages=10 parsecs",
-        "pages=inf",
-        "pages=nan",
-        "pages=1=2",
-        "pages=0x10",
-        "pages=" + "9" * 400,
-        "=5",
-        "",
-        "pagez=5",
-        "__init__=5",
-    ],
-)
-def test_a_bad_limit_is_a_wrong_call_told_in_two_lines(run, text):
-    ended = run("ls", "http://127.0.0.1:9/", "--max", text)
-    assert (ended.status, ended.out) == (2, "")
-    assert len(ended.err.splitlines()) == 2
-    assert "--max" in ended.err
-
-
-def test_a_name_that_does_not_exist_is_answered_with_those_that_do(run):
-    ended = run("ls", "http://127.0.0.1:9/", "--max", "pagez=5")
-    assert "pagez" in ended.err
-    assert "document_bytes" in ended.err
-    assert "pages" in ended.err
-
-
 def test_a_limit_that_is_reached_says_how_to_raise_it(serve, run):
     site = whole(serve)
     ended = run("ls", site, "-f", "pages", "--max", "pages=3")
@@ -207,19 +161,18 @@ def test_a_limit_that_is_reached_says_how_to_raise_it(serve, run):
         assert (ended.status, len(ended.lines)) == (0, 10)
 
 
-@pytest.mark.parametrize(
-    "limit", ["document_bytes=300", "unpacked_bytes=300", "depth=0", "sitemaps=1", "seconds=0"]
-)
-def test_limits_reach_the_crawl(serve, run, limit):
-    site = serve(
-        {"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": index("{site}/s.xml")}
-        | {"/s.xml": urlset(*PAGES)}
-    )
-    assert run("ls", site, "-k", "-f", "pages", "--strict").status == 0
-    ended = run("ls", site, "-k", "-f", "pages", "--strict", "--max", limit)
-    assert ended.status in (1, 3)
-    assert len(ended.lines) < 10
-    assert f"--max {limit.partition('=')[0]}=" in ended.err
+def test_limits_reach_the_crawl(serve, run, subtests):
+    for limit in ["document_bytes=300", "unpacked_bytes=300", "depth=0", "sitemaps=1", "seconds=0"]:
+        with subtests.test(limit=limit):
+            site = serve(
+                {"/robots.txt": "Sitemap: {site}/i.xml", "/i.xml": index("/s.xml")}
+                | {"/s.xml": urlset(*PAGES)}
+            )
+            assert run("ls", site, "-k", "-f", "pages", "--strict").status == 0
+            ended = run("ls", site, "-k", "-f", "pages", "--strict", "--max", limit)
+            assert ended.status in (1, 3)
+            assert len(ended.lines) < 10
+            assert f"--max {limit.partition('=')[0]}=" in ended.err
 
 
 def test_the_limits_of_one_sitemap(serve, run):
@@ -233,7 +186,7 @@ def test_the_limits_of_one_sitemap(serve, run):
 def test_the_pause_that_robots_txt_asks_for_is_kept(serve, run):
     site = serve(
         {"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/b.xml\nCrawl-delay: 0.3\n"}
-        | {"/a.xml": urlset("{site}/a"), "/b.xml": urlset("{site}/b")}
+        | {"/a.xml": urlset("/a"), "/b.xml": urlset("/b")}
     )
     started = time.monotonic()
     assert run("ls", site, "-k", "-f", "pages", "--crawl-delay").lines == [f"{site}/a", f"{site}/b"]
@@ -256,7 +209,7 @@ def test_ctrl_c_with_and_without_keeping_what_was_found(serve, monkeypatch, keep
 
     site = serve(
         {"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/b.xml"}
-        | {"/a.xml": urlset("{site}/a"), "/b.xml": slow}
+        | {"/a.xml": urlset("/a"), "/b.xml": slow}
     )
     options = ["--keep-partial"] if keep else []
     with subprocess.Popen(

@@ -4,20 +4,25 @@ import ast
 import json
 import re
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 import rich_click as click
-from cli_documents import urlset
 
 import usp
+from usp import cli
 from usp._base.reason import Advice, Reason, Topic
 from usp.cli import errors
 from usp.cli.commands import COMMANDS
+from usp.cli.errors import failure_line
+from usp.fleet.run import failure_row
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import InvalidSitemap
+from usp.report.markup import without_origin
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
 from usp.web_client.requests_client import RequestsWebClient
+from website import index, urlset
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 FETCHING = ["ls", "tree", "graph", "report"]
@@ -36,42 +41,46 @@ def closed():
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("command", FETCHING)
-def test_a_host_that_does_not_exist_is_told_in_one_line(run, command):
-    ended = run(command, "example.invalid")
-    assert ended.status == 1
-    (line,) = ended.err.splitlines()
-    assert line.startswith("usp: no such host: example.invalid")
+def test_a_host_that_does_not_exist_is_told_in_one_line(run, subtests):
+    for command in FETCHING:
+        with subtests.test(command=command):
+            ended = run(command, "example.invalid")
+            assert ended.status == 1
+            (line,) = ended.err.splitlines()
+            assert line.startswith("usp: no such host: example.invalid")
 
 
-@pytest.mark.parametrize("command", FETCHING)
-def test_https_that_is_refused_suggests_http(run, command, closed):
-    for path in ("", "sitemap.xml", "blog/", "blog/post.html?page=2"):
-        (line,) = run(command, f"https://{closed}/{path}").err.splitlines()
-        assert line == f"usp: connection refused by {closed} (try http://{closed}/{path})"
+def test_https_that_is_refused_suggests_http(run, closed, subtests):
+    for command in FETCHING:
+        with subtests.test(command=command):
+            for path in ("", "sitemap.xml", "blog/", "blog/post.html?page=2"):
+                (line,) = run(command, f"https://{closed}/{path}").err.splitlines()
+                assert line == f"usp: connection refused by {closed} (try http://{closed}/{path})"
 
 
-@pytest.mark.parametrize("command", FETCHING)
-def test_each_failure_is_told_once(run, site, command):
-    ended = run(command, site)
-    told = ended.err + (ended.out if command == "tree" else "")
-    assert told.count("missing.xml") == 1
-    assert told.count("404 Not Found") == 1
-    assert "WARNING" not in told
-    assert "Unable to fetch" not in told
+def test_each_failure_is_told_once(run, site, subtests):
+    for command in FETCHING:
+        with subtests.test(command=command):
+            ended = run(command, site)
+            told = ended.err + (ended.out if command == "tree" else "")
+            assert told.count("missing.xml") == 1
+            assert told.count("404 Not Found") == 1
+            assert "WARNING" not in told
+            assert "Unable to fetch" not in told
 
 
-@pytest.mark.parametrize("command", FETCHING)
-def test_a_sitemap_that_is_not_there_is_told_in_one_line(run, site, command):
-    ended = run(command, f"{site}/gone.xml")
-    assert ended.status == 1
-    assert ended.err == f"usp: {site}/gone.xml: 404 Not Found\n"
-    if command == "tree":
-        assert ended.out == ""
+def test_a_sitemap_that_is_not_there_is_told_in_one_line(run, site, subtests):
+    for command in FETCHING:
+        with subtests.test(command=command):
+            ended = run(command, f"{site}/gone.xml")
+            assert ended.status == 1
+            assert ended.err == f"usp: {site}/gone.xml: 404 Not Found\n"
+            if command == "tree":
+                assert ended.out == ""
 
 
 def test_what_is_nowhere_in_the_tree_is_drawn_too(run, serve, monkeypatch):
-    site = serve({"/sitemap.xml": urlset("{site}/a")})
+    site = serve({"/sitemap.xml": urlset("/a")})
     get = RequestsWebClient.get
 
     def failing(client, url):
@@ -164,6 +173,26 @@ def test_a_file_and_the_environment_can_ask_for_json(run, site, tmp_path, monkey
     assert run("ls", site).err.startswith("usp: ")
 
 
+def test_the_line_of_an_interrupt_is_json_if_all_others_are(monkeypatch, subtests):
+    for value, is_json in [
+        ("1", True),
+        ("true", True),
+        ("0", False),
+        ("false", False),
+        ("No", False),
+        (" ", False),
+    ]:
+        with subtests.test(value=value, is_json=is_json):
+            monkeypatch.setenv("USP_JSON", value)
+            monkeypatch.setattr(sys, "argv", ["usp", "ls"])
+            assert cli._line().startswith(b"{") == cli.wants_json() == is_json
+
+
+def test_the_code_of_another_version_has_the_reason_that_was_recorded():
+    line = failure_line(failure_row("melted", 2, "h.example", "the server has melted"))
+    assert line == "  2 sites melted: the server has melted, for example h.example"
+
+
 # Hints --------------------------------------------------------------------------------------------
 
 
@@ -186,13 +215,14 @@ def said(command: str, advice: Advice) -> str:
         return errors.why(failure)
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
-@pytest.mark.parametrize("advice", ADVICE)
-def test_hints_name_only_options_that_the_command_has(command, advice):
-    text = said(command, advice)
-    assert set(OPTION.findall(text)) <= options_of(command)
-    assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
-    assert text.startswith("it failed")
+def test_hints_name_only_options_that_the_command_has(subtests):
+    for command in sorted(COMMANDS):
+        for advice in ADVICE:
+            with subtests.test(command=command, advice=advice):
+                text = said(command, advice)
+                assert set(OPTION.findall(text)) <= options_of(command)
+                assert not re.search(r"Limits\(|Zones\(|verify=|user_agent|\(\)", text)
+                assert text.startswith("it failed")
 
 
 def test_hints_name_the_options_there_are():
@@ -205,13 +235,14 @@ def test_hints_name_the_options_there_are():
     assert "--per-host" in said("crawl", Advice(Topic.BE_GENTLE))
 
 
-@pytest.mark.parametrize("code", FailureCode)
-def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has(code):
-    with click.Context(COMMANDS["crawl"]):
-        text = errors.remedy(code.value)
-    assert text
-    assert set(OPTION.findall(text)) <= options_of("crawl")
-    assert not re.search(r"Limits\(|Zones\(|verify=|auth=|user_agent|\(\)", text)
+def test_what_to_do_about_a_code_is_said_in_options_that_the_command_has(subtests):
+    for code in FailureCode:
+        with subtests.test(code=code):
+            with click.Context(COMMANDS["crawl"]):
+                text = errors.remedy(code.value)
+            assert text
+            assert set(OPTION.findall(text)) <= options_of("crawl")
+            assert not re.search(r"Limits\(|Zones\(|verify=|auth=|user_agent|\(\)", text)
 
 
 def test_a_hint_is_found_by_its_value_and_not_by_its_words():
@@ -225,7 +256,7 @@ def test_a_server_that_turns_robots_away_is_told_with_what_to_try(run, monkeypat
     why = failure_reason(error).at("Unable to fetch sitemap from http://h/s.xml")
     failure = Failure.of("http://h/s.xml", why)
     node = InvalidSitemap("http://h/s.xml", str(why), failure=failure)
-    monkeypatch.setattr("usp.cli.crawling.Crawling.tree", lambda *_, **__: node)
+    monkeypatch.setattr("usp.cli.run_options.RunOptions.tree", lambda *_, **__: node)
     for command in ("tree", "graph", "report"):
         err = run(command, "http://h/s.xml").err
         assert err.startswith("usp: http://h/s.xml: 403 Forbidden: the server blocks robots (try ")
@@ -241,3 +272,41 @@ def test_options_that_messages_name_exist():
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 named = set(OPTION.findall(node.value))
                 assert named <= known, (path.name, named - known)
+
+
+def test_only_addresses_with_a_path_lose_their_scheme_and_host():
+    start = "http://h:81/"
+    assert without_origin("h:81 does not speak TLS; try http://h:81/", start).endswith(start)
+    assert without_origin("see http://h:81/, and http://h:81/a.xml", start) == (
+        "see http://h:81/, and /a.xml"
+    )
+    assert without_origin("'http://h:81/a'", start) == "'/a'"
+    assert without_origin("from http://x/?u=http://h:81/a", "http://h:8/").endswith("http://h:81/a")
+
+
+def test_a_document_from_the_standard_input_leaves_hyphens_in_reasons_alone():
+    assert without_origin("Un-fetched child sitemap", "-") == "Un-fetched child sitemap"
+
+
+def test_an_index_that_lists_itself_is_told_in_plain_words(run, tmp_path):
+    (tmp_path / "i.xml").write_text(index("http://h/i.xml", "http://h/a.xml"))
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    text = run("tree", str(tmp_path)).out
+    assert "not followed: it is one of the sitemaps above it" in text
+    assert "Recursion" not in text
+
+
+def test_each_reason_is_told_before_a_second_address_with_the_same_one(run, tmp_path):
+    gone = [f"http://h/gone{n}.xml" for n in range(3)]
+    (tmp_path / "i.xml").write_text(
+        index(
+            *gone, "http://h/html.xml", "http://h/empty.xml", "http://h/junk.xml", "http://h/a.xml"
+        )
+    )
+    (tmp_path / "a.xml").write_text(urlset("http://h/1"))
+    (tmp_path / "html.xml").write_text("<!doctype html><html><body>Hello</body></html>")
+    (tmp_path / "empty.xml").write_text("")
+    (tmp_path / "junk.xml").write_text("<other>1</other>")
+    lines = run("ls", str(tmp_path / "i.xml"), "-f", "pages").err.splitlines()
+    assert sum("gone" in line for line in lines) == 1
+    assert not any("more" in line for line in lines)

@@ -35,22 +35,23 @@ def site():
         site.over.set()
 
 
-@pytest.mark.parametrize("command", ["snapshot", "ls"])
-def test_sigterm_leaves_nothing_behind(site, tmp_path, command):
-    argv = [command, site.base, "-k", "-o", str(tmp_path / "out.warc.gz")]
-    if command == "ls":
-        argv[-1] = str(tmp_path / "out.csv")
-    with subprocess.Popen(
-        [sys.executable, "-m", "usp.cli", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "NO_PROXY": "*"},
-    ) as process:
-        assert site.asked.wait(20)
-        process.send_signal(signal.SIGTERM)
-        timer = threading.Timer(5, site.over.set)
-        timer.start()
-        out, err = process.communicate(timeout=20)
-        timer.cancel()
-    assert (process.returncode, out, err) == (-signal.SIGTERM, b"", b"")
-    assert list(tmp_path.iterdir()) == []
+def test_sigterm_leaves_nothing_behind(site, tmp_path, subtests):
+    for command in ["snapshot", "ls"]:
+        with subtests.test(command=command):
+            argv = [command, site.base, "-k", "-o", str(tmp_path / "out.warc.gz")]
+            if command == "ls":
+                argv[-1] = str(tmp_path / "out.csv")
+            with subprocess.Popen(
+                [sys.executable, "-m", "usp.cli", *argv],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "NO_PROXY": "*"},
+            ) as process:
+                assert site.asked.wait(20)
+                process.send_signal(signal.SIGTERM)
+                timer = threading.Timer(5, site.over.set)
+                timer.start()
+                out, err = process.communicate(timeout=20)
+                timer.cancel()
+            assert (process.returncode, out, err) == (-signal.SIGTERM, b"", b"")
+            assert list(tmp_path.iterdir()) == []

@@ -1,9 +1,14 @@
 """The exit status: 0 when anything was read, 1 when nothing was; ``--strict`` asks for everything."""
 
 import io
+import json
 
 import pytest
-from cli_documents import index, urlset
+
+from usp._demo import demo_site
+from usp.cli import errors
+from usp.objects.problem import Failure, FailureCode
+from website import Answer, Site, index, robots, urlset
 
 COMMANDS = [
     ["ls"],
@@ -28,36 +33,39 @@ def itself(serve):
     return serve(
         {
             "/robots.txt": "Sitemap: {site}/i.xml",
-            "/i.xml": index("{site}/i.xml", "{site}/j.xml", "{site}/a.xml"),
-            "/j.xml": index("{site}/i.xml#again"),
-            "/a.xml": urlset("{site}/p"),
+            "/i.xml": index("/i.xml", "/j.xml", "/a.xml"),
+            "/j.xml": index("/i.xml#again"),
+            "/a.xml": urlset("/p"),
         }
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_hole_counts_only_if_it_is_strict(run, site, command):
-    ended = run(command[0], site, *command[1:])
-    assert ended.status == 0
-    assert "incomplete" in ended.err
-    assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
-    assert run(command[0], site, "--strict", *command[1:]).status == 3
+def test_a_hole_counts_only_if_it_is_strict(run, site, subtests):
+    for command in COMMANDS:
+        with subtests.test(command=command):
+            ended = run(command[0], site, *command[1:])
+            assert ended.status == 0
+            assert "incomplete" in ended.err
+            assert "missing.xml" in (ended.out if command == ["tree"] else ended.err)
+            assert run(command[0], site, "--strict", *command[1:]).status == 3
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("strict", [[], ["--strict"]])
-def test_nothing_read_at_all_is_1(run, serve, command, strict):
-    nobody = "http://127.0.0.1:9/"
-    gone = serve({"/robots.txt": "Sitemap: {site}/a.xml"})
-    for start in (nobody, gone, f"{gone}/missing.xml"):
-        assert run(command[0], start, *strict, *command[1:]).status == 1
+def test_nothing_read_at_all_is_1(run, serve, subtests):
+    for command in COMMANDS:
+        for strict in [[], ["--strict"]]:
+            with subtests.test(command=command, strict=strict):
+                nobody = "http://127.0.0.1:9/"
+                gone = serve({"/robots.txt": "Sitemap: {site}/a.xml"})
+                for start in (nobody, gone, f"{gone}/missing.xml"):
+                    assert run(command[0], start, *strict, *command[1:]).status == 1
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_an_index_that_lists_itself_is_complete(run, itself, command):
-    ended = run(command[0], itself, "--strict", *command[1:])
-    assert ended.status == 0
-    assert "incomplete" not in ended.err
+def test_an_index_that_lists_itself_is_complete(run, itself, subtests):
+    for command in COMMANDS:
+        with subtests.test(command=command):
+            ended = run(command[0], itself, "--strict", *command[1:])
+            assert ended.status == 0
+            assert "incomplete" not in ended.err
 
 
 def test_indexes_in_a_folder_that_list_each_other_are_complete(run, tmp_path):
@@ -91,3 +99,95 @@ def test_an_index_that_is_a_file_was_read(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("sys.stdin", Stdin())
     assert run("tree", "-").status == 0
+
+
+@pytest.fixture(scope="module")
+def demo():
+    with demo_site() as url:
+        yield url
+
+
+def test_filters_that_leave_out_everything_are_named(run, demo, tmp_path, monkeypatch, subtests):
+    for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
+        with subtests.test(how=how):
+            monkeypatch.chdir(tmp_path)
+            ended = run("ls", demo, *how, "--include", "/nothing/*")
+            assert ended.status == 0
+            assert ended.err.startswith("usp: no page matches the filters; 21 pages left out\n")
+            assert "no page matches" not in run("ls", demo, *how, "--include", "/news/*").err
+
+
+def test_sitemaps_without_pages_are_named(run, tmp_path, monkeypatch, subtests):
+    for how in [["-f", "pages"], ["-f", "csv"], ["-o", "pages.csv"]]:
+        with subtests.test(how=how):
+            monkeypatch.chdir(tmp_path)
+            answers = {"/robots.txt": robots("/a.xml", "/b.txt"), "/a.xml": urlset()}
+            with Site(answers) as site:
+                ended = run("ls", site.base, "-k", *how)
+                assert ended.status == 0
+                assert "usp: 1 sitemap read, without any pages\n" in ended.err
+                site.answers["/a.xml"] = urlset("/1")
+                assert "without any pages" not in run("ls", site.base, "-k", *how).err
+
+
+def test_programs_are_told_the_same(run, demo):
+    first = run("ls", demo, "-f", "pages", "--exclude", "*", "--json").err.splitlines()[0]
+    assert json.loads(first) == {
+        "notice": "no page matches the filters; 21 pages left out",
+        "left_out": 21,
+    }
+
+
+def test_a_website_without_sitemaps_gets_other_places_to_look_at(run, demo):
+    ended = run("ls", demo, "-rk", "-f", "pages")
+    assert (ended.status, ended.out) == (0, "")
+    assert "no sitemaps with pages were found" in ended.err
+    assert "--html-links" in ended.err
+    assert "--known-path" in ended.err
+
+
+def test_an_option_that_was_given_is_not_proposed(run):
+    with Site({"/": "<html><body>Tea</body></html>"}) as site:
+        ended = run("tree", site.base, "-rk", "--html-links")
+    assert "no sitemaps with pages were found" in ended.err
+    assert "--html-links" not in ended.err
+    assert "--known-path" in ended.err
+
+
+def test_a_check_of_a_website_that_blocks_does_not_call_it_empty(run):
+    with Site({"/robots.txt": Answer(status=403)}) as site:
+        ended = run("check", site.base, "--fail-on", "never")
+    assert ended.status == 2
+    assert "403 Forbidden: the server blocks robots" in ended.err
+    assert "no sitemaps were found" not in ended.err
+
+
+def test_redirects_in_a_circle_are_named_and_no_limit_is_to_be_raised(run, subtests):
+    for steps in [1, 2, 3]:
+        with subtests.test(steps=steps):
+            circle = {f"/{n}.xml": Answer(redirect=f"/{(n + 1) % steps}.xml") for n in range(steps)}
+            with Site(circle) as site:
+                ended = run("tree", f"{site.base}/0.xml")
+            assert ended.status == 1
+            assert "redirected in a circle, until the limit redirects=20 was reached" in ended.err
+            assert "--max" not in ended.err
+
+
+def test_redirects_that_go_on_name_the_limit(run):
+    with Site({f"/{n}.xml": Answer(redirect=f"/{n + 1}.xml") for n in range(30)}) as site:
+        ended = run("tree", f"{site.base}/0.xml")
+    assert "raise it with --max redirects=" in ended.err
+
+
+def test_a_login_that_is_missing_is_asked_for(subtests):
+    for code, said in [
+        (FailureCode.UNAUTHORIZED, "https://user:password@host/"),
+        (FailureCode.NOT_FOUND, ""),
+    ]:
+        with subtests.test(code=code, said=said):
+            failure = Failure("https://example.org/robots.txt", "401 Unauthorized", code=code)
+            assert (
+                errors.why(failure)
+                .partition("401 Unauthorized")[2]
+                .endswith(f"{said})" if said else "")
+            )

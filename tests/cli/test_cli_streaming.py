@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from cli_documents import index, urlset
 
 from quick_usp import usp_command
-from usp.cli import listing
+from usp.cli.commands import cmd_ls as listing
+from website import Answer, index, urlset
 
 DATED = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
@@ -26,95 +24,64 @@ LONG = "?" + "x" * 300  # the first bytes of a document only tell its encoding
 class Gate:
     """A website whose second sitemap comes in two halves, each when the test says so."""
 
-    def __init__(self):
+    def __init__(self, serve):
         self.first, self.second = threading.Event(), threading.Event()
-        self.asked = []
-        gate = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                gate.asked.append(self.path)
-                site = f"http://127.0.0.1:{self.server.server_port}"
-                children = [f"{site}/{name}.xml" for name in ("a", "b", *range(20))]
-                files = {
-                    "/robots.txt": f"Sitemap: {site}/i.xml",
-                    "/i.xml": index(*children),
-                    "/a.xml": urlset(f"{site}/a1", f"{site}/a2"),
-                }
-                if self.path == "/b.xml":
-                    self.halves(urlset(f"{site}/b1{LONG}", f"{site}/b2"), f"{site}/b2")
-                elif self.path in files:
-                    self.answer(files[self.path])
-                elif self.path[1].isdigit():
-                    time.sleep(0.05)
-                    self.answer(urlset(f"{site}{self.path}#1"))
-                else:
-                    self.send_error(404)
-
-            def answer(self, text):
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def halves(self, text, at):
-                first, _, second = text.partition(f"<url><loc>{at}")
-                gate.first.wait(120)
-                self.answer(first)
-                gate.second.wait(120)
-                self.wfile.write(f"<url><loc>{at}{second}".encode())
-
-            def log_message(self, *args):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.site = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def close(self):
-        self.first.set()
-        self.second.set()
-        self.server.shutdown()
-        self.server.server_close()
+        halves = urlset(f"/b1{LONG}", f"/b2{LONG}{LONG}")
+        later = [f"/{number}.xml" for number in range(20)]
+        self.site = serve(
+            {
+                "/robots.txt": "Sitemap: {site}/i.xml",
+                "/i.xml": index("/a.xml", "/b.xml", *later),
+                "/a.xml": urlset("/a1", "/a2"),
+                "/b.xml": Answer(halves, gate=self.first, stall=self.second),
+                **{path: Answer(urlset(f"{path}#1"), delay=0.05) for path in later},
+            }
+        )
 
 
 @pytest.fixture
-def gate(monkeypatch):
+def gate(serve, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
-    gate = Gate()
+    gate = Gate(serve)
     yield gate
-    gate.close()
+    gate.first.set()
+    gate.second.set()
 
 
-@pytest.mark.parametrize("path", ["", "/i.xml"])
-@pytest.mark.parametrize("output", ["pages", "csv", "jsonl"])
-def test_pages_are_written_as_they_are_found(gate, output, path):
-    argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        read = process.stdout.readline
-        if output == "csv":
-            read()
-        assert b"/a1" in read()
-        assert b"/a2" in read()
-        assert not gate.first.is_set()
-        gate.first.set()
-        assert b"/b1" in read()
-        gate.second.set()
-        assert b"/b2" in read()
-        assert sum(1 for _ in process.stdout) == 20
-        assert process.wait(120) == 0
+def test_pages_are_written_as_they_are_found(gate, subtests):
+    for path in ["", "/i.xml"]:
+        for output in ["pages", "csv", "jsonl"]:
+            with subtests.test(path=path, output=output):
+                gate.first.clear()
+                gate.second.clear()
+                argv = [*usp_command(), "ls", gate.site + path, "-f", output, "--concurrency", "2"]
+                with subprocess.Popen(
+                    argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                ) as process:
+                    read = process.stdout.readline
+                    if output == "csv":
+                        read()
+                    assert b"/a1" in read()
+                    assert b"/a2" in read()
+                    gate.first.set()
+                    assert b"/b1" in read()
+                    gate.second.set()
+                    assert b"/b2" in read()
+                    assert sum(1 for _ in process.stdout) == 20
+                    assert process.wait(120) == 0
 
 
-@pytest.mark.parametrize("path", ["", "/i.xml"])
-def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, path):
-    argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert b"/a1" in process.stdout.readline()
-        process.stdout.close()
-        assert process.wait(120) == 0  # nobody has let the second sitemap go
-        assert process.stderr.read() == b""
-    assert not gate.first.is_set()
-    assert "/19.xml" not in gate.asked
+def test_a_closed_pipe_ends_the_requests_while_a_page_is_waited_for(gate, subtests):
+    for path in ["", "/i.xml"]:
+        with subtests.test(path=path):
+            argv = [*usp_command(), "ls", gate.site + path, "-f", "pages", "--concurrency", "1"]
+            with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                assert b"/a1" in process.stdout.readline()
+                process.stdout.close()
+                assert process.wait(120) == 0  # nobody has let the second sitemap go
+                assert process.stderr.read() == b""
+            assert not gate.first.is_set()
+            assert "/19.xml" not in gate.site.web.hits
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
@@ -151,13 +118,11 @@ def mixed(serve):
     return serve(
         {
             "/robots.txt": "Sitemap: {site}/i.xml\nSitemap: {site}/feed.rss",
-            "/i.xml": index(
-                *(f"{{site}}/{name}" for name in ("p.xml", "n.xml", "no.xml", "p.xml"))
-            ),
+            "/i.xml": index(*(f"/{name}" for name in ("p.xml", "n.xml", "no.xml", "p.xml"))),
             "/p.xml": DATED.format(plain + plain),
             "/n.xml": DATED.format(news),
             "/feed.rss": rss,
-            "/sitemap.xml": urlset("{site}/known", "http://other.example/x"),
+            "/sitemap.xml": urlset("/known", "http://other.example/x"),
         }
     )
 
@@ -171,28 +136,29 @@ SELECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("selection", SELECTIONS, ids=" ".join)
-@pytest.mark.parametrize("path", ["", "/i.xml", "/feed.rss", "/no.xml"])
-def test_the_stream_gives_what_the_tree_gives_byte_for_byte(
-    run, mixed, monkeypatch, selection, path
-):
-    for output in ("pages", "csv", "jsonl", "json"):
-        argv = ["ls", mixed + path, "-f", output, *selection]
-        streamed = run(*argv)
-        with monkeypatch.context() as patched:
-            patched.setattr(listing, "_can_stream", lambda *_: False)
-            assert run(*argv) == streamed
-        assert streamed.out or selection or path == "/no.xml"
+@pytest.mark.long
+def test_the_stream_gives_what_the_tree_gives_byte_for_byte(run, mixed, monkeypatch, subtests):
+    for selection in SELECTIONS:
+        for path in ["", "/i.xml", "/feed.rss", "/no.xml"]:
+            with subtests.test(selection=selection, path=path):
+                for output in ("pages", "csv", "jsonl", "json"):
+                    argv = ["ls", mixed + path, "-f", output, *selection]
+                    streamed = run(*argv)
+                    with monkeypatch.context() as patched:
+                        patched.setattr(listing, "_can_stream", lambda *_: False)
+                        assert run(*argv) == streamed
+                    assert streamed.out or selection or path == "/no.xml"
 
 
-@pytest.mark.parametrize("limit", [1, 3, 699, 700, 701, 705, 5000])
-def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, monkeypatch, limit):
-    for output in ("pages", "csv"):
-        argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
-        streamed = run(*argv).out
-        with monkeypatch.context() as patched:
-            patched.setattr(listing, "_can_stream", lambda *_: False)
-            assert run(*argv).out == streamed
+def test_a_limit_cuts_the_stream_where_it_cuts_the_tree(run, mixed, monkeypatch, subtests):
+    for limit in [1, 3, 699, 700, 701, 705, 5000]:
+        with subtests.test(limit=limit):
+            for output in ("pages", "csv"):
+                argv = ["ls", f"{mixed}/i.xml", "-f", output, "--limit", str(limit)]
+                streamed = run(*argv).out
+                with monkeypatch.context() as patched:
+                    patched.setattr(listing, "_can_stream", lambda *_: False)
+                    assert run(*argv).out == streamed
 
 
 def test_nothing_that_could_be_read_is_an_empty_output_and_a_failure(run, serve):

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from cli_documents import index, urlset
+
+from website import index, urlset
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs pseudo-terminals")
 
@@ -29,7 +30,7 @@ def site(serve):
         {
             "/robots.txt": "Sitemap: {site}/index.xml",
             "/index.xml": partial(slowly, "/index.xml"),
-            "/first.xml": urlset("{site}/one", LONG, "{site}/[/b]"),
+            "/first.xml": urlset("/one", LONG, "/[/b]"),
             "/slow.xml": partial(slowly, "/slow.xml"),
         }
     )
@@ -52,26 +53,28 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_output_is_that_of_a_run_without_a_terminal(site, name):
-    argv = [word.replace("{site}", site) for word in COMMANDS[name]]
-    with ThreadPoolExecutor() as runs:  # they wait for the website most of the time
-        without = runs.submit(run_plain, *argv)
-        file, pipe, terminal = (
-            runs.submit(run_on_terminal, *argv, stdout=stdout)
-            for stdout in ("file", "pipe", "terminal")
-        )
-    plain = without.result()
-    assert (plain.returncode, plain.stderr) == (0, b"")
-    for ran in (file.result(), pipe.result()):
-        assert (ran.status, ran.out) == (0, plain.stdout)
-        assert b" address" in ran.screen
-        assert shown(ran.screen) == []
-    ran = terminal.result()
-    assert ran.status == 0
-    assert b" address" in ran.screen
-    lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
-    assert [line.rstrip() for line in shown(ran.screen)] == lines
+@pytest.mark.long
+def test_the_output_is_that_of_a_run_without_a_terminal(site, subtests):
+    for name, words in COMMANDS.items():
+        with subtests.test(name=name):
+            argv = [word.replace("{site}", site) for word in words]
+            with ThreadPoolExecutor() as runs:  # they wait for the website most of the time
+                without = runs.submit(run_plain, *argv)
+                file, pipe, terminal = (
+                    runs.submit(run_on_terminal, *argv, stdout=stdout)
+                    for stdout in ("file", "pipe", "terminal")
+                )
+            plain = without.result()
+            assert (plain.returncode, plain.stderr) == (0, b"")
+            for ran in (file.result(), pipe.result()):
+                assert (ran.status, ran.out) == (0, plain.stdout)
+                assert b" address" in ran.screen
+                assert shown(ran.screen) == []
+            ran = terminal.result()
+            assert ran.status == 0
+            assert b" address" in ran.screen
+            lines = [line.rstrip() for line in plain.stdout.decode().splitlines()]
+            assert [line.rstrip() for line in shown(ran.screen)] == lines
 
 
 def test_parquet_comes_through_a_pipe_as_it_is(site):
@@ -88,28 +91,31 @@ def test_the_line_is_gone_before_the_reader_of_a_pipe_writes(site):
     assert shown(ran.screen) == plain
 
 
-@pytest.mark.parametrize("stdout", ["file", "terminal"])
-def test_the_line_gives_way_to_every_line_of_the_log(serve, stdout, times):
-    def slowly():
-        time.sleep(0.3 * times)
-        return urlset("http://h/1")
+@pytest.mark.long
+def test_the_line_gives_way_to_every_line_of_the_log(serve, times, subtests):
+    for stdout in ["file", "terminal"]:
+        with subtests.test(stdout=stdout):
 
-    children = {f"/{number}.xml": slowly for number in range(4)}
-    site = serve(
-        {
-            "/robots.txt": "Sitemap: {site}/i.xml",
-            "/i.xml": index(*(f"{{site}}{path}" for path in children), "{site}/missing.xml"),
-            **children,
-        }
-    )
-    argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
-    plain = run_plain(*argv)
-    ran = run_on_terminal(*argv, stdout=stdout)
-    assert b" address" in ran.screen
-    told = plain.stderr.decode().splitlines()
-    if stdout == "terminal":
-        told += plain.stdout.decode().splitlines()
-    assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
+            def slowly():
+                time.sleep(0.3 * times)
+                return urlset("http://h/1")
+
+            children = {f"/{number}.xml": slowly for number in range(4)}
+            site = serve(
+                {
+                    "/robots.txt": "Sitemap: {site}/i.xml",
+                    "/i.xml": index(*(f"{{site}}{path}" for path in children), "/missing.xml"),
+                    **children,
+                }
+            )
+            argv = ["ls", site, "-f", "csv", "--concurrency", "1", "-v"]
+            plain = run_plain(*argv)
+            ran = run_on_terminal(*argv, stdout=stdout)
+            assert b" address" in ran.screen
+            told = plain.stderr.decode().splitlines()
+            if stdout == "terminal":
+                told += plain.stdout.decode().splitlines()
+            assert sorted(map(neutral, shown(ran.screen))) == sorted(map(neutral, told))
 
 
 def neutral(line: str) -> str:
@@ -132,7 +138,8 @@ def demo_line(line: str) -> str:
     return re.sub(r"/\S*usp-demo-\w+|, [\d.]+ k?B$", "", line).rstrip()
 
 
-@pytest.mark.parametrize("options", [["-q"], ["--json"]])
-def test_who_wants_quiet_or_json_gets_no_line(site, options):
-    ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
-    assert ran.screen == b""
+def test_who_wants_quiet_or_json_gets_no_line(site, subtests):
+    for options in [["-q"], ["--json"]]:
+        with subtests.test(options=options):
+            ran = run_on_terminal("ls", site, "-f", "pages", *options, stdout="file")
+            assert ran.screen == b""

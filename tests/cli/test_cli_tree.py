@@ -9,9 +9,9 @@ import shutil
 import subprocess
 
 import pytest
-from cli_documents import index, urlset
 
 from quick_usp import usp_command
+from website import index, urlset
 
 
 def test_the_tree_has_a_line_for_each_sitemap_with_what_it_holds(run, site):
@@ -95,11 +95,12 @@ def test_indexes_that_name_each_other_in_a_folder_end(run, tmp_path):
     assert run("tree", str(tmp_path), "--strict").status == 0
 
 
-@pytest.mark.parametrize(("name", "begins"), [("a.dot", "digraph"), ("a.mmd", "flowchart LR")])
-def test_a_graph_is_drawn_in_the_language_of_its_file(run, many, tmp_path, name, begins):
-    target = tmp_path / name
-    assert run("graph", str(many), "-o", str(target)).status == 0
-    assert target.read_text().startswith(begins)
+def test_a_graph_is_drawn_in_the_language_of_its_file(run, many, tmp_path, subtests):
+    for name, begins in [("a.dot", "digraph"), ("a.mmd", "flowchart LR")]:
+        with subtests.test(name=name, begins=begins):
+            target = tmp_path / name
+            assert run("graph", str(many), "-o", str(target)).status == 0
+            assert target.read_text().startswith(begins)
 
 
 def test_a_graph_is_written_to_the_standard_output(run, many):
@@ -159,21 +160,17 @@ def test_a_graph_whose_file_says_nothing_is_a_wrong_call(run, many, tmp_path):
     assert run("graph", str(many), "-o", str(tmp_path / "no" / "a.dot")).status == 2
 
 
-@pytest.mark.parametrize(
-    ("files", "options", "status"),
-    [
-        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1")}, [], 0),
+def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(run, serve, subtests):
+    for files, options, status in [
+        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1")}, [], 0),
         ({"/robots.txt": "Sitemap: {site}/a.xml\nSitemap: {site}/gone.xml\n"}, [], 1),
         (
-            {"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1", "{site}/2")},
+            {"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1", "/2")},
             ["--max", "pages=1"],
             3,
         ),
-        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("{site}/1")[:-9]}, [], 3),
-    ],
-)
-def test_a_limited_list_that_comes_to_its_end_tells_what_is_missing(
-    run, serve, files, options, status
-):
-    ended = run("ls", serve(files), "-f", "pages", "--limit", "100", "--strict", *options)
-    assert ended.status == status
+        ({"/robots.txt": "Sitemap: {site}/a.xml\n", "/a.xml": urlset("/1")[:-9]}, [], 3),
+    ]:
+        with subtests.test(files=files, options=options, status=status):
+            ended = run("ls", serve(files), "-f", "pages", "--limit", "100", "--strict", *options)
+            assert ended.status == status

@@ -2,48 +2,106 @@
 
 from __future__ import annotations
 
-import pytest
-
 SITE = "http://127.0.0.1:9/"  # nothing listens there, and nothing is asked
+NOT_A_DATE = "is not a date; use 2025-01-31, 12h, 7d or 4w"
+NO_VALUE = "is not a valid value for"
 
-
-@pytest.mark.parametrize(
-    ("value", "is_valid"),
-    [
-        ("pages=3.5", False),
-        ("pages=10MiB", False),
-        ("depth=2h", False),
-        ("seconds=2MiB", False),
-        ("ratio=2.5", True),
-        ("pages=1.5k", True),
-        ("document_bytes=1.5KiB", True),
-        ("document_seconds=2min", True),
-        ("lowest_rate=1kB", True),
+WRONG = {
+    "--help": [
+        *(["ls"], ["nothing"], ["--nothing"], ["ls", "x.org", "-f", "no"], ["ls", "a.b", "c.d"]),
     ],
-)
-def test_a_limit_has_the_units_of_what_it_limits(run, tmp_path, value, is_valid):
-    file = tmp_path / "sitemap.txt"
-    file.write_text("https://example.org/\n")
-    ended = run("ls", str(file), "--max", value)
-    name, _, text = value.partition("=")
-    assert ended.status == (0 if is_valid else 2)
-    assert (f"{text!r} is not a valid value for {name}" in ended.err) is not is_valid
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--wait", "soon", "'soon' is not a valid number"),
-        ("--timeout", "nan", "'nan' is not a valid number"),
-        ("--limit", "2.5", "'2.5' is not a valid integer"),
-        ("--proxy", "ftp://me:secret@host", "'ftp' is not the scheme of a proxy"),
+    "use for example https://example.org": [
+        *(["ls", text] for text in ("", " ", "word", "sitemap.xml", "sitemap.xml.gz", "http://")),
+        *(["ls", text] for text in ("./sitemap.xml", "http:///path", "ftp://example.org/")),
+        *(["ls", text] for text in ("file:///etc/passwd", "http://example.org:99999/")),
+        *(["ls", text] for text in ("http://[::1/", "http://exa mple.org/", "mailto:a@b.c:x")),
     ],
-)
-def test_a_wrong_value_is_described_in_plain_words(run, option, value, said):
-    ended = run("ls", SITE, option, value)
-    assert ended.status == 2
-    assert said in ended.err
-    assert "secret" not in ended.err
+    "is neither a URL nor an existing file": [
+        *(["ls", name] for name in ("none.warc.gz", "none.warc", "none.wacz", "NONE.WARC.GZ")),
+    ],
+    "--max": [
+        *(["ls", SITE, "--max", text] for text in ("", "=5", "pages", "pages=", "pages=many")),
+        *(["ls", SITE, "--max", f"pages={text}"] for text in ("-1", "1e3", "10 parsecs", "inf")),
+        *(["ls", SITE, "--max", f"pages={text}"] for text in ("nan", "1=2", "0x10", "9" * 400)),
+        *(["ls", SITE, "--max", text] for text in ("pagez=5", "__init__=5")),
+    ],
+    "unknown limit 'pagez'; choose from document_bytes,": [["ls", SITE, "--max", "pagez=5"]],
+    f"'3.5' {NO_VALUE} pages": [["ls", SITE, "--max", "pages=3.5"]],
+    f"'10MiB' {NO_VALUE} pages": [["ls", SITE, "--max", "pages=10MiB"]],
+    f"'2h' {NO_VALUE} depth": [["ls", SITE, "--max", "depth=2h"]],
+    f"'2MiB' {NO_VALUE} seconds": [["ls", SITE, "--max", "seconds=2MiB"]],
+    "--wait": [["ls", SITE, "--wait", value] for value in ("-1", "soon", "nan", "1e9")],
+    "'soon' is not a valid number": [["ls", SITE, "--wait", "soon"]],
+    "'nan' is not a valid number": [["ls", SITE, "--timeout", "nan"]],
+    "'2.5' is not a valid integer": [["ls", SITE, "--limit", "2.5"]],
+    "--limit": [["ls", SITE, "--limit", "0"]],
+    "'ftp' is not the scheme of a proxy": [["ls", SITE, "--proxy", "ftp://me:secret@host"]],
+    "use for example 'Accept-Language: de'": [
+        *(["ls", SITE, "-H", header] for header in ("", "word", ": value", "a\x1b: b")),
+    ],
+    **{
+        f"{option} {text!r} {NOT_A_DATE}": [["ls", SITE, option, text]]
+        for text in ("30m", "", "soon", "999999w")
+        for option in ("--since", "--until")
+    },
+    "--since 7d is after --until 8d": [["ls", SITE, "--since", "7d", "--until", "8d"]],
+    "--since 2025-02 is after --until 2025-01-31": [
+        ["ls", SITE, "--since", "2025-02", "--until", "2025-01-31"]
+    ],
+    "--include 're:(' is not a valid regular expression": [["ls", SITE, "--include", "re:("]],
+    "no format given": [["ls", SITE, "-o", "pages.dat"]],
+    "unknown column 'loc'; choose from url": [["ls", SITE, "-f", "csv", "--columns", "loc"]],
+    "use for example -f csv": [["ls", SITE, "--columns", "url"]],
+    "--strip-url works with": [["ls", SITE, "-f", "csv", "-u"]],
+    "--sitemaps": [
+        *(["ls", SITE, "--sitemaps", *more] for more in (["--since", "7d"], ["-u"])),
+        ["ls", SITE, "--sitemaps", "--limit", "3"],
+    ],
+    "sitemaps cannot be listed as": [
+        *(["ls", SITE, "--sitemaps", "-f", form] for form in ("xml", "pages")),
+    ],
+    "choose from url, parent": [["ls", SITE, "--sitemaps", "--columns", "lastmod"]],
+    "is not a time": [
+        *(["watch", SITE, "--snapshot", "s.warc.gz", "--every", "0"],),
+        *(
+            ["watch", SITE, "--snapshot", "s.warc.gz", "--every", text]
+            for text in ("soon", "5 parsecs")
+        ),
+    ],
+    "--select: no rule has the code or name 'relativ-url'; did you mean relative-url": [
+        ["check", ".", "--select", "relativ-url"]
+    ],
+    "--ignore: no rule has the code or name 'SM999'": [["check", ".", "--ignore", "SM999"]],
+    "--severity: unknown severity 'bad' of SM407; choose from error, warning": [
+        ["check", ".", "--severity", "SM407=bad"]
+    ],
+    "use for example SM407=info": [["check", ".", "--severity", "SM407"]],
+    "--severity: no rule has the code or name 'SM998'": [
+        ["check", ".", "--severity", "SM998=info"]
+    ],
+    "only one of A and B can be standard input": [["diff", "-", "-"]],
+    "only one of URL and --compare can be standard input": [["report", "-", "--compare", "-"]],
+    "standard input can be checked only once": [["check", "-", "-"]],
+}
+"""Wrong calls, by what is said of them."""
+
+
+def test_a_wrong_call_is_told_in_two_lines_before_anything_is_fetched(
+    run, tmp_path, monkeypatch, subtests
+):
+    monkeypatch.chdir(tmp_path)
+    for said, calls in WRONG.items():
+        for argv in calls:
+            with subtests.test(said=said, argv=argv):
+                ended = run(*argv)
+                assert (ended.status, ended.out) == (2, "")
+                assert said in ended.err
+                assert "secret" not in ended.err
+                first, *hints = ended.err.splitlines()
+                assert first.startswith("usp")
+                if argv[0] != "check":  # whose status 2 has a meaning of its own
+                    assert "--help" in "".join(hints)
+                    assert len(hints) == 1
 
 
 def test_a_wrong_value_that_was_not_typed_says_where_it_was_set(run, tmp_path, monkeypatch):
@@ -56,10 +114,11 @@ def test_a_wrong_value_that_was_not_typed_says_where_it_was_set(run, tmp_path, m
     assert "set in" not in run("ls", SITE, "--max", "sites=1").err
 
 
-@pytest.mark.parametrize("name", ["--known-path", "--html-links", "--no-robots", "--timeout"])
-@pytest.mark.parametrize("command", ["ls", "tree", "crawl"])
-def test_every_command_that_reads_websites_says_where_sitemaps_are_looked_for(run, command, name):
-    assert name in run(command, "--help").out
+def test_every_command_that_reads_websites_says_where_sitemaps_are_looked_for(run):
+    for command in ("ls", "tree", "crawl"):
+        text = run(command, "--help").out
+        for name in ("--known-path", "--html-links", "--no-robots", "--timeout"):
+            assert name in text
 
 
 def test_known_paths_of_ones_own(run, site):

@@ -11,12 +11,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
-from usp.objects.page import (
-    SitemapImage,
-    SitemapNewsStory,
-    SitemapPage,
-    SitemapPageChangeFrequency,
-)
+from usp.objects.page import SitemapImage, SitemapNewsStory, SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 from questions import QUESTIONS, answer
 
+from together import together
+
 ANSWERS = json.loads(Path(__file__).with_name("answers_of_1_8_1.json").read_text("utf-8"))
 
 BETTER = {  # beginnings of names, and why the answer is another one
     "rfc 8": "a zone that RFC 2822 names is read",
     "the_exceptions_are_related": "an error of parsing is caught with the others",
+    "document 11": "an entry that breaks off after its URL is a page",
     "document 16": "alternates are in to_dict when they are set",
     "document 27": "of two links of an entry the alternate one is the page",
     "document 30": "an empty document is invalid, not a sitemap without pages",
@@ -30,7 +33,7 @@ def _quick(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # clients that nobody closes
-@pytest.mark.parametrize("name", QUESTIONS)
+@together("name", QUESTIONS)
 def test_the_answer_is_that_of_1_8_1_or_better(name):
     better = next((why for start, why in BETTER.items() if name.startswith(start)), None)
     if better is None:

@@ -18,9 +18,11 @@ import pytest
 from logged_sites import SITES, logged
 
 import usp.aio
-from usp.fetch_parse import SitemapFetcher
+from together import together
+from usp.fetch_parse import SitemapFetcher, XMLSitemapParser
 from usp.stream import pages
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage
+from usp.web_client.abstract_client import LocalWebClient
 from website import Answer, index, robots, urlset
 
 RECORDED = json.loads(Path(__file__).with_name("logged_by_1_8_1.json").read_text("utf-8"))
@@ -78,7 +80,7 @@ def _quick():
     """Failed requests are repeated at once."""
 
 
-@pytest.mark.parametrize("name", SITES)
+@together("name", SITES)
 def test_warnings_and_errors_are_those_of_1_8_1(name):
     ours, theirs = loud(logged(name)), loud(RECORDED[name])
     assert {logger for logger, *_ in ours} <= LOGGERS
@@ -95,7 +97,7 @@ def test_warnings_and_errors_are_those_of_1_8_1(name):
         assert ours == theirs
 
 
-@pytest.mark.parametrize("name", sorted(set(SITES) - set(BETTER)))
+@together("name", sorted(set(SITES) - set(BETTER)))
 def test_invalid_sitemaps_are_told_as_by_1_8_1(name):
     """The reason may go on where that of 1.8.1 ends."""
     start = "Invalid sitemap: "
@@ -111,7 +113,7 @@ def test_invalid_sitemaps_are_told_as_by_1_8_1(name):
         assert told.startswith(known)
 
 
-@pytest.mark.parametrize("name", SITES)
+@together("name", SITES)
 def test_the_content_of_an_error_is_told_in_detail(name):
     start = "Response content: "
     ours, theirs = (
@@ -143,7 +145,7 @@ from usp._crawl import schedule
 from usp._crawl.schedule import RetryPolicy
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
-schedule.DECLARED = schedule.PROBE = RetryPolicy(first_delay=0.001)
+schedule.DECLARED = schedule.GUESSED = RetryPolicy(first_delay=0.001)
 for name, answers in logged_sites.SITES.items():
     with logged_sites.Site(answers) as site:
         tree = sitemap_tree_for_homepage(site.base + "/a/b?c", extra_known_paths={{"x.xml"}})
@@ -152,6 +154,7 @@ for name, answers in logged_sites.SITES.items():
 """
 
 
+@pytest.mark.long
 def test_with_three_loggers_silenced_nothing_is_written():
     folder = str(Path(logged_sites.__file__).parent)
     done = subprocess.run(
@@ -199,6 +202,47 @@ def test_a_namespace_is_told_once_however_often_the_pages_are_read(caplog):
         assert len(node.pages) == len(list(node.all_pages())) == 1
     (record,) = caplog.records
     assert '(value is "urn:x")' in record.getMessage()
+
+
+@together("root", ["urlset", 'urlset xmlns="urn:x"'])
+def test_elements_without_the_namespace_are_told_in_detail(caplog, root):
+    """Also those that nobody knows, and each once."""
+    content = f"<{root}><url><loc>http://h/p</loc><random_tag/></url><random_tag/></urlset>"
+    with caplog.at_level(logging.DEBUG, "usp"):
+        sitemap_from_str(content)
+    told = [
+        (record.name, record.levelname, record.getMessage())
+        for record in caplog.records
+        if record.getMessage().startswith("Assuming")
+    ]
+    assert told == [
+        ("usp.fetch_parse", "DEBUG", f"Assuming {name} should be in sitemap namespace")
+        for name in ("url", "loc", "random_tag")
+    ]
+
+
+def test_elements_in_the_namespace_are_not_told(caplog):
+    with caplog.at_level(logging.DEBUG, "usp"):
+        sitemap_from_str(urlset("/p", "<random_tag/>"))
+    assert "Assuming" not in caplog.text
+
+
+@together(("quiet", "level"), [(True, "INFO"), (False, "WARNING")])
+def test_a_404_that_the_caller_wants_quiet_is_no_warning(serve, caplog, quiet, level):
+    url = serve({}).url("/a.xml")
+    with caplog.at_level(logging.DEBUG, "usp"):
+        SitemapFetcher(url, 0, quiet_404=quiet).sitemap()
+    told = [record for record in caplog.records if record.getMessage().startswith("Request")]
+    assert [(record.name, record.levelname) for record in told] == [("usp.helpers", level)]
+
+
+def test_children_that_a_client_without_network_does_not_fetch_are_no_warning(caplog):
+    given = {"recursion_level": 0, "web_client": LocalWebClient(), "parent_urls": set()}
+    with caplog.at_level(logging.INFO, "usp"):
+        XMLSitemapParser(
+            "http://h/i.xml", index("/a.xml").format(base="http://h"), **given
+        ).sitemap()
+    assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 def test_known_paths_that_are_missing_are_told_in_detail_only(serve, caplog):

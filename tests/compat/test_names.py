@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 import usp._base.names
+from together import together
 
 NAMES = json.loads(Path(__file__).with_name("names_of_1_8_1.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("module", NAMES)
+@together("module", NAMES)
 def test_a_name_can_be_imported_from_where_it_was(module):
     for name, kind in NAMES[module].items():
         namespace: dict[str, object] = {}
@@ -35,7 +36,7 @@ def _kind(found: object) -> str:
     return "callable" if callable(found) else type(found).__name__
 
 
-@pytest.mark.parametrize("module", NAMES)
+@together("module", NAMES)
 def test_a_name_that_is_nowhere_is_an_import_error_that_names_the_module(module):
     with pytest.raises(ImportError, match="cannot import name 'nowhere'"):
         exec(f"from {module} import nowhere", {})
@@ -52,10 +53,11 @@ def test_a_name_of_ours_is_the_same_object_wherever_it_is_imported_from():
                 assert getattr(importlib.import_module(home), name) is found
 
 
-@pytest.mark.parametrize("module", usp._base.names.ELSEWHERE)
+@pytest.mark.long
+@together("module", usp._base.names.LAZY_NAMES)
 def test_names_are_found_by_the_module_that_is_imported_alone(module):
     """Each module is the first to be imported, so that nothing else can have loaded the name."""
-    names = ", ".join(usp._base.names.ELSEWHERE[module])
+    names = ", ".join(usp._base.names.LAZY_NAMES[module])
     code = f"from {module} import {names}"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -63,11 +65,7 @@ def test_names_are_found_by_the_module_that_is_imported_alone(module):
 def test_importing_the_package_loads_nothing_that_it_does_not_need():
     code = "import sys, usp; print(*(name for name in sys.modules if name.startswith('usp')))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert sorted(done.stdout.split()) == [
-        "usp",
-        "usp._base",
-        "usp._base.names",
-    ]
+    assert sorted(done.stdout.split()) == ["usp", "usp._base", "usp._base.names"]
     code = (
         "import sys, usp; assert not {'requests', 'importlib.metadata', 'pathlib'} & {*sys.modules}"
     )
@@ -115,7 +113,7 @@ def test_the_command_line_under_its_old_name(capsys):
     assert vars(parse_args([])[0]) == {}
 
 
-@pytest.mark.parametrize("wrong", [["ls"], ["bogus"], ["ls", "--bogus", "https://example.org/"]])
+@together("wrong", [["ls"], ["bogus"], ["ls", "--bogus", "https://example.org/"]])
 def test_a_wrong_call_ends_with_two(capsys, wrong):
     from usp.cli.cli import parse_args  # noqa: PLC0415
 

@@ -10,9 +10,9 @@ import json
 import pickle
 from pathlib import Path
 
-import pytest
 from old_values import NODES, VALUES
 
+from together import together
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
 
@@ -24,17 +24,17 @@ def load(name):
     return pickle.loads((FOLDER / f"{name}.pickle").read_bytes())
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@together("name", PRINTED)
 def test_values_are_printed_as_they_were(name):
     assert [repr(VALUES[name]), str(VALUES[name])] == PRINTED[name]
 
 
-@pytest.mark.parametrize("name", PRINTED)
+@together("name", PRINTED)
 def test_what_was_pickled_is_printed_as_it_was(name):
     assert [repr(load(name)), str(load(name))] == PRINTED[name]
 
 
-@pytest.mark.parametrize("name", VALUES | NODES)
+@together("name", VALUES | NODES)
 def test_a_pickle_of_1_8_1_is_what_we_would_have_built(name):
     value = (VALUES | NODES)[name]
     loaded = load(name)
@@ -44,14 +44,14 @@ def test_a_pickle_of_1_8_1_is_what_we_would_have_built(name):
         assert hash(loaded) == hash(value)
 
 
-@pytest.mark.parametrize("name", VALUES | NODES)
+@together("name", VALUES | NODES)
 def test_what_was_loaded_can_be_pickled_and_copied_by_us(name):
     loaded = load(name)
     for other in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded), copy.copy(loaded)):
         assert other == loaded
 
 
-@pytest.mark.parametrize("name", [n for n in VALUES if n.endswith(("page", "image", "story"))])
+@together("name", [n for n in VALUES if n.endswith(("page", "image", "story"))])
 def test_a_loaded_value_behaves_as_ours(name):
     loaded = load(name)
     assert loaded.to_dict() == VALUES[name].to_dict()
@@ -60,7 +60,7 @@ def test_a_loaded_value_behaves_as_ours(name):
         assert loaded.fields() == VALUES[name].fields()
 
 
-@pytest.mark.parametrize("name", NODES)
+@together("name", NODES)
 def test_a_loaded_node_behaves_as_ours(name):
     loaded, node = load(name), NODES[name]
     assert isinstance(loaded, AbstractSitemap)

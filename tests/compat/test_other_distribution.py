@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import usp
+from together import together
 
 SOURCE = str(Path(usp.__file__).parent.parent)
 
@@ -19,8 +20,8 @@ def python(tmp_path):
     """Run Python with a folder of packages in which the other one is installed, or is not."""
 
     def run(*arguments: str, installed: str | None) -> subprocess.CompletedProcess[str]:
-        packages = tmp_path / "site-packages"
-        packages.mkdir()
+        packages = tmp_path / str(len(list(tmp_path.iterdir()))) / "site-packages"
+        packages.mkdir(parents=True)
         (packages / "requests-2.32.0.dist-info").mkdir()
         if installed is not None:
             (packages / installed).mkdir()
@@ -36,9 +37,8 @@ def python(tmp_path):
     return run
 
 
-@pytest.mark.parametrize(
-    "installed",
-    ["ultimate_sitemap_parser-1.8.1.dist-info", "ultimate-sitemap-parser-0.5.egg-info"],
+@together(
+    "installed", ["ultimate_sitemap_parser-1.8.1.dist-info", "ultimate-sitemap-parser-0.5.egg-info"]
 )
 def test_the_other_distribution_beside_ours_is_a_warning(python, installed):
     done = python("-c", "import usp", installed=installed)

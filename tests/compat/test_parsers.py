@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from together import together
 from usp.exceptions import SitemapException
 from usp.fetch_parse import (
     AbstractSitemapParser,
@@ -60,7 +61,7 @@ def parse(kind, url, content, **options):
     return kind(url=url, content=content, **given).sitemap()
 
 
-@pytest.mark.parametrize(
+@together(
     ("content", "kind", "found"),
     [
         (urlset("/p", "/q"), PagesXMLSitemap, ["/p", "/q"]),
@@ -78,7 +79,7 @@ def test_the_parser_of_xml_reads_what_it_is_given(content, kind, found):
     assert paths(parse(XMLSitemapParser, f"{H}/s", text(urlset("/p")).encode()), H) == ["/p"]
 
 
-@pytest.mark.parametrize("content", ["", "words", "<html/>", "http://h/p\n", "<foo/>"])
+@together("content", ["", "words", "<html/>", "http://h/p\n", "<foo/>"])
 def test_the_parser_of_xml_refuses_everything_else(content):
     node = parse(XMLSitemapParser, f"{H}/s.xml", content)
     assert isinstance(node, InvalidSitemap)
@@ -209,7 +210,7 @@ def test_an_index_told_of_its_elements():
     assert client.asked == [f"{H}/a.xml"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("parser", "kind"),
     [
         (PagesXMLSitemapParser, PagesXMLSitemap),
@@ -246,7 +247,7 @@ def test_a_page_of_a_urlset_is_made_of_its_fields():
     assert page == page and len({page, page}) == 1  # noqa: PLR0124, PT018
 
 
-@pytest.mark.parametrize("parser", [PagesRSSSitemapParser, PagesAtomSitemapParser])
+@together("parser", [PagesRSSSitemapParser, PagesAtomSitemapParser])
 def test_a_page_of_a_feed_is_made_of_its_fields(parser):
     page = parser.Page()
     assert page.page() is None
@@ -257,7 +258,7 @@ def test_a_page_of_a_feed_is_made_of_its_fields(parser):
     assert (story.title, str(story.publish_date)) == ("T", "2024-05-06 07:08:09+00:00")
 
 
-@pytest.mark.parametrize("written", ["/a.xml", "/a.xml#again"])
+@together("written", ["/a.xml", "/a.xml#again"])
 def test_a_child_that_stands_above_the_document_is_not_asked_for(written):
     client = Client()
     options = {"web_client": client, "parent_urls": {f"{H}/a.xml"}}

@@ -8,8 +8,8 @@ from typing import Any
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Failed, Fetch, Look, Received
-from usp._crawl.places import Place, node_for
+from usp._crawl.orders import Failed, FetchOrder, Probe, Received
+from usp._crawl.tree_slots import TreeSlot, node_for
 from usp._formats.abstract_parser import ChildEntry
 from usp._store import Store
 from usp.events import Event
@@ -32,7 +32,7 @@ def url(name: str) -> str:
     return name if "//" in name else f"{H}/{name}"
 
 
-def received(order_url: str, look: Look, data: bytes = b"", final: str | None = None) -> Received:
+def received(order_url: str, look: Probe, data: bytes = b"", final: str | None = None) -> Received:
     writer = _STORE.writer()
     writer.write(data)
     exchange = Exchange(order_url, final or order_url, received=len(data))
@@ -41,7 +41,7 @@ def received(order_url: str, look: Look, data: bytes = b"", final: str | None = 
 
 def index(*names: str, kind: Any = IndexXMLSitemap, final: str | None = None) -> Callable:
     """Answer with an index of sitemaps."""
-    look = Look(kind, children=tuple(ChildEntry(url(name)) for name in names))
+    look = Probe(kind, children=tuple(ChildEntry(url(name)) for name in names))
     return lambda order: received(order.url, look, final=final and url(final))
 
 
@@ -53,13 +53,13 @@ def robots(*names: str) -> Callable:
 def pages(text: str = "http://h/page", final: str | None = None) -> Callable:
     """Answer with a list of pages."""
     return lambda order: received(
-        order.url, Look(PagesTextSitemap), text.encode(), final and url(final)
+        order.url, Probe(PagesTextSitemap), text.encode(), final and url(final)
     )
 
 
 def junk(refusal: str = "it is an HTML page") -> Callable:
     """Answer with something that is no sitemap."""
-    return lambda order: received(order.url, Look(None, Reason(FailureCode.HTML_PAGE, refusal)))
+    return lambda order: received(order.url, Probe(None, Reason(FailureCode.HTML_PAGE, refusal)))
 
 
 def error(
@@ -84,7 +84,7 @@ class World:
     asked: list[str] = field(default_factory=list)
     now: float = 0.0
 
-    def answer(self, order: Fetch) -> Received | Failed:
+    def answer(self, order: FetchOrder) -> Received | Failed:
         """Obey an order."""
         turn = self.asked.count(order.url)
         self.asked.append(order.url)
@@ -106,7 +106,7 @@ def play(
 
     Time passes only when nothing else can be done: then it jumps to when the crawl wakes up.
     """
-    under_way: list[Fetch] = []
+    under_way: list[FetchOrder] = []
     events: list[Event] = []
     for _ in range(most):
         under_way += crawl.next_fetches(room - len(under_way), world.now)
@@ -135,6 +135,6 @@ def outline(node: AbstractSitemap) -> Any:
     return {name: below} if below else name
 
 
-def tree(place: Place) -> Any:
+def tree(place: TreeSlot) -> Any:
     """Give what stands at a place and below, as nested names."""
     return outline(node_for(place))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from player import World, error, index, junk, pages, play, robots, tree, url
 
+from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Fetch
-from usp._crawl.places import node_for
-from usp._crawl.walk import refuse
+from usp._crawl.orders import Arrival, Failed, FetchOrder
+from usp._crawl.tree_builder import refuse
+from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
-from usp.limits import DEFAULT
+from usp._store import Store
+from usp.limits import DEFAULT, Limits
+from usp.objects.exchange import Exchange
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 from usp.options import CrawlOptions
 
@@ -26,9 +29,9 @@ def test_orders_are_given_once_and_not_more_than_there_is_room_for():
     crawl = Crawl(per_host=8)
     for name in "abc":
         crawl.want(url(name))
-    assert crawl.next_fetches(2, 0.0) == [Fetch(url("a")), Fetch(url("b"))]
+    assert crawl.next_fetches(2, 0.0) == [FetchOrder(url("a")), FetchOrder(url("b"))]
     assert crawl.next_fetches(0, 0.0) == []
-    assert crawl.next_fetches(8, 0.0) == [Fetch(url("c"))]
+    assert crawl.next_fetches(8, 0.0) == [FetchOrder(url("c"))]
     assert crawl.next_fetches(8, 0.0) == []
     assert not crawl.complete
 
@@ -144,28 +147,27 @@ def test_a_place_that_was_never_fetched_is_invalid():
     assert node == InvalidSitemap(url("a"), "it was not fetched")
 
 
-@pytest.mark.parametrize("broken", ["http://[h/s.xml", "http://", "x"])
-def test_a_url_that_cannot_be_taken_apart_does_not_stop_the_crawl(broken):
-    crawl = Crawl()
-    crawl.want(broken)
-    crawl.want(url("a"))
-    world = World({"a": pages()})
-    play(crawl, world)
-    assert world.asked == [broken, url("a")]
+def test_a_url_that_cannot_be_taken_apart_does_not_stop_the_crawl():
+    for broken in cases(["http://[h/s.xml", "http://", "x"]):
+        crawl = Crawl()
+        crawl.want(broken)
+        crawl.want(url("a"))
+        world = World({"a": pages()})
+        play(crawl, world)
+        assert world.asked == [broken, url("a")]
 
 
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("ftp://h/", 0, ()), "not a HTTP(s) URL"),
-        (("http://h/", 12, ()), "Recursion level exceeded 11"),
-        (("http://h/", 1, {"http://h/"}), "Recursion detected in URL"),
-        (("http://h/a b.xml", 11, {"http://h/"}), None),
-    ],
-)
-def test_refuse_says_why_something_is_not_even_asked_for(args, words):
-    refusal = refuse(*args)
-    assert (refusal is None) if words is None else (words in str(refusal))
+def test_refuse_says_why_something_is_not_even_asked_for():
+    for args, words in cases(
+        [
+            (("ftp://h/", 0, ()), "not a HTTP(s) URL"),
+            (("http://h/", 12, ()), "Recursion level exceeded 11"),
+            (("http://h/", 1, {"http://h/"}), "Recursion detected in URL"),
+            (("http://h/a b.xml", 11, {"http://h/"}), None),
+        ]
+    ):
+        refusal = refuse(*args)
+        assert (refusal is None) if words is None else (words in str(refusal))
 
 
 def test_robots_txt_and_an_index_may_declare_the_same_document_at_different_levels():
@@ -187,8 +189,59 @@ def test_errors_are_asked_about_once_however_many_places_they_have():
 
 def test_a_known_path_may_be_wanted_twice():
     crawl = Crawl(per_host=4)
-    places = [crawl.want(url("a"), probe=True) for _ in range(2)]
+    places = [crawl.want(url("a"), guess=True) for _ in range(2)]
     world = World({"a": pages()})
     play(crawl, world)
     assert [tree(place) for place in places] == ["a", "a"]
     assert world.asked == [url("a")]
+
+
+def test_what_arrives_is_known_until_there_is_a_result_and_changes_nothing_after_the_end():
+    crawl = Crawl(chance=lambda: 0.5)
+    slot = crawl.want(url("a"))
+    (order,) = crawl.next_fetches(1, 0.0)
+    coming = Arrival(Exchange(url("b"), url("b")), Store().writer(), PagesTextSitemap)
+    crawl.arriving(order, coming)
+    assert (slot.arrival, slot.final_url) == (coming, url("b"))
+    crawl.finished(order, error("broken", retryable=True)(order), 0.0)
+    assert slot.arrival is coming  # it can be read until it comes again
+    (order,) = crawl.next_fetches(1, 10.0)
+    crawl.end(Limits().reached("seconds"))
+    crawl.abandon()
+    assert isinstance(slot.task.result, Failed)
+    crawl.arriving(order, coming)
+    crawl.finished(order, pages()(order), 0.0)
+    assert isinstance(slot.task.result, Failed)
+    assert slot.arrival is None
+    assert slot.reason is not None
+
+
+def test_every_slot_is_handed_on_once_in_the_order_of_its_pages():
+    world = World({"r": robots("i", "a"), "i": index("b", "r"), "a": pages(), "b": pages()})
+    crawl = Crawl()
+    crawl.want(url("r"), role=Role.ROBOTS)
+    play(crawl, world)
+    settled = crawl.take_settled()
+    assert [slot.url.rpartition("/")[2] for slot in settled] == ["r", "i", "b", "r", "a"]
+    assert [slot.recurs for slot in settled] == [False, False, False, True, False]
+    assert crawl.take_settled() == []
+
+
+def test_a_slot_whose_callback_failed_is_tried_again_and_those_before_it_are_not():
+    asked = []
+
+    def follow(urls, level, parents):
+        asked.append(urls[0])
+        if len(asked) == 2:
+            raise LookupError
+        return urls
+
+    world = World({"r": index("i", "a"), "i": index("b"), "a": pages(), "b": pages()})
+    crawl = Crawl(CrawlOptions(recurse_list_callback=follow))
+    top = crawl.want(url("r"))
+    with pytest.raises(LookupError):
+        play(crawl, world)
+    play(crawl, world)
+    assert asked == [url("i"), url("b"), url("b")]
+    assert tree(top) == {"r": [{"i": ["b"]}, "a"]}
+    assert len(crawl.take_settled()) == 4

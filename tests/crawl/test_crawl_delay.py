@@ -8,11 +8,12 @@ from itertools import pairwise
 import pytest
 from player import World, error, index, pages, received, url
 
+from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Fetch, Look
+from usp._crawl.orders import FetchOrder, Probe
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.document import Role
-from usp._formats.robots import MAX_CRAWL_DELAY, IndexRobotsTxtSitemapParser
+from usp._formats.robots import MAX_CRAWL_DELAY, RobotsParser
 from usp.objects.sitemap import IndexRobotsTxtSitemap
 from usp.options import CrawlOptions
 from usp.stream import pages as stream
@@ -29,7 +30,7 @@ NAMES = [f"a{number}" for number in range(6)]
 
 def robots_txt(delay: float | None, *names: str):
     children = tuple(ChildEntry(url(name)) for name in names)
-    look = Look(IndexRobotsTxtSitemap, children=children, crawl_delay=delay)
+    look = Probe(IndexRobotsTxtSitemap, children=children, crawl_delay=delay)
     return lambda order: received(order.url, look)
 
 
@@ -38,13 +39,13 @@ def begin(*, crawl_delay: bool = True, per_host: int = 4, known: tuple[str, ...]
     crawl = Crawl(options, per_host=per_host, chance=lambda: 0.5)
     crawl.want(url("robots.txt"), role=Role.ROBOTS)
     for name in known:
-        crawl.want(url(name), probe=True)
+        crawl.want(url(name), guess=True)
     return crawl
 
 
 def starts(crawl: Crawl, world: World, takes: float = 0.0, room: int = 16) -> list:
     """Drive a crawl whose every request takes so long; give when which request began."""
-    under_way: list[tuple[float, Fetch]] = []
+    under_way: list[tuple[float, FetchOrder]] = []
     begun: list[tuple[float, str]] = []
     for _ in range(2000):
         for order in crawl.next_fetches(room - len(under_way), world.now):
@@ -69,14 +70,14 @@ def gaps(begun: list, host: str = "http://h/") -> list[float]:
     return [later - earlier for earlier, later in pairwise(times)]
 
 
-@pytest.mark.parametrize("takes", [0.0, 1.0, 7.0])
-def test_the_gap_between_the_beginnings_of_requests_is_kept(takes):
-    crawl = begin()
-    world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
-    begun = starts(crawl, world, takes)
-    assert [name for _, name in begun] == [url("robots.txt"), *map(url, NAMES)]
-    wanted = max(5.0, takes)
-    assert gaps(begun)[1:] == [wanted] * (len(NAMES) - 1)
+def test_the_gap_between_the_beginnings_of_requests_is_kept():
+    for takes in cases([0.0, 1.0, 7.0]):
+        crawl = begin()
+        world = World({"robots.txt": robots_txt(5.0, *NAMES)} | dict.fromkeys(NAMES, pages()))
+        begun = starts(crawl, world, takes)
+        assert [name for _, name in begun] == [url("robots.txt"), *map(url, NAMES)]
+        wanted = max(5.0, takes)
+        assert gaps(begun)[1:] == [wanted] * (len(NAMES) - 1)
 
 
 def test_nothing_else_of_that_host_is_asked_before_robots_txt_came():
@@ -106,11 +107,11 @@ def test_without_a_delay_in_robots_txt_the_host_is_asked_as_ever():
         assert [time for time, _ in begun] == [0, 1, 1, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("message", ["404 Not Found", "403 Forbidden", "500 Broken"])
-def test_without_a_robots_txt_the_host_is_asked_as_ever(message):
-    crawl = begin(known=("b1", "b2", "b3"))
-    world = World({"robots.txt": error(message)} | dict.fromkeys(("b1", "b2", "b3"), pages()))
-    assert [time for time, _ in starts(crawl, world, takes=1.0)] == [0, 1, 1, 1]
+def test_without_a_robots_txt_the_host_is_asked_as_ever():
+    for message in cases(["404 Not Found", "403 Forbidden", "500 Broken"]):
+        crawl = begin(known=("b1", "b2", "b3"))
+        world = World({"robots.txt": error(message)} | dict.fromkeys(("b1", "b2", "b3"), pages()))
+        assert [time for time, _ in starts(crawl, world, takes=1.0)] == [0, 1, 1, 1]
 
 
 def test_without_the_option_nothing_changes():
@@ -176,51 +177,49 @@ def test_the_whole_crawl_is_no_longer_than_it_must_be():
 
 
 def delay_of(text: str) -> float | None:
-    parser = IndexRobotsTxtSitemapParser("http://h/robots.txt")
+    parser = RobotsParser("http://h/robots.txt")
     parser.feed(text)
     parser.close()
     return parser.crawl_delay
 
 
-@pytest.mark.parametrize(
-    ("text", "delay"),
-    [
-        ("User-agent: *\nCrawl-delay: 5\n", 5.0),
-        ("user-agent:*\ncrawl-delay:0.5", 0.5),
-        ("User-Agent: *\r\nDisallow: /x\r\nCrawl-Delay: 7 # seconds\r\n", 7.0),
-        ("Crawl-delay: 3\n", 3.0),
-        ("\ufeffUser-agent: *\nCrawl-delay: 4\n", 4.0),
-        ("User-agent: *\nCrawl-delay: 60\n", 60.0),
-        ("User-agent: *\nCrawl-delay: 61\n", 60.0),
-        ("User-agent: *\nCrawl-delay: 999999999\n", 60.0),
-        ("User-agent: *\nCrawl-delay: 0\n", 0.0),
-        ("User-agent: *\nCrawl-delay: -1\n", None),
-        ("User-agent: *\nCrawl-delay: soon\n", None),
-        ("User-agent: *\nCrawl-delay: nan\n", None),
-        ("User-agent: *\nCrawl-delay: 1e9\n", None),
-        ("User-agent: *\nCrawl-delay:\n", None),
-        ("User-agent: *\nDisallow:\n", None),
-    ],
-)
-def test_the_pause_is_read_and_bounded(text, delay):
-    assert MAX_CRAWL_DELAY == 60.0
-    assert delay_of(text) == delay
+def test_the_pause_is_read_and_bounded():
+    for text, delay in cases(
+        [
+            ("User-agent: *\nCrawl-delay: 5\n", 5.0),
+            ("user-agent:*\ncrawl-delay:0.5", 0.5),
+            ("User-Agent: *\r\nDisallow: /x\r\nCrawl-Delay: 7 # seconds\r\n", 7.0),
+            ("Crawl-delay: 3\n", 3.0),
+            ("\ufeffUser-agent: *\nCrawl-delay: 4\n", 4.0),
+            ("User-agent: *\nCrawl-delay: 60\n", 60.0),
+            ("User-agent: *\nCrawl-delay: 61\n", 60.0),
+            ("User-agent: *\nCrawl-delay: 999999999\n", 60.0),
+            ("User-agent: *\nCrawl-delay: 0\n", 0.0),
+            ("User-agent: *\nCrawl-delay: -1\n", None),
+            ("User-agent: *\nCrawl-delay: soon\n", None),
+            ("User-agent: *\nCrawl-delay: nan\n", None),
+            ("User-agent: *\nCrawl-delay: 1e9\n", None),
+            ("User-agent: *\nCrawl-delay:\n", None),
+            ("User-agent: *\nDisallow:\n", None),
+        ]
+    ):
+        assert MAX_CRAWL_DELAY == 60.0
+        assert delay_of(text) == delay
 
 
-@pytest.mark.parametrize(
-    ("text", "delay"),
-    [
-        ("User-agent: bing\nCrawl-delay: 9\n", None),
-        ("User-agent: bing\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n", 2.0),
-        ("User-agent: *\nCrawl-delay: 2\n\nUser-agent: bing\nCrawl-delay: 9\n", 2.0),
-        ("User-agent: bing\nUser-agent: *\nCrawl-delay: 3\n", 3.0),
-        ("User-agent: *\nUser-agent: bing\nCrawl-delay: 3\n", 3.0),
-        ("User-agent: *\nDisallow: /\nUser-agent: bing\nCrawl-delay: 9\n", None),
-        ("User-agent: *\nSitemap: http://h/a\nCrawl-delay: 3\n", 3.0),
-    ],
-)
-def test_only_the_group_of_all_robots_counts(text, delay):
-    assert delay_of(text) == delay
+def test_only_the_group_of_all_robots_counts():
+    for text, delay in cases(
+        [
+            ("User-agent: bing\nCrawl-delay: 9\n", None),
+            ("User-agent: bing\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n", 2.0),
+            ("User-agent: *\nCrawl-delay: 2\n\nUser-agent: bing\nCrawl-delay: 9\n", 2.0),
+            ("User-agent: bing\nUser-agent: *\nCrawl-delay: 3\n", 3.0),
+            ("User-agent: *\nUser-agent: bing\nCrawl-delay: 3\n", 3.0),
+            ("User-agent: *\nDisallow: /\nUser-agent: bing\nCrawl-delay: 9\n", None),
+            ("User-agent: *\nSitemap: http://h/a\nCrawl-delay: 3\n", 3.0),
+        ]
+    ):
+        assert delay_of(text) == delay
 
 
 # Through the front doors --------------------------------------------------------------------------

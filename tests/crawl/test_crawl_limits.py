@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from player import World, index, pages, play, tree, url
 
+from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.places import node_for
+from usp._crawl.tree_slots import node_for
 from usp.limits import DEFAULT, Limits
 from usp.options import CrawlOptions
 
@@ -16,23 +16,23 @@ def nodes(place):
     return [top, *top.all_sitemaps()]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 50, 1000])
-@pytest.mark.parametrize("callbacks", [False, True])
-def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed(limit, callbacks):
-    names = [f"i{n}" for n in range(11)]
-    callback = (lambda *_: True) if callbacks else None
-    options = CrawlOptions(recurse_callback=callback, limits=Limits(sitemaps=limit))
-    crawl = Crawl(options, per_host=8)
-    place = crawl.want(url("i0"))
-    world = World({name: index(*names) for name in names})
-    play(crawl, world, room=8)
-    tree_nodes = nodes(place)
-    assert len(tree_nodes) <= limit
-    assert len(world.asked) <= 11
-    assert len(set(world.asked)) == len(world.asked)
-    lost = [problem for node in tree_nodes for problem in node.problems]
-    assert lost
-    assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
+def test_eleven_indexes_that_list_each_other_make_no_more_nodes_than_allowed():
+    for callbacks in cases([False, True]):
+        for limit in cases([1, 2, 50, 1000]):
+            names = [f"i{n}" for n in range(11)]
+            callback = (lambda *_: True) if callbacks else None
+            options = CrawlOptions(recurse_callback=callback, limits=Limits(sitemaps=limit))
+            crawl = Crawl(options, per_host=8)
+            place = crawl.want(url("i0"))
+            world = World({name: index(*names) for name in names})
+            play(crawl, world, room=8)
+            tree_nodes = nodes(place)
+            assert len(tree_nodes) <= limit
+            assert len(world.asked) <= 11
+            assert len(set(world.asked)) == len(world.asked)
+            lost = [problem for node in tree_nodes for problem in node.problems]
+            assert lost
+            assert all(problem.lost > 0 and f"{limit:,}" in str(problem) for problem in lost)
 
 
 def test_what_the_limit_cuts_off_is_counted():
@@ -59,14 +59,14 @@ def test_there_is_a_limit_from_the_start():
     assert 10_000 <= DEFAULT.sitemaps <= 1_000_000
 
 
-@pytest.mark.parametrize("callbacks", [False, True])
-def test_nothing_deeper_than_level_eleven_is_asked_for(callbacks):
-    callback = (lambda *_: True) if callbacks else None
-    crawl = Crawl(CrawlOptions(recurse_callback=callback), per_host=8)
-    crawl.want(url("0"))
-    world = World({str(n): index(str(n + 1)) for n in range(40)})
-    play(crawl, world, room=8)
-    assert world.asked == [url(str(n)) for n in range(DEFAULT.depth + 1)]
+def test_nothing_deeper_than_level_eleven_is_asked_for():
+    for callbacks in cases([False, True]):
+        callback = (lambda *_: True) if callbacks else None
+        crawl = Crawl(CrawlOptions(recurse_callback=callback), per_host=8)
+        crawl.want(url("0"))
+        world = World({str(n): index(str(n + 1)) for n in range(40)})
+        play(crawl, world, room=8)
+        assert world.asked == [url(str(n)) for n in range(DEFAULT.depth + 1)]
 
 
 def test_a_wide_index_is_crawled_in_reasonable_work():

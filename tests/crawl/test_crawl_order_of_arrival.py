@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from player import World, error, index, junk, pages, play, tree, url
 
 from usp._crawl.crawl import Crawl
-from usp._crawl.places import node_for
+from usp._crawl.tree_slots import node_for
 from usp.limits import Limits
 from usp.options import CrawlOptions
 

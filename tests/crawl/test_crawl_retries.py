@@ -9,9 +9,10 @@ import time
 import pytest
 from player import World, error, index, pages, play, robots, tree, url
 
+from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.places import node_for
-from usp._crawl.schedule import DECLARED, PROBE, Kind, RetryPolicy, kind_of
+from usp._crawl.schedule import DECLARED, GUESSED, RetryPolicy, failure_kind
+from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
 from usp._http.flow import retry_after
 from usp.events import SitemapFailed, SitemapStarted
@@ -46,17 +47,17 @@ def test_an_error_that_will_not_pass_is_not_repeated():
     assert RetryPolicy().delay(1, failure(retryable=False)) is None
 
 
-@pytest.mark.parametrize(("asked", "pause"), [(0, 0.5), (0.1, 0.5), (7, 7), (30, 30), (31, None)])
-def test_a_server_that_names_a_pause_is_obeyed_up_to_a_limit(asked, pause):
-    assert RetryPolicy().delay(1, failure(retry_after=asked)) == pause
+def test_a_server_that_names_a_pause_is_obeyed_up_to_a_limit():
+    for asked, pause in cases([(0, 0.5), (0.1, 0.5), (7, 7), (30, 30), (31, None)]):
+        assert RetryPolicy().delay(1, failure(retry_after=asked)) == pause
 
 
 def test_the_policies_in_use_are_bounded():
-    for policy in (DECLARED, PROBE):
+    for policy in (DECLARED, GUESSED):
         pauses = [policy.delay(n, failure(retry_after=10)) for n in range(1, policy.busy)]
         assert all(pause is not None and pause <= 10 for pause in pauses)
         assert policy.delay(policy.busy, failure()) is None
-    assert PROBE.busy < DECLARED.busy
+    assert GUESSED.busy < DECLARED.busy
 
 
 def test_a_busy_server_is_asked_again_later_and_only_then():
@@ -100,7 +101,7 @@ def test_a_declared_document_is_asked_five_times_and_then_given_up():
 
 def test_a_known_path_is_asked_twice():
     crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"), probe=True)
+    crawl.want(url("a"), guess=True)
     world = World({"a": BUSY})
     play(crawl, world)
     assert len(world.asked) == 2
@@ -117,34 +118,34 @@ def test_a_server_that_asks_for_too_long_a_pause_is_not_asked_again():
 def test_a_known_path_that_is_declared_as_well_is_worth_five_tries():
     crawl = Crawl(per_host=2, chance=EVEN)
     crawl.want(url("robots.txt"), role=Role.ROBOTS)
-    crawl.want(url("a"), probe=True)
+    crawl.want(url("a"), guess=True)
     world = World({"robots.txt": robots("a"), "a": BUSY})
     play(crawl, world, room=2)
     assert world.asked.count(url("a")) == 5
 
 
-@pytest.mark.parametrize("late", [0, 1, 2])
-def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares(late):
+def test_when_robots_txt_answers_does_not_matter_for_a_known_path_that_it_declares():
     """The document answers at the fourth try: it is in the tree however late robots.txt came."""
-    crawl = Crawl(per_host=2, chance=EVEN)
-    place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
-    crawl.want(url("a"), probe=True)
-    slow, order = crawl.next_fetches(2, 0.0)
-    now = 0.0
-    for _ in range(late):
-        crawl.finished(order, BUSY(order), now)
-        now += 10
-        order = next(iter(crawl.next_fetches(2, now)), None)
-    crawl.finished(slow, robots("a")(slow), now)
-    tries = 0
-    while not crawl.complete and tries < 10:
-        if order is not None:
-            tries += 1
-            answer = BUSY if late + tries < 4 else pages()
-            crawl.finished(order, answer(order), now)
-        now += 20
-        order = next(iter(crawl.next_fetches(2, now)), None)
-    assert tree(place) == {"robots.txt": ["a"]}
+    for late in cases([0, 1, 2]):
+        crawl = Crawl(per_host=2, chance=EVEN)
+        place = crawl.want(url("robots.txt"), role=Role.ROBOTS)
+        crawl.want(url("a"), guess=True)
+        slow, order = crawl.next_fetches(2, 0.0)
+        now = 0.0
+        for _ in range(late):
+            crawl.finished(order, BUSY(order), now)
+            now += 10
+            order = next(iter(crawl.next_fetches(2, now)), None)
+        crawl.finished(slow, robots("a")(slow), now)
+        tries = 0
+        while not crawl.complete and tries < 10:
+            if order is not None:
+                tries += 1
+                answer = BUSY if late + tries < 4 else pages()
+                crawl.finished(order, answer(order), now)
+            now += 20
+            order = next(iter(crawl.next_fetches(2, now)), None)
+        assert tree(place) == {"robots.txt": ["a"]}
 
 
 def test_a_dead_host_is_asked_once_and_others_go_on():
@@ -189,7 +190,7 @@ def test_children_at_a_dead_host_are_not_asked_for():
 )
 def test_expected_404s_are_quiet(caplog, message, quiet, level):
     crawl = Crawl(chance=EVEN)
-    crawl.want(url("a"), probe=quiet)
+    crawl.want(url("a"), guess=quiet)
     with caplog.at_level(logging.DEBUG, "usp.helpers"):
         play(crawl, World({"a": error(message)}))
     told = [r for r in caplog.records if r.name == "usp.helpers"]
@@ -210,16 +211,14 @@ BROKEN = error("500 Internal Server Error", retryable=True)
 RESET = error("connection reset", retryable=True)
 
 
-@pytest.mark.parametrize(
-    ("answer", "declared", "probe"), [(RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2)]
-)
-def test_each_kind_of_failure_has_its_budget(answer, declared, probe):
-    for is_probe, tries in ((False, declared), (True, probe)):
-        crawl = Crawl(chance=EVEN)
-        crawl.want(url("a"), probe=is_probe)
-        world = World({"a": answer})
-        play(crawl, world)
-        assert len(world.asked) == tries
+def test_each_kind_of_failure_has_its_budget():
+    for answer, declared, guess in cases([(RESET, 3, 2), (BUSY, 5, 2), (BROKEN, 5, 2)]):
+        for is_guess, tries in ((False, declared), (True, guess)):
+            crawl = Crawl(chance=EVEN)
+            crawl.want(url("a"), guess=is_guess)
+            world = World({"a": answer})
+            play(crawl, world)
+            assert len(world.asked) == tries
 
 
 def test_a_failure_of_one_kind_costs_nothing_of_the_budget_of_another():
@@ -237,38 +236,37 @@ def test_a_failure_of_one_kind_costs_nothing_of_the_budget_of_another():
     assert len(world.asked) == len(answers) + 1
 
 
-@pytest.mark.parametrize("message", ["503 Service Unavailable", "429 Too Many Requests"])
-def test_busy_is_what_asks_for_patience(message):
-    assert kind_of(WebClientErrorResponse(message, retryable=True)) is Kind.BUSY
+def test_busy_is_what_asks_for_patience():
+    for message in cases(["503 Service Unavailable", "429 Too Many Requests"]):
+        assert failure_kind(WebClientErrorResponse(message, retryable=True)) == "busy"
 
 
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        ("500 Internal Server Error", Kind.SERVER),
-        ("400 Bad Request", Kind.SERVER),
-        ("502", Kind.SERVER),
-        ("timed out", Kind.CONNECTION),
-        ("5030 bytes", Kind.CONNECTION),
-        ("", Kind.CONNECTION),
-        ("\u0665\u0660\u0663 in other digits", Kind.CONNECTION),
-    ],
-)
-def test_the_kind_of_an_error_without_a_status_is_read_from_its_message(message, kind):
-    assert kind_of(WebClientErrorResponse(message, retryable=True)) is kind
+def test_the_kind_of_an_error_without_a_status_is_read_from_its_message():
+    for message, kind in cases(
+        [
+            ("500 Internal Server Error", "server"),
+            ("400 Bad Request", "server"),
+            ("502", "server"),
+            ("timed out", "connection"),
+            ("5030 bytes", "connection"),
+            ("", "connection"),
+            ("\u0665\u0660\u0663 in other digits", "connection"),
+        ]
+    ):
+        assert failure_kind(WebClientErrorResponse(message, retryable=True)) == kind
 
 
 def test_a_status_counts_more_than_a_message():
     response = WebClientErrorResponse("503 Service Unavailable", retryable=True)
     response.status = 500
-    assert kind_of(response) is Kind.SERVER
+    assert failure_kind(response) == "server"
 
 
-@pytest.mark.parametrize("attempt", [1, 2, 3, 4])
-def test_chance_varies_a_pause_by_a_half_either_way(attempt):
-    even = DECLARED.delay(attempt, failure(), 0.5)
-    assert DECLARED.delay(attempt, failure(), 0.0) == even / 2
-    assert DECLARED.delay(attempt, failure(), 1.0) == even * 1.5
+def test_chance_varies_a_pause_by_a_half_either_way():
+    for attempt in cases([1, 2, 3, 4]):
+        even = DECLARED.delay(attempt, failure(), 0.5)
+        assert DECLARED.delay(attempt, failure(), 0.0) == even / 2
+        assert DECLARED.delay(attempt, failure(), 1.0) == even * 1.5
 
 
 def test_the_crawl_asks_chance_for_every_pause():
@@ -280,28 +278,28 @@ def test_the_crawl_asks_chance_for_every_pause():
         assert crawl.wake_at() == 100.0 + pause
 
 
-@pytest.mark.parametrize("chance", [0.0, 1.0])
-def test_chance_does_not_shorten_the_pause_that_a_server_names(chance):
-    assert DECLARED.delay(1, failure(retry_after=7), chance) == 7
-    assert DECLARED.delay(1, failure(retry_after=30), chance) == 30
-    assert DECLARED.delay(1, failure(retry_after=30.1), chance) is None
+def test_chance_does_not_shorten_the_pause_that_a_server_names():
+    for chance in cases([0.0, 1.0]):
+        assert DECLARED.delay(1, failure(retry_after=7), chance) == 7
+        assert DECLARED.delay(1, failure(retry_after=30), chance) == 30
+        assert DECLARED.delay(1, failure(retry_after=30.1), chance) is None
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [("0", 0.0), ("7", 7.0), (" 12 ", 12.0), ("999999999999999999", 999_999_999_999.0)]
-    + [(text, None) for text in (None, "", "soon", "-5", "1.5", "Mon, 99 Foo 2024 00:00:00 GMT")],
-)
-def test_a_pause_in_seconds_is_read_and_nonsense_is_none(header, seconds):
-    assert retry_after(header) == seconds
+def test_a_pause_in_seconds_is_read_and_nonsense_is_none():
+    for header, seconds in cases(
+        [("0", 0.0), ("7", 7.0), (" 12 ", 12.0), ("999999999999999999", 999_999_999_999.0)]
+        + [
+            (text, None)
+            for text in (None, "", "soon", "-5", "1.5", "Mon, 99 Foo 2024 00:00:00 GMT")
+        ]
+    ):
+        assert retry_after(header) == seconds
 
 
-@pytest.mark.parametrize(
-    ("ahead", "low", "high"), [(20, 18, 20), (-1000, 0, 0), (7200, 7190, 7200)]
-)
-def test_a_pause_as_a_date_is_read(ahead, low, high):
-    header = email.utils.formatdate(time.time() + ahead, usegmt=True)
-    assert low <= retry_after(header) <= high
+def test_a_pause_as_a_date_is_read():
+    for ahead, low, high in cases([(20, 18, 20), (-1000, 0, 0), (7200, 7190, 7200)]):
+        header = email.utils.formatdate(time.time() + ahead, usegmt=True)
+        assert low <= retry_after(header) <= high
 
 
 def test_a_pause_that_a_server_names_is_kept_by_the_crawl():

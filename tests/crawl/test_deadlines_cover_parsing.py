@@ -19,7 +19,7 @@ from usp._base.reason import Reason
 from usp._crawl import asyncio_driver as steps_module
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END, fetch_document
-from usp._crawl.orders import Fetch, Received
+from usp._crawl.orders import FetchOrder, Received
 from usp._formats.document import DocumentParser
 from usp._store import Store
 from usp.fleet.options import FleetOptions
@@ -94,12 +94,12 @@ def test_a_reason_to_give_up_ends_the_reading_in_the_middle_of_a_chunk(reading):
     body = INDEX["/i.xml"]
     web = Web({"/i.xml": Doc(body.body, pieces=1)})
     result = fetch_document(
-        Fetch(f"{H}/i.xml"), Client(web), Store(),
+        FetchOrder(f"{H}/i.xml"), Client(web), Store(),
         lambda: ENOUGH if reading.steps >= 5 else None,
     )  # fmt: skip
     assert isinstance(result, Received)
-    assert [child.loc for child in result.look.children] == [f"{H}/a.xml"]  # what came is kept
-    assert result.look.unfinished == ENOUGH
+    assert [child.loc for child in result.probe.children] == [f"{H}/a.xml"]  # what came is kept
+    assert result.probe.unfinished == ENOUGH
     assert reading.steps == 5
 
 

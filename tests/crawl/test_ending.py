@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from usp._crawl.reception import Reception
+from cases import cases
+from usp._crawl.receiver import BodyReceiver
 from usp.events import SitemapFinished
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -126,11 +127,11 @@ def test_an_interrupt_while_threads_fetch_keeps_what_was_found(serve, threads_en
 
 def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
     coming = threading.Event()
-    take = Reception.take
+    take = BodyReceiver.take
 
-    def taking(reception, chunk):
-        going_on = take(reception, chunk)
-        if reception._order.url.endswith("/a.xml") and b"</url>" in chunk:
+    def taking(receiver, chunk):
+        going_on = take(receiver, chunk)
+        if receiver._order.url.endswith("/a.xml") and b"</url>" in chunk:
             coming.set()
         return going_on
 
@@ -141,7 +142,7 @@ def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
             assert coming.wait(120)
         interrupt(event)
 
-    monkeypatch.setattr(Reception, "take", taking)
+    monkeypatch.setattr(BodyReceiver, "take", taking)
     filler = b"<url><loc>http://h/p</loc></url>" * 10
     site = serve(SITE | {"/a.xml": Answer("<urlset>", endless=filler)})
     tree = sitemap_tree_for_homepage(
@@ -152,14 +153,14 @@ def test_what_is_still_coming_is_kept_in_part(serve, threads_end, monkeypatch):
     assert threads_end()
 
 
-@pytest.mark.parametrize("at", ["/robots.txt", "/i.xml"])
-def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree(at):
-    tree = sitemap_tree_for_homepage(
-        "http://h/", OneByOne(SITE, interrupt_at(at)), keep_partial=True
-    )
-    assert tree.page_count() == 0
-    assert not tree.is_complete
-    assert at[1:] in interrupted(tree)
+def test_an_interrupt_at_the_very_beginning_gives_an_incomplete_tree():
+    for at in cases(["/robots.txt", "/i.xml"]):
+        tree = sitemap_tree_for_homepage(
+            "http://h/", OneByOne(SITE, interrupt_at(at)), keep_partial=True
+        )
+        assert tree.page_count() == 0
+        assert not tree.is_complete
+        assert at[1:] in interrupted(tree)
 
 
 def test_an_interrupt_in_a_callback_does_not_make_the_tree_look_complete():
@@ -367,6 +368,7 @@ def test_a_forked_process_reads_the_tree_and_so_does_its_parent(large):
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize(
     "ending",
@@ -393,6 +395,7 @@ def test_the_interpreter_ends_while_a_stream_is_being_read(serve, ending):
     assert "Exception ignored" not in ended.stderr
 
 
+@pytest.mark.long
 @posix
 def test_the_interpreter_ends_while_another_thread_crawls(serve):
     gate = threading.Event()
@@ -434,6 +437,7 @@ print(*(failure.reason for failure in tree.failures()))
 """
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize("keep", ["keep", "no"])
 def test_a_real_ctrl_c(serve, keep):

@@ -6,9 +6,10 @@ import gzip
 
 import pytest
 
+from cases import cases
 from usp._base.reason import Reason
 from usp._crawl.fetch import fetch_document
-from usp._crawl.orders import GIVEN_UP, Failed, Fetch, Received
+from usp._crawl.orders import GIVEN_UP, Failed, FetchOrder, Received
 from usp._formats.document import Role
 from usp._store import Store
 from usp.objects.problem import FailureCode
@@ -31,7 +32,7 @@ def client():
 
 
 def fetch(client, url, **order):
-    return fetch_document(Fetch(url, **order), client, Store())
+    return fetch_document(FetchOrder(url, **order), client, Store())
 
 
 def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(serve, client):
@@ -52,7 +53,7 @@ def test_the_document_is_kept_as_the_bytes_that_came_and_what_the_exchange_said(
     assert exchange.charset
     assert exchange.seconds > 0
     assert exchange.broken is None
-    assert result.look.kind is PagesXMLSitemap
+    assert result.probe.kind is PagesXMLSitemap
 
 
 def test_bytes_that_http_has_packed_are_kept_packed(serve, client):
@@ -62,7 +63,7 @@ def test_bytes_that_http_has_packed_are_kept_packed(serve, client):
     result = fetch(client, site.url("/a.xml"))
     assert b"".join(result.document.chunks()) == packed
     assert result.document.exchange.content_encoding == "gzip"
-    assert result.look.kind is PagesXMLSitemap
+    assert result.probe.kind is PagesXMLSitemap
 
 
 def test_a_body_that_breaks_off_is_kept_as_far_as_it_came_and_the_exchange_says_so(serve, client):
@@ -70,23 +71,23 @@ def test_a_body_that_breaks_off_is_kept_as_far_as_it_came_and_the_exchange_says_
     result = fetch(client, site.url("/i.xml"))
     assert isinstance(result, Received)
     assert result.document.size == 150
-    assert result.look.kind is IndexXMLSitemap
-    assert "broke off" in result.look.problems[0].message
+    assert result.probe.kind is IndexXMLSitemap
+    assert "broke off" in result.probe.problems[0].message
     assert result.document.exchange.broken
 
 
 def test_a_look_at_an_index_gives_its_children_and_where_stray_pages_stand(serve, client):
     stray = "<url><loc>{base}/p</loc></url>"
     site = serve({"/i.xml": index("/a.xml", stray, "/b.xml", stray)})
-    look = fetch(client, site.url("/i.xml")).look
+    look = fetch(client, site.url("/i.xml")).probe
     assert [child.loc for child in look.children] == [site.url("/a.xml"), site.url("/b.xml")]
     assert look.pages_at == 1
 
 
 def test_a_role_decides_how_a_document_is_read(serve, client):
     site = serve({"/x": "Sitemap: {base}/a.xml\n"})
-    assert fetch(client, site.url("/x"), role=Role.ROBOTS).look.kind is IndexRobotsTxtSitemap
-    assert fetch(client, site.url("/x")).look.kind is not IndexRobotsTxtSitemap
+    assert fetch(client, site.url("/x"), role=Role.ROBOTS).probe.kind is IndexRobotsTxtSitemap
+    assert fetch(client, site.url("/x")).probe.kind is not IndexRobotsTxtSitemap
 
 
 class Mistaken(AbstractWebClient):
@@ -111,21 +112,20 @@ def raises(url):
     raise RuntimeError("out of order")
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (raises, "out of order"),
-        (lambda _: None, "returned NoneType"),
-        (lambda _: "text", "returned str"),
-        (lambda url: BadBody(url, ""), "no body today"),
-        (lambda _: WebClientErrorResponse("404 Not Found", retryable=False), "404 Not Found"),
-    ],
-)
-def test_a_clients_mistake_is_a_failure_of_that_document(answer, words):
-    result = fetch(Mistaken(answer), "http://h/a.xml")
-    assert isinstance(result, Failed)
-    assert words in result.error.message()
-    assert not result.error.retryable()
+def test_a_clients_mistake_is_a_failure_of_that_document():
+    for answer, words in cases(
+        [
+            (raises, "out of order"),
+            (lambda _: None, "returned NoneType"),
+            (lambda _: "text", "returned str"),
+            (lambda url: BadBody(url, ""), "no body today"),
+            (lambda _: WebClientErrorResponse("404 Not Found", retryable=False), "404 Not Found"),
+        ]
+    ):
+        result = fetch(Mistaken(answer), "http://h/a.xml")
+        assert isinstance(result, Failed)
+        assert words in result.error.message()
+        assert not result.error.retryable()
 
 
 def test_what_came_before_a_clients_mistake_is_kept():
@@ -134,7 +134,7 @@ def test_what_came_before_a_clients_mistake_is_kept():
             yield b"<urlset>" * 100
             raise RuntimeError("no more")
 
-    result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Half(url, "")), Store())
+    result = fetch_document(FetchOrder("http://h/"), Mistaken(lambda url: Half(url, "")), Store())
     assert isinstance(result, Received)
     assert result.document.size == 800
     assert result.document.exchange.broken == Reason(
@@ -149,7 +149,7 @@ def test_a_document_of_which_nothing_came_leaves_its_memory_to_others():
             yield b""
 
     store = Store(memory=1000, small=1000)
-    result = fetch_document(Fetch("http://h/"), Mistaken(lambda url: Nothing(url, "")), store)
+    result = fetch_document(FetchOrder("http://h/"), Mistaken(lambda url: Nothing(url, "")), store)
     assert isinstance(result, Failed)
     assert store.hold(1000, 1000)
 
@@ -179,6 +179,6 @@ def test_the_connection_is_let_go_whatever_happens():
 def test_a_crawl_that_is_given_up_ends_the_transfer(serve, client):
     site = serve({"/a.xml": Answer("<urlset>", endless=b"<url><loc>http://h/p</loc></url>" * 100)})
     asked = iter([None, None, GIVEN_UP])
-    result = fetch_document(Fetch(site.url("/a.xml")), client, Store(), lambda: next(asked))
+    result = fetch_document(FetchOrder(site.url("/a.xml")), client, Store(), lambda: next(asked))
     assert isinstance(result, Received)
     assert result.document.exchange.broken == GIVEN_UP

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from player import World, error, index, pages, play, received, url
 
+from cases import cases
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Failed, Look
-from usp._crawl.places import node_for
-from usp._crawl.schedule import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, Hosts
+from usp._crawl.orders import Failed, Probe
+from usp._crawl.schedule import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, HostHealth
+from usp._crawl.tree_slots import node_for
+from usp._formats.abstract_parser import ChildEntry
+from usp._formats.document import Role
 from usp.objects.problem import FailureCode
-from usp.objects.sitemap import PagesTextSitemap
+from usp.objects.sitemap import IndexRobotsTxtSitemap, PagesTextSitemap
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import WebClientErrorResponse
 
 pytestmark = pytest.mark.usefixtures("real_pauses")
 
 BROKEN = error("500 Internal Server Error", retryable=True)
 MISSING = error("404 Not Found")
-FINE = received("http://h/", Look(PagesTextSitemap))
+FINE = received("http://h/", Probe(PagesTextSitemap))
 
 
 def failed(
@@ -47,92 +52,84 @@ def reason_of(place) -> str:
 # What is thought of a host ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
+def test_a_host_is_slow_after_three_failures_in_a_row_and_not_after_two():
+    for result in [
         failed("500 Internal Server Error"),
         failed("503 Service Unavailable"),
         failed("429 Too Many Requests"),
         failed("501 Not Implemented", retryable=False),
         failed("connection reset"),
-    ],
-)
-def test_a_host_is_slow_after_three_failures_in_a_row_and_not_after_two(result):
-    hosts = Hosts()
-    for number in range(1, SLOW_AFTER + 1):
-        hosts.judge("h", result, float(number))
-        assert hosts.is_slow("h") == (number == SLOW_AFTER == 3)
-    assert not hosts.is_slow("another")
-    hosts.judge("h", FINE, 9.0)
-    assert not hosts.is_slow("h")
+    ]:
+        host = HostHealth()
+        for number in range(1, SLOW_AFTER + 1):
+            host.record(result, float(number))
+            assert host.is_slow == (number == SLOW_AFTER == 3), result
+        host.record(FINE, 9.0)
+        assert not host.is_slow, result
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 405, 410, 451])
-def test_what_is_about_one_document_says_nothing_about_its_host(status):
-    hosts = Hosts()
-    for number in range(50):
-        hosts.judge("h", failed(f"{status} No", retryable=False), float(number))
-    assert not hosts.is_slow("h")
-    assert hosts.given_up("h") is None
+def test_what_is_about_one_document_says_nothing_about_its_host():
+    host = HostHealth()
+    for number, status in enumerate([401, 403, 404, 405, 410, 451] * 50):
+        host.record(failed(f"{status} No", retryable=False), float(number))
+        assert not host.is_slow
+    assert host.given_up is None
 
 
 def test_a_404_between_failures_shows_that_the_host_is_well():
-    hosts = Hosts()
+    host = HostHealth()
     for number in range(100):
-        hosts.judge("h", failed(), float(number))
-        hosts.judge("h", failed(), number + 0.4)
-        hosts.judge("h", failed("404 Not Found", retryable=False), number + 0.5)
-        assert not hosts.is_slow("h")
-    assert hosts.given_up("h") is None
+        host.record(failed(), float(number))
+        host.record(failed(), number + 0.4)
+        host.record(failed("404 Not Found", retryable=False), number + 0.5)
+        assert not host.is_slow
+    assert host.given_up is None
 
 
-@pytest.mark.parametrize(
-    ("failures", "seconds", "gives_up"),
-    [
+def test_a_host_is_given_up_after_ten_failures_over_twenty_seconds():
+    assert (MAX_FAILURES, MAX_FAILING) == (10, 20.0)
+    for failures, seconds, gives_up in [
         (MAX_FAILURES, MAX_FAILING, True),
         (MAX_FAILURES - 1, MAX_FAILING + 100, False),
         (MAX_FAILURES + 100, MAX_FAILING - 0.1, False),
-    ],
-)
-def test_a_host_is_given_up_after_ten_failures_over_twenty_seconds(failures, seconds, gives_up):
-    assert (MAX_FAILURES, MAX_FAILING) == (10, 20.0)
-    hosts = Hosts()
-    for number in range(failures):
-        hosts.judge("h", failed(), 100.0 + seconds * number / (failures - 1))
-    assert (hosts.given_up("h") is not None) == gives_up
-    assert hosts.given_up("another") is None
+    ]:
+        host = HostHealth()
+        for number in range(failures):
+            host.record(failed(), 100.0 + seconds * number / (failures - 1))
+        assert (host.given_up is not None) == gives_up
 
 
 def test_a_success_begins_the_count_and_the_clock_anew():
-    hosts = Hosts()
+    host = HostHealth()
     for number in range(9):
-        hosts.judge("h", failed(), number * 5.0)
-    hosts.judge("h", FINE, 45.0)
+        host.record(failed(), number * 5.0)
+    host.record(FINE, 45.0)
     for number in range(MAX_FAILURES):
-        hosts.judge("h", failed(), 46.0 + number)
-    assert hosts.given_up("h") is None
-    hosts.judge("h", failed(), 46.0 + MAX_FAILING)
-    assert hosts.given_up("h") is not None
+        host.record(failed(), 46.0 + number)
+    assert host.given_up is None
+    host.record(failed(), 46.0 + MAX_FAILING)
+    assert host.given_up is not None
 
 
 def test_a_host_where_nobody_is_is_given_up_at_once_and_a_silent_one_after_two_requests():
-    hosts = Hosts()
-    hosts.judge("dead", failed("refused", retryable=False, unreachable=True), 0.0)
-    assert hosts.given_up("dead").text == "refused"
+    host = HostHealth()
+    host.record(failed("refused", retryable=False, unreachable=True), 0.0)
+    assert host.given_up.text == "refused"
     assert MAX_SILENT == 2
-    hosts.judge("mute", failed("timed out", silent=True), 0.0)
-    assert hosts.given_up("mute") is None
-    hosts.judge("mute", failed("timed out", silent=True), 0.0)
-    assert "timed out" in hosts.given_up("mute").text
+    host = HostHealth()
+    host.record(failed("timed out", silent=True), 0.0)
+    assert host.given_up is None
+    host.record(failed("timed out", silent=True), 0.0)
+    assert "timed out" in host.given_up.text
 
 
-@pytest.mark.parametrize("answer", [FINE, failed("404 Not Found", retryable=False), failed()])
-def test_a_host_that_has_answered_once_is_not_given_up_for_two_silences(answer):
-    hosts = Hosts()
-    hosts.judge("h", answer, 0.0)
-    for _ in range(5):
-        hosts.judge("h", failed("timed out", silent=True), 1.0)
-    assert hosts.given_up("h") is None
+def test_a_host_that_has_answered_once_is_not_given_up_for_two_silences():
+    for answer in cases([FINE, failed("404 Not Found", retryable=False), failed()]):
+        host = HostHealth()
+        host.record(answer, 0.0)
+        for _ in range(5):
+            host.record(failed("timed out", silent=True), 1.0)
+        assert host.given_up is None
 
 
 # What the crawl makes of it -----------------------------------------------------------------------
@@ -244,6 +241,28 @@ def test_a_host_where_nobody_is_is_asked_once_and_its_reason_stands_at_every_sit
     assert {failure.reason.partition(": ")[2] for failure in others} == {"connection refused"}
 
 
+def test_a_refused_scheme_of_a_host_does_not_end_the_pauses_of_the_other():
+    for options in cases([{"wait": 5.0}, {"crawl_delay": True}]):
+        crawl = Crawl(CrawlOptions(**options), per_host=8)
+        crawl.want("https://shop/robots.txt", role=Role.ROBOTS)
+        names = [f"https://shop/{number}" for number in range(5)]
+        plain = [f"http://shop/{number}" for number in range(3)]
+        (order,) = crawl.next_fetches(20, 0.0)
+        declared = tuple(ChildEntry(name) for name in (plain[0], *names, *plain[1:]))
+        robots = Probe(IndexRobotsTxtSitemap, children=declared, crawl_delay=5.0)
+        crawl.finished(order, received(order.url, robots), 0.0)
+        begun, now = {}, 5.0
+        while not crawl.complete:
+            for order in crawl.next_fetches(20, now):
+                begun[order.url] = now
+                answer = failed("refused", unreachable=True) if order.url in plain else FINE
+                crawl.finished(order, answer, now)
+            now += 1.0
+        moments = sorted(begun.values())
+        assert len(moments) == 6, "the plain origin is asked once"
+        assert all(later - earlier >= 5.0 for earlier, later in pairwise(moments))
+
+
 def test_a_silent_host_is_asked_twice():
     crawl = Crawl(per_host=1, chance=lambda: 0.5)
     names = [f"http://mute/{number}" for number in range(6)]
@@ -273,7 +292,7 @@ def test_what_came_in_part_before_its_host_was_given_up_is_kept():
     crawl = Crawl(per_host=12, chance=lambda: 0.5)
     part, other, *_ = [crawl.want(url(str(n))) for n in range(12)]
     one, *others = crawl.next_fetches(12, 0.0)
-    look = Look(PagesTextSitemap, broken=RESET, unfinished=RESET)
+    look = Probe(PagesTextSitemap, broken=RESET, unfinished=RESET)
     crawl.finished(one, received(one.url, look, b"http://h/page\n"), 0.0)
     for at, order in enumerate(others):
         crawl.finished(order, error("500 Oh", retryable=True)(order), at * 3.0)

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from usp._crawl import fetch, reception
+from cases import cases
+from usp._crawl import fetch, receiver
 from usp.limits import DEFAULT, Limits
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -44,24 +45,24 @@ def the_failure(tree, name: str, url: str):
 # The values ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Limits)])
-@pytest.mark.parametrize("value", [-1, -0.5, float("nan"), "10", True, [1], b"1"])
-def test_a_value_that_is_no_number_from_0_on_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=name) as refused:
-        Limits(**{name: value})
-    assert repr(value) in str(refused.value)
+def test_a_value_that_is_no_number_from_0_on_is_refused_by_name():
+    for value in cases([-1, -0.5, float("nan"), "10", True, [1], b"1"]):
+        for name in cases([field.name for field in dataclasses.fields(Limits)]):
+            with pytest.raises(ValueError, match=name) as refused:
+                Limits(**{name: value})
+            assert repr(value) in str(refused.value)
 
 
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Limits)])
-def test_every_limit_can_be_lifted_set_and_told(name):
-    assert getattr(Limits(**{name: None}), name) is None
-    for value in (0, 1, 12_345):
-        limits = Limits(**{name: value})
-        assert getattr(limits, name) == value
-        assert f"{name}={value:,}" in limits.reached(name).text
-        assert names_the_limit(str(limits.reached(name)), name)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(DEFAULT, name, 1)
+def test_every_limit_can_be_lifted_set_and_told():
+    for name in cases([field.name for field in dataclasses.fields(Limits)]):
+        assert getattr(Limits(**{name: None}), name) is None
+        for value in (0, 1, 12_345):
+            limits = Limits(**{name: value})
+            assert getattr(limits, name) == value
+            assert f"{name}={value:,}" in limits.reached(name).text
+            assert names_the_limit(str(limits.reached(name)), name)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(DEFAULT, name, 1)
 
 
 def test_a_limit_that_does_not_exist_is_a_mistake():
@@ -69,11 +70,11 @@ def test_a_limit_that_does_not_exist_is_a_mistake():
         Limits(pagez=1)
 
 
-@pytest.mark.parametrize("name", ["document_bytes", "unpacked_bytes", "pages"])
-def test_a_count_written_as_a_float_is_refused_by_name(name):
+def test_a_count_written_as_a_float_is_refused_by_name():
     """``1e2`` is how people write a hundred."""
-    with pytest.raises(ValueError, match=name):
-        Limits(**{name: 1e2})
+    for name in cases(["document_bytes", "unpacked_bytes", "pages"]):
+        with pytest.raises(ValueError, match=name):
+            Limits(**{name: 1e2})
 
 
 # Bytes --------------------------------------------------------------------------------------------
@@ -81,25 +82,25 @@ def test_a_count_written_as_a_float_is_refused_by_name(name):
 PAGES = [f"/{number:03}" for number in range(100)]
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-def test_document_bytes_from_both_sides(serve, chunked):
-    site = serve({"/a.xml": Answer(urlset(*PAGES), chunked=chunked)})
-    size = len(site.fill(urlset(*PAGES)))
-    for allowed in (size, size + 1, None):
-        tree = crawl(site, "/a.xml", document_bytes=allowed)
-        assert paths(tree, site.base) == PAGES
-        assert tree.is_complete
-        assert tree.failures() == tree.problems == []
-    before = site.hits["/a.xml"]
-    for allowed in (size - 1, size // 2):
-        tree = crawl(site, "/a.xml", document_bytes=allowed)
-        kept = paths(tree, site.base)
-        assert kept == PAGES[: len(kept)]
-        assert len(kept) >= (allowed - 200) // (size / 100)
-        failure = the_failure(tree, "document_bytes", site.url("/a.xml"))
-        assert (failure.attempts, failure.status) == (1, 200)
-        assert any(names_the_limit(str(problem), "document_bytes") for problem in tree.problems)
-    assert site.hits["/a.xml"] == before + 2  # what we cut off ourselves is not asked for again
+def test_document_bytes_from_both_sides(serve):
+    for chunked in cases([False, True]):
+        site = serve({"/a.xml": Answer(urlset(*PAGES), chunked=chunked)})
+        size = len(site.fill(urlset(*PAGES)))
+        for allowed in (size, size + 1, None):
+            tree = crawl(site, "/a.xml", document_bytes=allowed)
+            assert paths(tree, site.base) == PAGES
+            assert tree.is_complete
+            assert tree.failures() == tree.problems == []
+        before = site.hits["/a.xml"]
+        for allowed in (size - 1, size // 2):
+            tree = crawl(site, "/a.xml", document_bytes=allowed)
+            kept = paths(tree, site.base)
+            assert kept == PAGES[: len(kept)]
+            assert len(kept) >= (allowed - 200) // (size / 100)
+            failure = the_failure(tree, "document_bytes", site.url("/a.xml"))
+            assert (failure.attempts, failure.status) == (1, 200)
+            assert any(names_the_limit(str(problem), "document_bytes") for problem in tree.problems)
+        assert site.hits["/a.xml"] == before + 2  # what we cut off ourselves is not asked for again
 
 
 def test_a_document_that_is_cut_off_at_its_limit_costs_its_siblings_nothing(serve):
@@ -130,24 +131,24 @@ def test_an_index_that_is_cut_off_at_its_limit_keeps_the_children_before(serve):
     the_failure(tree, "document_bytes", site.url("/i.xml"))
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_unpacked_bytes_from_both_sides(serve, packed):
-    site = serve({})
-    plain = site.fill(urlset(*PAGES))
-    site.answers["/a.xml"] = gzip.compress(plain) if packed else plain
-    for allowed in (len(plain), len(plain) + 1, None):
-        tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
-        assert paths(tree, site.base) == PAGES
-        assert tree.is_complete
-    site.requests.clear()
-    for allowed in (len(plain) - 1, len(plain) // 2):
-        tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
-        kept = paths(tree, site.base)
-        assert kept == PAGES[: len(kept)]
-        assert kept
-        assert tree.page_count() == len(kept)
-        the_failure(tree, "unpacked_bytes", site.url("/a.xml"))
-    assert site.hits["/a.xml"] == 2
+def test_unpacked_bytes_from_both_sides(serve):
+    for packed in cases([False, True]):
+        site = serve({})
+        plain = site.fill(urlset(*PAGES))
+        site.answers["/a.xml"] = gzip.compress(plain) if packed else plain
+        for allowed in (len(plain), len(plain) + 1, None):
+            tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
+            assert paths(tree, site.base) == PAGES
+            assert tree.is_complete
+        site.requests.clear()
+        for allowed in (len(plain) - 1, len(plain) // 2):
+            tree = crawl(site, "/a.xml", unpacked_bytes=allowed)
+            kept = paths(tree, site.base)
+            assert kept == PAGES[: len(kept)]
+            assert kept
+            assert tree.page_count() == len(kept)
+            the_failure(tree, "unpacked_bytes", site.url("/a.xml"))
+        assert site.hits["/a.xml"] == 2
 
 
 def test_what_is_compressed_by_http_is_limited_too(serve):
@@ -214,21 +215,23 @@ def chain(length: int) -> dict:
     return site | {f"/{length}.xml": urlset("/p")}
 
 
-@pytest.mark.parametrize("callbacks", [False, True])
-def test_depth_from_both_sides(serve, callbacks):
-    site = serve(chain(4))
-    options = {"recurse_callback": lambda *_: True} if callbacks else {}
-    for depth in (4, 5, None):
-        tree = sitemap_tree_for_sitemap(site.url("/0.xml"), limits=Limits(depth=depth), **options)
-        assert paths(tree, site.base) == ["/p"]
-        assert tree.is_complete
-    site.requests.clear()
-    tree = sitemap_tree_for_sitemap(site.url("/0.xml"), limits=Limits(depth=3), **options)
-    assert tree.page_count() == 0
-    failure = the_failure(tree, "depth", site.url("/4.xml"))
-    assert (failure.attempts, failure.status) == (0, None)
-    assert site.hits["/4.xml"] == 0
-    assert len(list(tree.all_sitemaps())) == 4
+def test_depth_from_both_sides(serve):
+    for callbacks in cases([False, True]):
+        site = serve(chain(4))
+        options = {"recurse_callback": lambda *_: True} if callbacks else {}
+        for depth in (4, 5, None):
+            tree = sitemap_tree_for_sitemap(
+                site.url("/0.xml"), limits=Limits(depth=depth), **options
+            )
+            assert paths(tree, site.base) == ["/p"]
+            assert tree.is_complete
+        site.requests.clear()
+        tree = sitemap_tree_for_sitemap(site.url("/0.xml"), limits=Limits(depth=3), **options)
+        assert tree.page_count() == 0
+        failure = the_failure(tree, "depth", site.url("/4.xml"))
+        assert (failure.attempts, failure.status) == (0, None)
+        assert site.hits["/4.xml"] == 0
+        assert len(list(tree.all_sitemaps())) == 4
 
 
 def test_without_a_limit_the_depth_is_that_of_the_site(serve):
@@ -237,23 +240,23 @@ def test_without_a_limit_the_depth_is_that_of_the_site(serve):
     assert paths(crawl(site, "/0.xml", depth=None), site.base) == ["/p"]
 
 
-@pytest.mark.parametrize("callbacks", [False, True])
-def test_sitemaps_from_both_sides(serve, callbacks):
-    names = [f"/{n}.xml" for n in range(6)]
-    site = serve({"/i.xml": index(*names)} | {name: urlset(f"/of{name}") for name in names})
-    options = {"recurse_callback": lambda *_: True} if callbacks else {}
-    for allowed in (7, 8, None):
-        tree = sitemap_tree_for_sitemap(
-            site.url("/i.xml"), limits=Limits(sitemaps=allowed), **options
-        )
-        assert tree.page_count() == 6
-        assert tree.is_complete
-    site.requests.clear()
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(sitemaps=6), **options)
-    assert paths(tree, site.base) == [f"/of{name}" for name in names[:5]]
-    failure = the_failure(tree, "sitemaps", site.url("/i.xml"))
-    assert failure.reason.startswith("1 ")
-    assert site.hits["/5.xml"] == 0
+def test_sitemaps_from_both_sides(serve):
+    for callbacks in cases([False, True]):
+        names = [f"/{n}.xml" for n in range(6)]
+        site = serve({"/i.xml": index(*names)} | {name: urlset(f"/of{name}") for name in names})
+        options = {"recurse_callback": lambda *_: True} if callbacks else {}
+        for allowed in (7, 8, None):
+            tree = sitemap_tree_for_sitemap(
+                site.url("/i.xml"), limits=Limits(sitemaps=allowed), **options
+            )
+            assert tree.page_count() == 6
+            assert tree.is_complete
+        site.requests.clear()
+        tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(sitemaps=6), **options)
+        assert paths(tree, site.base) == [f"/of{name}" for name in names[:5]]
+        failure = the_failure(tree, "sitemaps", site.url("/i.xml"))
+        assert failure.reason.startswith("1 ")
+        assert site.hits["/5.xml"] == 0
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -287,40 +290,40 @@ class OneByOne(AbstractWebClient):
         return LocalWebClientSuccessResponse(url, answer.replace("{base}", "http://h"))
 
 
-@pytest.mark.parametrize("allowed", [6, 7, None])
-def test_as_many_pages_as_are_allowed_are_a_complete_tree(serve, allowed):
-    site = serve(THREE)
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
-    )
-    assert paths(tree, site.base) == ALL
-    assert tree.is_complete
-    assert [problem for node in tree.all_sitemaps() for problem in node.problems] == []
+def test_as_many_pages_as_are_allowed_are_a_complete_tree(serve):
+    for allowed in cases([6, 7, None]):
+        site = serve(THREE)
+        tree = sitemap_tree_for_homepage(
+            site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
+        )
+        assert paths(tree, site.base) == ALL
+        assert tree.is_complete
+        assert [problem for node in tree.all_sitemaps() for problem in node.problems] == []
 
 
-@pytest.mark.parametrize("allowed", range(6))
-def test_exactly_so_many_pages_are_kept_and_the_rest_is_named(serve, allowed):
-    site = serve(THREE)
-    tree = sitemap_tree_for_homepage(
-        site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
-    )
-    assert paths(tree, site.base) == ALL[:allowed]
-    assert tree.page_count() == allowed
-    assert not tree.is_complete
-    failures = tree.failures()
-    assert all(names_the_limit(failure.reason, "pages") for failure in failures)
-    touched = ["/a.xml", "/b.xml", "/c.xml"][allowed // 2 :]
-    assert [failure.url.removeprefix(site.base) for failure in failures] == touched
-    assert sum(1 for node in tree.all_sitemaps() for _ in node.pages) == allowed
+def test_exactly_so_many_pages_are_kept_and_the_rest_is_named(serve):
+    for allowed in cases(range(6)):
+        site = serve(THREE)
+        tree = sitemap_tree_for_homepage(
+            site.base + "/", use_known_paths=False, limits=Limits(pages=allowed)
+        )
+        assert paths(tree, site.base) == ALL[:allowed]
+        assert tree.page_count() == allowed
+        assert not tree.is_complete
+        failures = tree.failures()
+        assert all(names_the_limit(failure.reason, "pages") for failure in failures)
+        touched = ["/a.xml", "/b.xml", "/c.xml"][allowed // 2 :]
+        assert [failure.url.removeprefix(site.base) for failure in failures] == touched
+        assert sum(1 for node in tree.all_sitemaps() for _ in node.pages) == allowed
 
 
-@pytest.mark.parametrize("callbacks", [False, True])
-def test_nothing_is_asked_for_once_there_are_too_many_pages(callbacks):
-    options = {"recurse_callback": lambda *_: True} if callbacks else {}
-    client = OneByOne(THREE)
-    tree = sitemap_tree_for_homepage("http://h/", client, limits=Limits(pages=3), **options)
-    assert client.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
-    assert tree.page_count() == 3
+def test_nothing_is_asked_for_once_there_are_too_many_pages():
+    for callbacks in cases([False, True]):
+        options = {"recurse_callback": lambda *_: True} if callbacks else {}
+        client = OneByOne(THREE)
+        tree = sitemap_tree_for_homepage("http://h/", client, limits=Limits(pages=3), **options)
+        assert client.asked == ["/robots.txt", "/i.xml", "/a.xml", "/b.xml"]
+        assert tree.page_count() == 3
 
 
 def test_a_known_path_that_is_in_the_tree_already_does_not_count_twice():
@@ -363,13 +366,13 @@ def test_stray_pages_in_an_index_count():
         assert not tree.is_complete
 
 
-@pytest.mark.parametrize("body", [urlset(*PAGES)[:-300], urlset(*PAGES)[:-1]])
-def test_counting_pages_does_not_hide_that_a_document_breaks_off(serve, body):
-    site = serve({"/a.xml": body})
-    for allowed in (1000, None):
-        tree = crawl(site, "/a.xml", pages=allowed)
-        assert not tree.is_complete
-        assert "breaks off" in tree.failures()[0].reason
+def test_counting_pages_does_not_hide_that_a_document_breaks_off(serve):
+    for body in cases([urlset(*PAGES)[:-300], urlset(*PAGES)[:-1]]):
+        site = serve({"/a.xml": body})
+        for allowed in (1000, None):
+            tree = crawl(site, "/a.xml", pages=allowed)
+            assert not tree.is_complete
+            assert "breaks off" in tree.failures()[0].reason
 
 
 # Redirects ----------------------------------------------------------------------------------------
@@ -405,7 +408,7 @@ class Clock:
 
     def __init__(self, monkeypatch) -> None:
         self.now = 1000.0
-        for module in (fetch, reception):
+        for module in (fetch, receiver):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import cases
 from usp._base.safe_text import MAX_TEXT, excerpt
 from usp.limits import Limits
 from usp.objects.problem import Failure, Problem
@@ -47,44 +48,47 @@ def read(document: str | bytes, limits: Limits = LIMITS, path: str = "/a.xml"):
 # URLs ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_a_page_with_a_url_over_the_limit_is_a_problem_and_nothing_else_is_lost(write):
-    fits, too_long = url_of(1000, "a"), url_of(1001, "b")
-    tree = read(write(H + "/1", fits, too_long, H + "/2"))
-    assert [page.url for page in tree.all_pages()] == [H + "/1", fits, H + "/2"]
-    (problem,) = tree.sub_sitemaps[0].sub_sitemaps[0].problems
-    assert "the limit url_length=1,000" in problem.message
-    assert problem.lost == 1
-    assert problem.excerpt
-    assert problem.excerpt.startswith(f"{H}/b")
+def test_a_page_with_a_url_over_the_limit_is_a_problem_and_nothing_else_is_lost():
+    for write in cases(WRITERS.values()):
+        fits, too_long = url_of(1000, "a"), url_of(1001, "b")
+        tree = read(write(H + "/1", fits, too_long, H + "/2"))
+        assert [page.url for page in tree.all_pages()] == [H + "/1", fits, H + "/2"]
+        (problem,) = tree.sub_sitemaps[0].sub_sitemaps[0].problems
+        assert "the limit url_length=1,000" in problem.message
+        assert problem.lost == 1
+        assert problem.excerpt
+        assert problem.excerpt.startswith(f"{H}/b")
 
 
-@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_the_stream_the_blocks_and_the_count_leave_out_the_same(write):
-    web = Web({"/robots.txt": robots("/a.xml")})
-    web.docs["/a.xml"] = Doc(write(H + "/1", url_of(1001), H + "/2"))
-    streamed = pages(H + "/", Client(web), use_known_paths=False, limits=LIMITS)
-    assert [page.url for page in streamed] == [H + "/1", H + "/2"]
-    tree = read(web.docs["/a.xml"].body)
-    assert [url for _, block in tree.page_blocks() for url in block.urls] == [H + "/1", H + "/2"]
-    assert tree.page_count() == 2
-    counted = read(web.docs["/a.xml"].body, Limits(url_length=1000, pages=2))
-    assert counted.is_complete  # a page that is left out takes no room
+def test_the_stream_the_blocks_and_the_count_leave_out_the_same():
+    for write in cases(WRITERS.values()):
+        web = Web({"/robots.txt": robots("/a.xml")})
+        web.docs["/a.xml"] = Doc(write(H + "/1", url_of(1001), H + "/2"))
+        streamed = pages(H + "/", Client(web), use_known_paths=False, limits=LIMITS)
+        assert [page.url for page in streamed] == [H + "/1", H + "/2"]
+        tree = read(web.docs["/a.xml"].body)
+        assert [url for _, block in tree.page_blocks() for url in block.urls] == [
+            H + "/1",
+            H + "/2",
+        ]
+        assert tree.page_count() == 2
+        counted = read(web.docs["/a.xml"].body, Limits(url_length=1000, pages=2))
+        assert counted.is_complete  # a page that is left out takes no room
 
 
-@pytest.mark.parametrize("write", [index, robots], ids=["index", "robots.txt"])
-def test_a_child_with_a_url_over_the_limit_is_a_problem_and_not_requested(write):
-    web = Web({"/robots.txt": write("/a.xml", url_of(1001), "/c.xml")})
-    web.docs |= {f"/{name}.xml": Doc(urlset(f"/{name}")) for name in "ac"}
-    if write is index:
-        web.docs["/i.xml"] = web.docs["/robots.txt"]
-        web.docs["/robots.txt"] = Doc(robots("/i.xml"))
-    tree = sitemap_tree_for_homepage(H + "/", Client(web), use_known_paths=False, limits=LIMITS)
-    assert [page.url for page in tree.all_pages()] == [H + "/a", H + "/c"]
-    assert max(map(len, web.asked)) < 100
-    (problem,) = [problem for node in tree.all_sitemaps() for problem in node.problems]
-    assert "the limit url_length=1,000" in problem.message
-    assert problem.lost == 1
+def test_a_child_with_a_url_over_the_limit_is_a_problem_and_not_requested():
+    for write in cases([index, robots]):
+        web = Web({"/robots.txt": write("/a.xml", url_of(1001), "/c.xml")})
+        web.docs |= {f"/{name}.xml": Doc(urlset(f"/{name}")) for name in "ac"}
+        if write is index:
+            web.docs["/i.xml"] = web.docs["/robots.txt"]
+            web.docs["/robots.txt"] = Doc(robots("/i.xml"))
+        tree = sitemap_tree_for_homepage(H + "/", Client(web), use_known_paths=False, limits=LIMITS)
+        assert [page.url for page in tree.all_pages()] == [H + "/a", H + "/c"]
+        assert max(map(len, web.asked)) < 100
+        (problem,) = [problem for node in tree.all_sitemaps() for problem in node.problems]
+        assert "the limit url_length=1,000" in problem.message
+        assert problem.lost == 1
 
 
 def test_a_relative_child_counts_with_its_base():
@@ -115,17 +119,17 @@ def test_bases_inside_of_bases_do_not_add_up_beyond_the_limit():
     assert len(page.url) <= 1000
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_a_redirect_to_a_url_over_the_limit_is_a_failure(at_once):
+def test_a_redirect_to_a_url_over_the_limit_is_a_failure():
     """Whatever the client is: what it followed is not kept."""
-    web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": Doc(moved_to="/" + "x" * 1001)})
-    web.docs["/" + "x" * 1001] = Doc(index(*(f"#{n}" for n in range(100))))
-    tree = sitemap_tree_for_homepage(
-        H + "/", Client(web, at_once), use_known_paths=False, limits=LIMITS
-    )
-    (failure,) = tree.failures()
-    assert failure.url == H + "/a.xml"
-    assert "the limit url_length=1,000" in failure.reason
+    for at_once in cases([1, 4]):
+        web = Web({"/robots.txt": robots("/a.xml"), "/a.xml": Doc(moved_to="/" + "x" * 1001)})
+        web.docs["/" + "x" * 1001] = Doc(index(*(f"#{n}" for n in range(100))))
+        tree = sitemap_tree_for_homepage(
+            H + "/", Client(web, at_once), use_known_paths=False, limits=LIMITS
+        )
+        (failure,) = tree.failures()
+        assert failure.url == H + "/a.xml"
+        assert "the limit url_length=1,000" in failure.reason
 
 
 def test_the_urls_of_an_index_are_bounded_together():
@@ -173,32 +177,30 @@ def test_an_excerpt_is_the_text_or_its_beginning():
     assert excerpt("abcdef", 4) == "abc…"
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        f"<{LONG}>",
-        f"<{LONG}:urlset xmlns:{LONG}='x'><loc>",
-        f"<urlset></{LONG}>",
-        f"<urlset><url></{LONG}></url><url><loc>{LONG}</loc><lastmod>{LONG}</lastmod></url>",
-        f"<urlset><url><loc>http://h/</loc><changefreq>{LONG}</changefreq><{LONG}></url>",
-        f"<sitemapindex><sitemap><loc>http://h/a</loc><lastmod>{LONG}</lastmod></sitemap>",
-        f"<rss><item><link>{LONG}:{LONG}</link></item></rss>",
-        f"{LONG}\nhttp://h/a\n",
-    ],
-    ids=range(8),
-)
-def test_everything_that_is_kept_of_a_document_is_short(document):
-    tree = read(document, Limits(), path="/a")
-    nodes = [tree, *tree.all_sitemaps()]
-    assert not tree.pages
-    for node in nodes:
-        for problem in node.problems:
-            assert len(problem.message) <= MAX_TEXT
-            assert len(problem.excerpt or "") <= MAX_TEXT
-        for failure in node.failures():
-            assert len(failure.reason) <= MAX_TEXT
-        assert not isinstance(node, InvalidSitemap) or len(node.reason) <= MAX_TEXT
-        assert len(repr(node)) < 2 * MAX_TEXT
+def test_everything_that_is_kept_of_a_document_is_short():
+    for document in cases(
+        [
+            f"<{LONG}>",
+            f"<{LONG}:urlset xmlns:{LONG}='x'><loc>",
+            f"<urlset></{LONG}>",
+            f"<urlset><url></{LONG}></url><url><loc>{LONG}</loc><lastmod>{LONG}</lastmod></url>",
+            f"<urlset><url><loc>http://h/</loc><changefreq>{LONG}</changefreq><{LONG}></url>",
+            f"<sitemapindex><sitemap><loc>http://h/a</loc><lastmod>{LONG}</lastmod></sitemap>",
+            f"<rss><item><link>{LONG}:{LONG}</link></item></rss>",
+            f"{LONG}\nhttp://h/a\n",
+        ]
+    ):
+        tree = read(document, Limits(), path="/a")
+        nodes = [tree, *tree.all_sitemaps()]
+        assert not tree.pages
+        for node in nodes:
+            for problem in node.problems:
+                assert len(problem.message) <= MAX_TEXT
+                assert len(problem.excerpt or "") <= MAX_TEXT
+            for failure in node.failures():
+                assert len(failure.reason) <= MAX_TEXT
+            assert not isinstance(node, InvalidSitemap) or len(node.reason) <= MAX_TEXT
+            assert len(repr(node)) < 2 * MAX_TEXT
 
 
 def test_what_clients_and_callers_put_into_messages_is_short_too(serve):
@@ -309,14 +311,14 @@ SMALL_ANSWERS = [
 
 @pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux")
-@pytest.mark.parametrize("site", SMALL_ANSWERS, ids=lambda site: site.__name__)
-def test_a_small_answer_takes_little_memory(site):
-    tests = Path(__file__).parent.parent
-    result = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tests), str(tests / "stream")],
-        input=pickle.dumps(site()),
-        capture_output=True,
-        check=False,
-    )
-    assert not result.returncode, result.stderr.decode()[-2000:]
-    assert int(result.stdout) < MOST
+def test_a_small_answer_takes_little_memory():
+    for site in cases(SMALL_ANSWERS):
+        tests = Path(__file__).parent.parent
+        result = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tests), str(tests / "stream")],
+            input=pickle.dumps(site()),
+            capture_output=True,
+            check=False,
+        )
+        assert not result.returncode, result.stderr.decode()[-2000:]
+        assert int(result.stdout) < MOST

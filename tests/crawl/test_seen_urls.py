@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp._crawl import seen_urls as seen_module
-from usp._crawl.seen_urls import SeenUrls
+from usp._base import seen_urls as seen_module
+from usp._base.seen_urls import SeenUrls
 from usp._crawl.stored_pages import UniquePages
 from usp.tree import sitemap_from_bytes
 from website import urlset

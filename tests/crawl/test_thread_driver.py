@@ -7,10 +7,11 @@ import time
 
 import pytest
 
+from cases import cases
 from usp._crawl.crawl import Crawl
 from usp._crawl.thread_driver import ThreadDriver
-from usp._store import Store
 from usp.events import SitemapStarted
+from usp.options import CrawlOptions
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
     AbstractWebClient,
@@ -23,8 +24,8 @@ from website import Answer, index, paths, robots, urlset
 MANY = [f"/{n}.xml" for n in range(24)]
 
 
-def run(crawl, client, store, on_event=None):
-    with ThreadDriver(crawl, client, store, on_event) as driver:
+def run(crawl, client):
+    with ThreadDriver(crawl, client, CrawlOptions()) as driver:
         driver.run()
 
 
@@ -54,13 +55,13 @@ def test_another_host_has_its_own_eight(serve):
     assert 1 < site.most_at_once["alt:"] <= 8
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_the_client_says_how_many(serve, most):
-    site = serve(many(0.02))
-    client = RequestsWebClient(max_concurrent_requests=most)
-    sitemap_tree_for_sitemap(site.url("/i.xml"), client)
-    client.close()
-    assert site.most_at_once["base"] == most
+def test_the_client_says_how_many(serve):
+    for most in cases([1, 2, 5]):
+        site = serve(many(0.02))
+        client = RequestsWebClient(max_concurrent_requests=most)
+        sitemap_tree_for_sitemap(site.url("/i.xml"), client)
+        client.close()
+        assert site.most_at_once["base"] == most
 
 
 class OwnClient(AbstractWebClient):
@@ -117,34 +118,40 @@ def test_a_users_own_client_opts_in_to_several_at_a_time():
     assert tree == sitemap_tree_for_homepage("http://h/", web_client=OwnClient(SITE))
 
 
-@pytest.mark.parametrize("kind", [OwnClient, SeveralAtOnce])
-def test_retries_wait_and_then_succeed(kind):
-    class Stumbling(kind):
-        fell = False
+def test_retries_wait_and_then_succeed():
+    for kind in cases([OwnClient, SeveralAtOnce]):
 
-        def get(self, url):
-            if url.endswith("/i.xml") and not self.fell:
-                self.fell = True
-                return WebClientErrorResponse("503 Busy", retryable=True)
-            return super().get(url)
+        class Stumbling(kind):
+            fell = False
 
-    tree = sitemap_tree_for_homepage("http://h/", web_client=Stumbling(SITE), use_known_paths=False)
-    assert tree.page_count() == len(MANY)
+            def get(self, url):
+                if url.endswith("/i.xml") and not self.fell:
+                    self.fell = True
+                    return WebClientErrorResponse("503 Busy", retryable=True)
+                return super().get(url)
+
+        tree = sitemap_tree_for_homepage(
+            "http://h/", web_client=Stumbling(SITE), use_known_paths=False
+        )
+        assert tree.page_count() == len(MANY)
 
 
-@pytest.mark.parametrize("kind", [OwnClient, SeveralAtOnce])
-def test_a_client_that_raises_costs_only_the_document_it_was_asked_for(kind):
-    class Fragile(kind):
-        def get(self, url):
-            if url.endswith("/3.xml"):
-                raise ZeroDivisionError("in the client")
-            return super().get(url)
+def test_a_client_that_raises_costs_only_the_document_it_was_asked_for():
+    for kind in cases([OwnClient, SeveralAtOnce]):
 
-    tree = sitemap_tree_for_homepage("http://h/", web_client=Fragile(SITE), use_known_paths=False)
-    assert tree.page_count() == len(MANY) - 1
-    (invalid,) = [node for node in tree.all_sitemaps() if hasattr(node, "reason")]
-    assert invalid.url == "http://h/3.xml"
-    assert "in the client" in invalid.reason
+        class Fragile(kind):
+            def get(self, url):
+                if url.endswith("/3.xml"):
+                    raise ZeroDivisionError("in the client")
+                return super().get(url)
+
+        tree = sitemap_tree_for_homepage(
+            "http://h/", web_client=Fragile(SITE), use_known_paths=False
+        )
+        assert tree.page_count() == len(MANY) - 1
+        (invalid,) = [node for node in tree.all_sitemaps() if hasattr(node, "reason")]
+        assert invalid.url == "http://h/3.xml"
+        assert "in the client" in invalid.reason
 
 
 def test_a_thread_that_is_ended_from_inside_still_reports():
@@ -198,7 +205,7 @@ def test_a_slow_answer_does_not_hold_back_the_exception_for_long(serve, threads_
 
 def test_a_crawl_of_nothing_ends_at_once():
     crawl = Crawl()
-    run(crawl, SeveralAtOnce({}), Store())
+    run(crawl, SeveralAtOnce({}))
     assert crawl.complete
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usp.changes import ChangeKind
-from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap
+from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 
 NAMES = {"last_modified": "lastmod", "change_frequency": "changefreq", "news_story": "news"}
 
@@ -88,7 +88,3 @@ def differing(was, now) -> tuple[str, ...]:
         for name, one, two in zip(was._fields, was, now, strict=True)
         if one != two
     )
-
-
-def is_invalid(node) -> bool:
-    return isinstance(node, InvalidSitemap)

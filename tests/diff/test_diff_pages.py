@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import UTC, datetime
+
 import pytest
 from diff_oracle import expected
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp.changes import ChangeKind, PageChange, SitemapChange, diff, fingerprints, pages, shared
+from usp import aio
+from usp.changes import ChangeKind, PageChange, SitemapChange, comparison, diff
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure
@@ -101,11 +105,8 @@ def found(before, after) -> list[tuple[object, ...]]:
 def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypatch):
     """Also if hardly anything may be kept, so that pages are looked for in parts and read again."""
     if small:
-        monkeypatch.setattr(shared, "_FEW", 2)
-        monkeypatch.setattr(fingerprints, "_TOGETHER", 2)
-        monkeypatch.setattr(fingerprints, "_MOST_HELD", 3)
-        monkeypatch.setattr(pages, "_MOST_KEPT", 4)
-        monkeypatch.setattr(pages, "_TOGETHER", 2)
+        monkeypatch.setattr(comparison, "_TOGETHER", 2)
+        monkeypatch.setattr(comparison, "_MOST_IN_MEMORY", 100)
 
     @few
     @given(websites, websites)
@@ -117,15 +118,6 @@ def test_a_comparison_finds_what_dictionaries_of_everything_find(small, monkeypa
         assert found(before, before) == []
 
     check()
-
-
-@few
-@given(websites, websites)
-def test_what_is_added_one_way_is_removed_the_other_way_or_unknown(one, two):
-    before, after = website(one), website(two)
-    added = {change[1] for change in found(before, after) if change[0] is ChangeKind.ADDED}
-    back = {change[1]: change[0] for change in found(after, before)}
-    assert {back[url] for url in added} <= {ChangeKind.REMOVED, ChangeKind.UNKNOWN}
 
 
 def tree(*sitemaps: tuple[str, list[tuple[int, str]]]) -> IndexWebsiteSitemap:
@@ -188,8 +180,10 @@ def test_a_page_is_not_read_before_it_is_asked_for_and_keeps_only_what_differs()
 
 def test_a_document_that_did_not_change_is_read_once(monkeypatch):
     read = []
-    original = pages.read_prints
-    monkeypatch.setattr(pages, "read_prints", lambda node: read.append(node.url) or original(node))
+    original = comparison.read_fingerprints
+    monkeypatch.setattr(
+        comparison, "read_fingerprints", lambda node: read.append(node.url) or original(node)
+    )
     before = tree(("a", [(1, "")]), ("b", [(2, "")]))
     after = tree(("a", [(1, "")]), ("b", [(3, "")]))
     assert [said(change)[:2] for change in diff(before, after)] == [
@@ -211,6 +205,34 @@ def test_files_snapshots_and_urls_are_compared_too(tmp_path, serve):
     url = site.url("/sitemap.xml")
     recorded = sitemap_tree_for_sitemap(url, record=snapshot)
     for after in (url, recorded, snapshot, str(snapshot)):
-        kinds = {change.url: change.kind for change in diff(file, after)}
+        changes = asyncio.run(aio.diff(file, after))
+        assert list(changes) == list(diff(file, after))
+        kinds = {change.url: change.kind for change in changes}
         assert kinds == {f"{H}/1": ChangeKind.ADDED, f"{H}/2": ChangeKind.REMOVED}
+        assert changes.counts().pages == {"added": 1, "removed": 1}
     assert list(diff(f"{site.base}/", f"{site.base}/")) == []
+
+
+def listing(*pages: SitemapPage) -> IndexWebsiteSitemap:
+    return IndexWebsiteSitemap("http://h/", [PagesXMLSitemap("http://h/s.xml", list(pages))])
+
+
+def test_a_change_is_printed_as_one_line():
+    old = listing(
+        SitemapPage("http://h/menu", last_modified=datetime(2025, 1, 1, tzinfo=UTC)),
+        SitemapPage("http://h/jobs"),
+    )
+    new = listing(
+        SitemapPage("http://h/menu", last_modified=datetime(2025, 2, 1, tzinfo=UTC)),
+        SitemapPage("http://h/visit"),
+    )
+    assert [str(change) for change in diff(old, new)] == [
+        "~ http://h/menu  lastmod 2025-01-01T00:00:00Z -> 2025-02-01T00:00:00Z",
+        "+ http://h/visit",
+        "- http://h/jobs",
+    ]
+
+
+def test_a_failed_sitemap_is_printed_with_its_reason():
+    change = SitemapChange(ChangeKind.FAILED, "http://h/a.xml", "404 Not Found")
+    assert f"{change}" == "! sitemap http://h/a.xml failed: 404 Not Found"

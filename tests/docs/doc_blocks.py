@@ -21,11 +21,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+from tools import reference_pages  # noqa: E402 - needs the path
+
 REASONS = {
     "installs packages",
     "needs a cluster",
@@ -69,8 +73,7 @@ class Block:
     @property
     def place(self) -> str:
         """Return the place as a reader of the repository writes it."""
-        page = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page
-        return f"{page}:{self.line}"
+        return f"{self.page}:{self.line}".removeprefix(f"{ROOT}/")
 
     @property
     def file(self) -> str | None:
@@ -79,15 +82,19 @@ class Block:
         return first[1] if first else None
 
 
-def pages() -> list[Path]:
-    """Return the pages whose examples are run."""
+def pages() -> dict[Path, str]:
+    """Return the texts of the pages whose examples are run, those that are made from the code too."""
     top = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
-    return sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
+    found = sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
+    made = {
+        reference_pages.FOLDER / path: text for path, text in reference_pages.all_pages().items()
+    }
+    return {page: page.read_text("utf-8") for page in found} | made
 
 
-def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
+def blocks(page: Path, text: str) -> Iterator[Block]:
     """Yield the blocks of a page, in order."""
-    lines = (page.read_text("utf-8") if text is None else text).splitlines()
+    lines = text.splitlines()
     comments: dict[str, str] = {}
     at = 0
     while at < len(lines):

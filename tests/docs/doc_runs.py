@@ -77,13 +77,13 @@ def reader(folder: Path, sites: Sites) -> Iterator[None]:
                 del sys.modules[name]  # a file of an example: the next page may have its own
 
 
-def run_page(page: Path, sites: Sites) -> Iterator[tuple[Block, str]]:
+def run_page(page: Path, text: str, sites: Sites) -> Iterator[tuple[Block, str]]:
     """Run the blocks of a page in order; yield those of consoles with their text as it is now.
 
     Raise ``ExampleError`` for the first block that fails.
     """
     names = {"__name__": "__main__"}
-    for block in blocks(page):
+    for block in blocks(page, text):
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(PATIENCE)
         try:

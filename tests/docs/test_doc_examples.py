@@ -9,39 +9,45 @@ from doc_sites import example_sites
 from markdown_it import MarkdownIt
 
 PAGES = pages()
+RUNNING = [
+    page
+    for page, text in PAGES.items()
+    if any(block.language in RUN | READ and not block.not_run for block in blocks(page, text))
+]
 
 
-def name_of(page):
-    return str(page.relative_to(ROOT))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run(page, tmp_path):
     """Output that differs is written by ``python tools/doc_examples.py --write``."""
     folder = tmp_path / "home"
     folder.mkdir()
     with example_sites(tmp_path) as sites, reader(folder, sites):
-        for block, now in run_page(page, sites):
+        for block, now in run_page(page, PAGES[page], sites):
             assert block.text == now, f"{block.place}: run python tools/doc_examples.py --write"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_block_is_of_a_known_language_or_says_why_it_is_not_run(page):
-    for block in blocks(page):
-        if not block.language.startswith("{"):  # a directive of the site
-            known = RUN | READ | SHOWN | {"run"}
-            assert block.language in known, f"{block.place}: {block.language!r}"
-        if block.not_run is not None:
-            assert block.not_run in REASONS, f"{block.place}: choose from {sorted(REASONS)}"
+def test_a_block_is_of_a_known_language_or_says_why_it_is_not_run():
+    found = [block for page, text in PAGES.items() for block in blocks(page, text)]
+    known = RUN | READ | SHOWN | {"run"}
+    languages = {block.place: block.language for block in found if block.language not in known}
+    wrong = {
+        place: name for place, name in languages.items() if not name.startswith("{")
+    }  # directives
+    assert wrong == {}
+    reasons = {block.place: block.not_run for block in found if block.not_run}
+    assert {place: why for place, why in reasons.items() if why not in REASONS} == {}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_block_of_code_is_found(page):
+def test_every_block_of_code_is_found():
     """Neither code that is indented, which nothing would run, nor a fence that is read otherwise."""
-    tokens = MarkdownIt().parse(page.read_text("utf-8"))
-    assert [token.content for token in tokens if token.type == "code_block"] == []
-    fences = [token.content for token in tokens if token.type == "fence"]
-    assert fences == [block.text for block in blocks(page) if block.language != "run"]
+    wrong = []
+    for page, text in PAGES.items():
+        tokens = MarkdownIt().parse(text)
+        wrong += [(page, token.content) for token in tokens if token.type == "code_block"]
+        fences = [token.content for token in tokens if token.type == "fence"]
+        if fences != [block.text for block in blocks(page, text) if block.language != "run"]:
+            wrong.append((page, "its fences"))
+    assert wrong == []
 
 
 # The runs themselves ------------------------------------------------------------------------------
@@ -49,11 +55,10 @@ def test_every_block_of_code_is_found(page):
 
 def results(tmp_path, text):
     page = tmp_path / "page.md"
-    page.write_text(text, "utf-8")
     folder = tmp_path / "home"
     folder.mkdir()
     with example_sites(tmp_path) as sites, reader(folder, sites):
-        return [now for _, now in run_page(page, sites)]
+        return [now for _, now in run_page(page, text, sites)]
 
 
 def test_a_page_is_run_as_one_program_and_its_files_as_scripts(tmp_path):
@@ -90,24 +95,23 @@ $ usp ls example.org -f pages | grep second
     )
 
 
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ("```python\nprint(nothing)\n```", r"page.md:\d: NameError"),
-        ("```sh\nusp check example.org\n```", "ended with 1, not 0"),
-        (
-            "<!-- exit status 0, 1 -->\n```sh\nusp rule SM401\nusp rule SM402\n```",
-            "ended with 0, not 1",
-        ),
-        ("```console\n$ usp tree nowhere.example -q\n```", "ended with 1"),
-        ("```sh\nfalse | true\n```", "ended with 1, not 0"),
-        ("```toml\na = \n```", r"page.md:\d: TOMLDecodeError"),
-        ("```sql\n-- DuckDB\nselect nothing;\n```", r"page.md:\d: BinderException"),
-    ],
-)
-def test_an_example_that_fails_is_reported_with_its_place(tmp_path, block, message):
-    with pytest.raises(ExampleError, match=message):
-        results(tmp_path, block)
+FAILING = {
+    "```python\nprint(nothing)\n```": r"page.md:\d: NameError",
+    "```sh\nusp check example.org\n```": "ended with 1, not 0",
+    "<!-- exit status 0, 1 -->\n```sh\nusp rule SM401\nusp rule SM402\n```": "ended with 0, not 1",
+    "```console\n$ usp tree nowhere.example -q\n```": "ended with 1",
+    "```sh\nfalse | true\n```": "ended with 1, not 0",
+    "```toml\na = \n```": r"page.md:\d: TOMLDecodeError",
+    "```sql\n-- DuckDB\nselect nothing;\n```": r"page.md:\d: BinderException",
+}
+
+
+def test_an_example_that_fails_is_reported_with_its_place(tmp_path):
+    for number, (block, message) in enumerate(FAILING.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises(ExampleError, match=message):
+            results(folder, block)
 
 
 def test_what_is_not_run_has_no_effect_and_a_day_passes(tmp_path):

@@ -11,8 +11,7 @@ from decimal import Decimal
 import pytest
 
 from usp import export
-from usp._formats.extensions import TableReader
-from usp._formats.xml.entries import Field
+from usp._formats.extension_reader import TableReader
 from usp.export.schema import arrow_schema, arrow_type, record_of
 from usp.export.xml_file import record_text
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, FieldSpec, Kind, Table
@@ -156,7 +155,7 @@ def test_a_new_field_needs_an_attribute_and_a_line():
     table = Table("video", Subtitled, specs)
     assert "subtitle_count" in table.names()
 
-    elements = [Field("video", ""), Field("title", "Tea"), Field("subtitle_count", "3")]
+    elements = ["video", "", "", "title", "Tea", "", "subtitle_count", "3", ""]
     value = TableReader(table, "video").read(elements, lambda *_: None, None)
     assert value == Subtitled(title="Tea", subtitle_count=3)
     assert "<video:subtitle_count>3</video:subtitle_count>" in record_text(

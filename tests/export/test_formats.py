@@ -15,7 +15,6 @@ import threading
 import time
 from itertools import chain
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from export_trees import (
@@ -32,8 +31,8 @@ from hypothesis import HealthCheck, given, settings
 
 from profiles import examples
 from usp._demo import demo_site
-from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, parquet_file, write, xml_file
-from usp.export.arrow import to_arrow
+from usp.export import COLUMNS, FORMATS, TooLargeError, format_of, write, xml_file
+from usp.export.arrow import ParquetFileWriter, to_arrow
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesXMLSitemap
 from usp.selection import Selection
@@ -139,8 +138,8 @@ def test_any_tree_is_read_back_from_parquet(tree):
 
 
 def test_parquet_comes_in_row_groups(monkeypatch):
-    monkeypatch.setattr("usp.export.row_groups.GROUP_ROWS", 1500)
-    monkeypatch.setattr("usp.export.parquet_file._BATCH_ROWS", 1000)
+    monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 900)
+    monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 1000)
     tree = tree_of(PLAIN, RICH, PLAIN)
     file = pq.ParquetFile(io.BytesIO(written(tree, "parquet")))
     assert file.metadata.num_row_groups > 2
@@ -425,8 +424,8 @@ def test_a_full_disk_is_told_and_ends_the_threads(form):
 
 @pytest.mark.parametrize("groups", [1, 2, 40])
 def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monkeypatch, groups):
-    monkeypatch.setattr("usp.export.row_groups.GROUP_ROWS", 100)
-    monkeypatch.setattr("usp.export.parquet_file._BATCH_ROWS", 100)
+    monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 100)
+    monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 100)
     pages = [
         SitemapPage(f"https://x.org/{number}{os.urandom(30).hex()}")
         for number in range(groups * 100)
@@ -436,33 +435,28 @@ def test_what_goes_wrong_in_the_thread_that_writes_is_raised_in_the_callers(monk
     assert not [t for t in threading.enumerate() if t.name == "usp-write"]
 
 
-def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written():
+def test_an_interrupt_does_not_close_a_parquet_file_that_is_being_written(monkeypatch):
     """The thread that writes is waited for; what waits behind it is not written any more."""
-    began, going_on, written = threading.Event(), threading.Event(), []
+    monkeypatch.setattr("usp.export.arrow._PARQUET_BATCH_ROWS", 100)
+    monkeypatch.setattr("usp.export.arrow.GROUP_ROWS", 100)
+    began, going_on, done = threading.Event(), threading.Event(), []
+    write_group = ParquetFileWriter.write_group
 
-    class Writer:
-        def write(self, batches):
-            began.set()
-            going_on.wait(120)
-            written.append(len(batches))
+    def slow(self, batches):
+        began.set()
+        assert going_on.wait(120)
+        write_group(self, batches)
+        done.append(len(batches))
 
-    class Interrupted:
-        def __init__(self, queue):
-            self.put, self._get = queue.put, queue.get
+    def pages():
+        yield from (SitemapPage(f"https://x.org/{number}") for number in range(250))
+        assert began.wait(120)
+        threading.Timer(0.05, going_on.set).start()
+        raise KeyboardInterrupt
 
-        def get(self):
-            if going_on.is_set():
-                return self._get()
-            going_on.set()
-            raise KeyboardInterrupt
-
-    batch = pa.record_batch({"url": ["a"]})
-    behind = parquet_file._WriterThread(Writer())
-    behind._ended = Interrupted(behind._ended)
-    behind.__enter__()
-    behind.put([batch])
-    assert began.wait(120)
+    abandoned = []
+    monkeypatch.setattr(ParquetFileWriter, "write_group", slow)
+    monkeypatch.setattr(ParquetFileWriter, "abandon", lambda self: abandoned.append(list(done)))
     with pytest.raises(KeyboardInterrupt):
-        behind.__exit__(None, None, None)
-    assert not behind._is_running
-    assert written == [1]
+        write(pages(), io.BytesIO(), "parquet")
+    assert abandoned == [[1]]

@@ -44,8 +44,11 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(name: str, **options: object) -> Callable[[Callable], Callable]:
-    """Make a case of a function that gives what ``/bad.xml`` answers, or a table of answers."""
+def case(name: str, answer: Callable[[str], object] | None = None, **options: object) -> Callable:
+    """Add a case: a function that gives what ``/bad.xml`` answers, or a table of answers.
+
+    Without the function it is a decorator for one.
+    """
 
     def add(function: Callable[[str], object]) -> Callable:
         def make(base: str) -> dict:
@@ -55,7 +58,7 @@ def case(name: str, **options: object) -> Callable[[Callable], Callable]:
         CASES.append(Case(name, make, **options))
         return function
 
-    return add
+    return add if answer is None else add(answer)
 
 
 def table(case: Case, base: str, server: FaultServer) -> dict[str, Reply | list[Reply]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,62 +27,7 @@ class Outcome:
     tree: Any = None
 
 
-def _client(timeout: tuple[float, float]) -> RequestsWebClient:
-    client = RequestsWebClient()
-    client.set_timeout(timeout)
-    return client
-
-
-def _of_tree(tree: Any) -> Outcome:
-    failures = {failure.url: failure.reason for failure in tree.failures()}
-    assert tree.is_complete == (not failures)
-    return Outcome([page.url for page in tree.all_pages()], failures, tree)
-
-
-def _tree(url: str, timeout: tuple[float, float], **options: Any) -> Outcome:
-    client = _client(timeout)
-    try:
-        return _of_tree(sitemap_tree_for_homepage(url, client, **options))
-    finally:
-        client.close()
-
-
-def _stream(url: str, timeout: tuple[float, float], **options: Any) -> Outcome:
-    client = _client(timeout)
-    try:
-        return Outcome([page.url for page in pages(url, client, **options)])
-    finally:
-        client.close()
-
-
-def _aio_tree(url: str, timeout: tuple[float, float], **options: Any) -> Outcome:
-    async def run() -> Outcome:
-        client = AiohttpWebClient(timeout=timeout)
-        try:
-            return _of_tree(await aio.sitemap_tree_for_homepage(url, client, **options))
-        finally:
-            await client.close()
-
-    return asyncio.run(run())
-
-
-def _aio_stream(url: str, timeout: tuple[float, float], **options: Any) -> Outcome:
-    async def run() -> Outcome:
-        client = AiohttpWebClient(timeout=timeout)
-        try:
-            return Outcome([page.url async for page in aio.pages(url, client, **options)])
-        finally:
-            await client.close()
-
-    return asyncio.run(run())
-
-
-FRONTS: dict[str, Callable[..., Outcome]] = {
-    "tree": _tree,
-    "stream": _stream,
-    "aio tree": _aio_tree,
-    "aio stream": _aio_stream,
-}
+FRONTS = ("tree", "stream", "aio tree", "aio stream")
 
 
 def crawl(
@@ -94,4 +39,29 @@ def crawl(
     **options: Any,
 ) -> Outcome:
     """Crawl a website by one of the fronts."""
-    return FRONTS[front](url, timeout, limits=limits, **options)
+    options["limits"] = limits
+    if front.startswith("aio "):
+        return asyncio.run(_crawl(front, url, timeout, options))
+    with closing(RequestsWebClient()) as client:
+        client.set_timeout(timeout)
+        if front == "tree":
+            return _of_tree(sitemap_tree_for_homepage(url, client, **options))
+        return Outcome([page.url for page in pages(url, client, **options)])
+
+
+async def _crawl(
+    front: str, url: str, seconds: tuple[float, float], options: dict[str, Any]
+) -> Outcome:
+    client = AiohttpWebClient(timeout=seconds)
+    try:
+        if front == "aio tree":
+            return _of_tree(await aio.sitemap_tree_for_homepage(url, client, **options))
+        return Outcome([page.url async for page in aio.pages(url, client, **options)])
+    finally:
+        await client.close()
+
+
+def _of_tree(tree: Any) -> Outcome:
+    failures = {failure.url: failure.reason for failure in tree.failures()}
+    assert tree.is_complete == (not failures)
+    return Outcome([page.url for page in tree.all_pages()], failures, tree)

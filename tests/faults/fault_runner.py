@@ -34,7 +34,7 @@ class Verdict:
 def quick_retries() -> None:
     """Repeat failed requests as often as ever, but without long pauses."""
     schedule.DECLARED = RetryPolicy(first_delay=0.001)
-    schedule.PROBE = RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
+    schedule.GUESSED = RetryPolicy(connection=2, busy=2, server=2, first_delay=0.001)
 
 
 def run(seeds: Iterable[int], front: str | None = None) -> Iterator[Verdict]:

@@ -60,9 +60,6 @@ class FaultSite:
     hits: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def url(self, path: str) -> str:
-        return self.base + path
-
     def reply(self, path: str) -> Reply:
         with self.lock:
             turn = self.hits[path]

@@ -6,12 +6,14 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fleet_stores import S3, serving_s3
 from fleet_support import COUNT, SLOW, Served, serving
 
-from usp.fleet import local_engine
+from usp.fleet import engines
+from usp.fleet.dataset import Dataset
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +50,10 @@ def _quick_workers() -> Iterator[None]:
         yield
         return
     multiprocessing.set_forkserver_preload(
-        ["usp.fleet.local_engine", "usp.fleet.site", "pyarrow.parquet"]
+        ["usp.fleet.engines", "usp.fleet.site", "pyarrow.parquet"]
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local_engine, "START_METHOD", "forkserver")
+        patch.setattr(engines, "START_METHOD", "forkserver")
         yield
 
 
@@ -59,11 +61,19 @@ def _quick_workers() -> Iterator[None]:
 def _process_as_it_was() -> Iterator[None]:
     """Give the process back what workers and commands that run in it change."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    environment, start = dict(os.environ), local_engine.START_METHOD
+    environment, start = dict(os.environ), engines.START_METHOD
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
     if os.environ != environment:
         os.environ.clear()
         os.environ.update(environment)
-    local_engine.START_METHOD = start
+    engines.START_METHOD = start
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    """An empty dataset in a folder."""
+    made = Dataset(tmp_path / "dataset")
+    made.make()
+    return made

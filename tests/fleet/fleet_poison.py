@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import signal
 
-from usp.fleet import local_engine
-from usp.fleet.messages import Broken
+from usp.fleet import engines
+from usp.fleet.messages import WorkerError
 
 POISON = "poison"
 
 
 def dies_of_poison(pipe, job):
     """Work as a worker does, and die as soon as a site with a certain name is given."""
-    batches = local_engine._Driver.batches
+    batches = engines._Driver.batches
 
     def tasted(self):
         for batch in batches(self):
@@ -21,8 +21,8 @@ def dies_of_poison(pipe, job):
                 os.kill(os.getpid(), signal.SIGKILL)
             yield batch
 
-    local_engine._Driver.batches = tasted
-    local_engine.work(pipe, job)
+    engines._Driver.batches = tasted
+    engines.work(pipe, job)
 
 
 def never_begins(pipe, job):
@@ -30,4 +30,4 @@ def never_begins(pipe, job):
 
 
 def has_no_room(pipe, job):
-    pipe.send(Broken("OSError: [Errno 28] No space left on device"))
+    pipe.send(WorkerError("OSError: [Errno 28] No space left on device"))

@@ -6,14 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner, Result
 from fleet_sites import FleetSite, fleet_of
 from pyarrow import dataset
 
-from usp.fleet import FLEET_LIMITS, FleetOptions
+from usp.fleet import FLEET_LIMITS, FleetOptions, FleetRun, crawl_fleet
 from usp.fleet.dataset import Dataset
 from usp.web_client.zones import Zones
 
@@ -45,7 +46,7 @@ def serving(count: int, latency: float = 0.0) -> Iterator[Served]:
             server.kill()
 
 
-COMMAND = "from usp.cli.commands.crawl import command; command()"
+COMMAND = "from usp.cli.commands.cmd_crawl import command; command()"
 WHOLE = "import sys; from usp.cli import main; sys.argv.insert(1, 'crawl'); main()"
 
 
@@ -79,6 +80,18 @@ def crawl(root: Path, urls: list[str], engine: str, *more: str) -> str:
         _, told = process.communicate(timeout=600)
     assert process.returncode == 0, told.decode()
     return told.decode()
+
+
+def crawled(web: list[Any], root: Path, options: FleetOptions = OPTIONS, **how: Any) -> Any:
+    """Crawl websites of a test in one worker; give the summary."""
+    options = replace(options, use_known_paths=False, together=9)
+    run = FleetRun(workers=1, options=options, **how)
+    return crawl_fleet([site.base for site in web], root, run)
+
+
+def invoke(command: Any, *arguments: object, stdin: str | None = None) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(command, [str(one) for one in arguments], input=stdin)
 
 
 CHANGING = {

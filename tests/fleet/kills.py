@@ -33,7 +33,7 @@ from fleet_processes import below, is_worker
 from fleet_stores import BUCKET, serving_s3
 from fleet_support import Served, check_truth, serving, start
 
-from usp._base.stores import Store
+from usp._base.files import FileStore
 
 OPTIONS = ("--in-flight", "4", "--commit-seconds", "0.2")
 
@@ -66,7 +66,7 @@ class Readers:
     """
 
     def __init__(self, root: str, served: Served) -> None:
-        self._store = Store(root)
+        self._store = FileStore(root)
         self._truth = {
             "sites": {site.url: 1 for site in served.sites},
             "pages": {site.url: len(site.pages) for site in served.sites},

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from fleet_support import OPTIONS, tables_of
+from fleet_support import OPTIONS, crawled, invoke, tables_of
 from pyarrow import dataset
 
-from usp.cli.commands import crawl
-from usp.fleet import DatasetError, FleetOptions, FleetRun, crawl_fleet
+from usp.cli.commands import cmd_crawl as crawl
+from usp.fleet import DatasetError, FleetRun
 from usp.fleet.dataset import Dataset
 from usp.selection import Selection
 from website import TaggedSite, index, robots, urlset
@@ -40,11 +39,6 @@ def web() -> Iterator[list[TaggedSite]]:
                 {"/robots.txt": robots("/t.txt"), "/t.txt": "{base}/1\n{base}/2\n"},
             )
         ]
-
-
-def crawled(web: list[TaggedSite], root: Path, options: FleetOptions = OPTIONS, **how: Any) -> Any:
-    run = FleetRun(workers=1, options=replace(options, use_known_paths=False), **how)
-    return crawl_fleet([site.base for site in web], root, run)
 
 
 def rows_of(root: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -163,7 +157,7 @@ def test_older_versions_can_be_read_if_they_are_kept(web, tmp_path):
 def test_again_and_retry_failed_are_not_for_one_run(tmp_path):
     with pytest.raises(ValueError, match="choose one of them"):
         FleetRun(again=True, retry_failed=True)
-    argv = ["-", "-o", str(tmp_path / "d"), "--again", "--retry-failed"]
-    result = CliRunner().invoke(crawl.command, argv, input="example.org")
+    argv = ("-", "-o", tmp_path / "d", "--again", "--retry-failed")
+    result = invoke(crawl.command, *argv, stdin="example.org")
     assert result.exit_code == 2
     assert "choose one of them" in " ".join(result.output.replace("│", " ").split())

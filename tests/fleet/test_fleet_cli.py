@@ -8,22 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from fleet_support import Served, check_truth, tables_of
+from fleet_support import invoke as run
 
 from patience import soon
-from usp._base.stores import DatasetError
+from usp._base.files import DatasetError
 from usp.cli import main
-from usp.cli.commands import crawl, stats
+from usp.cli.commands import cmd_crawl as crawl
+from usp.cli.commands import cmd_stats as stats
 from usp.fleet import FleetProgress, dataset_stats
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
 
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
-
-
-def run(command, *arguments: object, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(command, [str(a) for a in arguments], input=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +109,19 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
     assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_limits_and_networks_can_be_set_in_the_environment(some, tmp_path, monkeypatch):
+    monkeypatch.setenv("USP_MAX", "pages=3")
+    monkeypatch.setenv("USP_ALLOW_NETWORK", "127.0.0.0/8")
+    site = next(site for site in some.sites if site.kind == "indexed")
+    result = run(crawl.command, "-", "-o", tmp_path / "d", "--workers", "1", stdin=site.url)
+    assert result.exit_code == 0, result.output
+    told = dataset_stats(tmp_path / "d")
+    assert told["totals"]["pages"] == 3
+    assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
+
+
+def test_a_wrong_call_is_told_what_is_wrong(tmp_path, monkeypatch):
+    for arguments, said in [
         (["nowhere.txt", "-o", "d"], "pass a file with one site per line"),
         (["-", "-o", "d", "--columns", "url,colour"], "unknown column 'colour'"),
         (["-", "-o", "d", "--allow-network", "10.0.0.1/8"], "is not a network"),
@@ -125,14 +133,12 @@ def test_columns_and_limits_are_as_they_are_given(some, tmp_path):
         ),
         (["-", "-o", " "], "choose a folder for the dataset"),
         (["-"], "Missing option '-o' / '--output'"),
-    ],
-)
-def test_a_wrong_call_is_told_what_is_wrong(arguments, said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run(crawl.command, *arguments, stdin="example.org")
-    assert result.exit_code == 2
-    assert said in " ".join(result.output.replace("│", " ").split())
-    assert not list(tmp_path.iterdir())  # no empty dataset is left
+    ]:
+        monkeypatch.chdir(tmp_path)
+        result = run(crawl.command, *arguments, stdin="example.org")
+        assert result.exit_code == 2
+        assert said in " ".join(result.output.replace("│", " ").split())
+        assert not list(tmp_path.iterdir())  # no empty dataset is left
 
 
 def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp_path):

@@ -11,13 +11,6 @@ from usp.fleet import DatasetError
 from usp.fleet.dataset import Dataset
 
 
-@pytest.fixture
-def dataset(tmp_path):
-    made = Dataset(tmp_path / "dataset")
-    made.make()
-    return made
-
-
 def failing(monkeypatch, errors, *, done: bool) -> None:
     """Let commits fail with these errors, after they were made or without making them."""
     real = deltalake.DeltaTable.create_write_transaction

@@ -8,13 +8,12 @@ import sys
 import pytest
 
 from usp.fleet.dataset import Dataset
-from usp.fleet.parts import Group, Part
-from usp.fleet.tables import TABLES
+from usp.fleet.tables import TABLES, Part, PartFile
 
 
 def _group(number):
     name = f"part-00001-{number:016x}.parquet"
-    return Group((), tuple(Part(table, f"{table}/{name}", 1000, 10) for table in TABLES))
+    return Part((), tuple(PartFile(table, f"{table}/{name}", 1000, 10) for table in TABLES))
 
 
 def test_there_is_a_checkpoint_every_twenty_commits(tmp_path):
@@ -32,14 +31,14 @@ def test_there_is_a_checkpoint_every_twenty_commits(tmp_path):
 
 _WORKER = """
 import sys
-import usp.fleet.local_engine, usp.fleet.site
+import usp.fleet.engines, usp.fleet.site
 from usp.fleet.crawler import Job
 from usp.fleet.options import FleetOptions
 from usp.fleet.tables import rows_of
 writer = Job(sys.argv[1], 1, FleetOptions()).writer()
 writer.add("sites", rows_of("sites", [{"site": "https://example.org/", "outcome": "empty"}]))
 (group,) = writer.finish()
-assert len(group.parts) == 1
+assert len(group.files) == 1
 print(*sorted(name for name in ("deltalake", "duckdb", "ray", "rich_click") if name in sys.modules))
 """
 
@@ -53,8 +52,8 @@ def test_a_worker_that_writes_to_a_folder_does_without_deltalake(tmp_path):
 
 _ARRAYS = """
 import sys
-from usp.export.schema import pyarrow, spare_pandas
-spare_pandas()
+from usp.export.schema import pyarrow, skip_pandas_import
+skip_pandas_import()
 assert pyarrow().array(["a", "b"]).to_pylist() == ["a", "b"]
 assert "pandas" not in sys.modules
 assert pyarrow().table({"n": [1, 2]}).to_pandas()["n"].sum() == 3

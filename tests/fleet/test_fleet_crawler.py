@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 from fleet_support import OPTIONS, ZONES
 
-from usp._http.turns import HostTurns
+from usp._http.aiohttp_sessions import HostTurns
 from usp.fleet import FleetOptions, crawl_sites, unwrap
-from usp.fleet.crawler import Job, crawl_groups, crawl_tables
+from usp.fleet.crawler import Job, crawl_parts, crawl_tables
 from usp.limits import Limits
 
 _URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
@@ -232,12 +232,6 @@ def test_whoever_waits_for_a_host_and_leaves_takes_no_turn():
     assert asyncio.run(main()) == [0, 2, 3]
 
 
-@pytest.mark.parametrize("name", ["in_flight", "per_host", "together"])
-def test_options_that_make_no_sense_are_refused(name):
-    with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
-        FleetOptions(**{name: 0})
-
-
 def test_a_worker_leaves_the_process_as_it_was(tmp_path):
     """While it works, memory is that of the system, which all threads share."""
     job = Job(str(tmp_path), 1, FleetOptions())
@@ -248,7 +242,7 @@ def test_a_worker_leaves_the_process_as_it_was(tmp_path):
         during.append((pa.default_memory_pool().backend_name, gc.get_threshold()))
         yield from ()
 
-    assert list(crawl_groups(job, batches())) == []
+    assert list(crawl_parts(job, batches())) == []
     assert during[0][0] == "system"
     assert (pa.default_memory_pool().backend_name, gc.get_threshold()) == before
     assert during[0][1] > before[1]

@@ -17,27 +17,19 @@ from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, dataset_stats
 from usp.fleet.dataset import Committer, Dataset
 from usp.fleet.messages import SiteDone
-from usp.fleet.parts import Group, GroupWriter
-from usp.fleet.tables import page_columns, pages_of, rows_of
+from usp.fleet.tables import Part, PartWriter, page_columns, pages_of, rows_of
 from usp.tree import sitemap_from_str
 
 TABLES = ("pages", "sitemaps", "sites")
-
-
-@pytest.fixture
-def dataset(tmp_path):
-    made = Dataset(tmp_path / "dataset")
-    made.make()
-    return made
 
 
 def row_of(site, outcome="complete", pages=3, **more):
     return {"site": site, "outcome": outcome, "pages": pages, "duration": 0.0} | more
 
 
-def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Group:
+def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Part:
     """Write sites as a worker would."""
-    writer = GroupWriter(dataset.store, 1, columns)
+    writer = PartWriter(dataset.store, 1, columns)
     for site in names:
         tree = sitemap_from_str("\n".join(f"{site}page-{number}" for number in range(pages)))
         for batch in record_batches(tree, page_columns(columns)):
@@ -51,7 +43,7 @@ def group_of(dataset, names, outcome="complete", pages=3, columns=None) -> Group
 def write(dataset, names, outcome="complete") -> None:
     """Crawl sites in a run of their own."""
     number = dataset.begin_run()
-    older = dataset.groups(set(names))
+    older = dataset.files_with(set(names), names)
     committer = Committer(dataset, number, older)
     committer.take(group_of(dataset, names, outcome))
     committer.close()
@@ -186,47 +178,18 @@ def test_older_versions_can_be_read_until_they_are_vacuumed(dataset):
         deltalake.DeltaTable(path, version=version).to_pyarrow_table()
 
 
-def test_a_file_is_rewritten_once_however_its_sites_come(dataset):
+def test_what_is_crawled_again_is_committed_as_it_comes(dataset, monkeypatch):
+    monkeypatch.setattr("usp.fleet.dataset._SHARE", 0)
     write(dataset, sites("a", "b", "c", "d"), "failed")
     number = dataset.begin_run()
-    committer = Committer(dataset, number, dataset.groups(set(sites("a", "b", "c"))))
-    before = dataset.table("sites").version()
-    for name in sites("a", "b"):
-        assert committer.take(group_of(dataset, [name])) == []
+    older = dataset.files_with(set(sites("a", "b", "c")), dataset.sites())
+    committer = Committer(dataset, number, older)
+    for name in sites("a", "b", "c"):
+        assert [row["site"] for row in committer.take(group_of(dataset, [name]))] == [name]
         check(dataset, sites("a", "b", "c", "d"))
-        assert set(dataset.sites().values()) == {"failed"}
-    rows = committer.take(group_of(dataset, sites("c"))) + committer.close()
-    assert {row["site"] for row in rows} == set(sites("a", "b", "c"))
-    assert dataset.table("sites").version() == before + 1
-    check(dataset, sites("a", "b", "c", "d"))
+        assert dataset.sites()[name] == "complete"
+    assert committer.close() == []
     assert dataset.sites()["http://d/"] == "failed"
-
-
-def test_what_was_crawled_again_before_an_interrupt_is_kept(dataset):
-    write(dataset, sites("a", "b", "c"), "failed")
-    number = dataset.begin_run()
-    committer = Committer(dataset, number, dataset.groups(set(sites("a", "b"))))
-    committer.take(group_of(dataset, sites("a")))
-    committer.close()
-    check(dataset, sites("a", "b", "c"))
-    assert dataset.sites()["http://a/"] == "complete"
-    assert dataset.sites()["http://b/"] == "failed"
-    committer.take(group_of(dataset, sites("b")))
-    committer.close()
-    check(dataset, sites("a", "b", "c"))
-    assert dataset.sites()["http://b/"] == "complete"
-
-
-def test_a_run_commits_no_more_once_a_newer_one_has_begun(dataset, tmp_path):
-    committer = Committer(dataset, dataset.begin_run())
-    group = group_of(dataset, sites("a"))
-    Dataset(tmp_path / "dataset").begin_run()
-    with pytest.raises(DatasetError, match="a newer run has taken over"):
-        committer.take(group)
-    assert not dataset.sites()
-    after = Dataset(tmp_path / "dataset")
-    write(after, sites("b"))
-    check(after, sites("b"))
 
 
 def test_columns_that_a_later_run_writes_are_added(tmp_path):
@@ -281,7 +244,7 @@ def test_progress_counts_a_site_once_and_knows_the_slowest():
     for number in range(7):
         row = row_of(f"http://{number}/", "failed", pages=2, duration=float(number))
         progress.take(SiteDone(row))
-        progress.take(Group((row,), ()))
+        progress.take(Part((row,), ()))
     assert (progress.done, progress.pages) == (7, 14)
     assert progress.slowest[0] == (6.0, "http://6/")
     assert "7 of 10 sites · 7 failed" in progress.line()

@@ -10,22 +10,20 @@ import fleet_poison
 import pytest
 from fleet_support import OPTIONS
 
-from usp._base.stores import DatasetError
-from usp.fleet import FleetRun, crawl_fleet, local_engine, ray_engine
-from usp.fleet.crawler import Job, crawl_groups
+from usp._base.files import DatasetError
+from usp.fleet import FleetRun, crawl_fleet, engines
+from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
-from usp.fleet.engine import Assignments
-from usp.fleet.local_engine import work
-from usp.fleet.messages import Place, SiteDone, Wanted, WorkerLost
-from usp.fleet.parts import Group
-from usp.fleet.ray_engine import RayEngine
+from usp.fleet.engines import RayEngine, work
+from usp.fleet.messages import Assignment, Assignments, NeedWork, SiteDone, WorkerLost
+from usp.fleet.tables import Part
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
 
 
 def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local_engine, "work", fleet_poison.dies_of_poison)
-    monkeypatch.setattr(local_engine, "_BATCH", 4)
+    monkeypatch.setattr(engines, "work", fleet_poison.dies_of_poison)
+    monkeypatch.setattr(engines, "_BATCH", 4)
     some = [site for site in fleet.sites if site.kind in {"small", "indexed"}][:12]
     urls = [site.url for site in some]
     urls.insert(5, "http://poison.invalid/")
@@ -39,13 +37,13 @@ def test_a_site_that_kills_workers_fails_and_the_others_do_not(fleet, tmp_path, 
 
 
 def test_workers_that_never_begin_end_the_run(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local_engine, "work", fleet_poison.never_begins)
+    monkeypatch.setattr(engines, "work", fleet_poison.never_begins)
     with pytest.raises(DatasetError, match="exit status: 7"):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
 
 def test_a_full_disk_ends_the_run_with_its_reason(fleet, tmp_path, monkeypatch):
-    monkeypatch.setattr(local_engine, "work", fleet_poison.has_no_room)
+    monkeypatch.setattr(engines, "work", fleet_poison.has_no_room)
     with pytest.raises(DatasetError, match="No space left"):
         crawl_fleet(fleet.urls[:3], tmp_path / "dataset", RUN)
 
@@ -65,14 +63,14 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     monkeypatch.setattr(os, "_exit", end)
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    answers = [[(url, Place(url))] for url in urls] + [[]]
+    answers = [[(url, Assignment(url))] for url in urls] + [[]]
     ours, theirs = multiprocessing.Pipe()
     told: list[object] = []
 
     def drive() -> None:
-        while not told or not isinstance(told[-1], Group):
+        while not told or not isinstance(told[-1], Part):
             told.append(ours.recv())
-            if told[-1] == Wanted():
+            if told[-1] == NeedWork():
                 ours.send(answers.pop(0))
 
     driver = threading.Thread(target=drive)
@@ -80,7 +78,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
     work(theirs, Job(str(tmp_path), 1, OPTIONS))
     driver.join()
     assert sorted(one.row["site"] for one in told if isinstance(one, SiteDone)) == sorted(urls)
-    (done,) = [one.sites for one in told if isinstance(one, Group)]
+    (done,) = [one.sites for one in told if isinstance(one, Part)]
     assert {row["site"]: row["outcome"] for row in done} == dict.fromkeys(urls, "complete")
     assert not statuses
     ours.close()
@@ -93,14 +91,14 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     urls = [site.url for site in fleet.sites if site.kind in {"small", "slow"}]
     stopped = threading.Event()
-    (group,) = crawl_groups(
+    (group,) = crawl_parts(
         Job(str(tmp_path), 1, OPTIONS),
-        iter([[(url, Place(url)) for url in urls]]),
+        iter([[(url, Assignment(url)) for url in urls]]),
         on_site=lambda _: stopped.set(),
         stopped=stopped.is_set,
     )
     assert 0 < len(group.sites) < len(urls)
-    assert {part.table for part in group.parts} == {"pages", "sitemaps", "sites"}
+    assert {part.table for part in group.files} == {"pages", "sitemaps", "sites"}
 
 
 # Who gets what -------------------------------------------------------------------------------------
@@ -109,9 +107,9 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
 def test_sites_of_a_worker_that_died_are_handed_out_again():
     left = Assignments([("a", ["a1", "a2"]), ("b", ["b1"])])
     batch = left.batch(9)
-    assert batch == [("a1", Place("a")), ("a2", Place("a")), ("b1", Place("b"))]
+    assert batch == [("a1", Assignment("a")), ("a2", Assignment("a")), ("b1", Assignment("b"))]
     assert left.take_back(dict(batch[1:])) is None
-    assert left.batch(9) == [("a2", Place("a")), ("b1", Place("b"))]
+    assert left.batch(9) == [("a2", Assignment("a")), ("b1", Assignment("b"))]
     assert not left
     assert not left.suspects
 
@@ -122,7 +120,7 @@ def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_w
         left.take_back(dict(left.batch(9)))
     assert left.batch(9) == []
     first, second = left.suspects.popleft(), left.suspects.popleft()
-    assert (first, second) == ([("a", Place("a"))], [("b", Place("b"))])
+    assert (first, second) == ([("a", Assignment("a"))], [("b", Assignment("b"))])
     assert left.take_back(dict(first)) == "a"
     assert not left
     assert not left.suspects
@@ -199,7 +197,7 @@ class FakeRay:
 
 
 def engine_on(fake, monkeypatch, root, **options):
-    monkeypatch.setattr(ray_engine, "ray_module", lambda part="": fake)
+    monkeypatch.setattr(engines, "ray_module", lambda part="": fake)
     return RayEngine(Job(str(root), 1, OPTIONS), **options)
 
 
@@ -211,7 +209,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     fake = FakeRay(deaths=deaths)
     engine = engine_on(fake, monkeypatch, tmp_path, workers=2)
     told = list(engine.run(Assignments((url, [url]) for url in urls)))
-    groups = [one for one in told if isinstance(one, Group)]
+    groups = [one for one in told if isinstance(one, Part)]
     assert sorted(row["site"] for group in groups for row in group.sites) == sorted(urls)
     lost = [one for one in told if isinstance(one, WorkerLost)]
     assert len(lost) == deaths.count(0)
@@ -222,7 +220,7 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
 def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
     engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
     told = list(engine.run(Assignments([("a", [fleet.urls[0]])])))
-    (group,) = [one for one in told if isinstance(one, Group)]
+    (group,) = [one for one in told if isinstance(one, Part)]
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
 
 

@@ -1,4 +1,4 @@
-"""What the documents say about fleets is so."""
+"""What the documents say about fleets is so, and names are offered without loading what they need."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import contextlib
 import io
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from usp.cli.commands import crawl, stats
+import usp.fleet
+from usp._base.names import LAZY_NAMES
+from usp.cli.commands import cmd_crawl as crawl
+from usp.cli.commands import cmd_stats as stats
 
 ROOT = Path(__file__).parents[2]
 FLEET = (ROOT / "docs" / "guides" / "fleet.md").read_text(encoding="utf-8")
 SCALE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("option", [*crawl.command.params, *stats.command.params])
-def test_every_option_is_documented(option):
-    if not getattr(option, "hidden", False):
-        names = [name for name in option.opts if name.startswith("-")]
-        assert not names or any(f"`{name}" in FLEET or f" {name}" in FLEET for name in names), names
+def test_every_option_is_documented():
+    options = [*crawl.command.params, *stats.command.params]
+    names = [
+        [name for name in option.opts if name.startswith("-")]
+        for option in options
+        if not getattr(option, "hidden", False)
+    ]
+    told = [any(f"`{name}" in FLEET or f" {name}" in FLEET for name in some) for some in names]
+    assert not [some for some, is_told in zip(names, told, strict=True) if some and not is_told]
 
 
 @pytest.mark.proof
@@ -36,3 +44,14 @@ def test_the_figures_of_the_simulation_are_those_that_it_prints(monkeypatch):
     for row in rows:
         if "one after another, 32 workers" not in row:
             assert row in SCALE
+
+
+def test_the_names_that_are_offered_are_the_ones_that_are_found():
+    offered = {name for name, place in LAZY_NAMES["usp.fleet"].items() if ":" in place}
+    assert offered == set(usp.fleet.__all__) <= set(dir(usp.fleet))
+
+
+def test_parts_are_loaded_when_they_are_named():
+    names = "usp.fleet.FleetOptions, usp.fleet.options.FLEET_LIMITS, usp.fleet.run.crawl_fleet"
+    code = f"import sys, usp.fleet; assert 'usp.fleet.options' not in sys.modules; {names}"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

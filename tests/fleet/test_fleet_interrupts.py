@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from fleet_support import OPTIONS, Served
 
-from usp._base.interrupts import Aside
+from usp._base.interrupts import InterruptibleThread
 from usp.cli import main
 from usp.fleet import FleetRun, crawl_fleet
 from usp.fleet import run as run_module
@@ -48,7 +48,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def test_a_function_is_called_and_its_error_is_raised():
-    aside = Aside()
+    aside = InterruptibleThread()
     assert aside(divmod, 7, 3) == (2, 1)
     with pytest.raises(ZeroDivisionError):
         aside(divmod, 7, 0)
@@ -56,7 +56,7 @@ def test_a_function_is_called_and_its_error_is_raised():
 
 
 def test_what_was_not_waited_for_can_be_waited_for_later():
-    aside, go = Aside(), threading.Event()
+    aside, go = InterruptibleThread(), threading.Event()
     aside.patience = 0.01
     with pytest.raises(queue.Empty):
         aside(lambda: go.wait() and "done")
@@ -88,5 +88,5 @@ def test_the_command_says_what_is_safe_at_once_and_at_the_end(
     told = " ".join(capsys.readouterr().err.split())
     there = len(Dataset(root).sites())
     position = f"{there} of 30 sites {'is' if there == 1 else 'are'} in {root}"
-    assert f"Ctrl-C again does not wait: {position}" in told
+    assert f"press Ctrl-C again to quit now: {position}" in told
     assert told.count(position) == 2

@@ -25,7 +25,7 @@ def committed(root: Path) -> int:
 
 
 ENGINES = [
-    "local",
+    pytest.param("local", marks=pytest.mark.long),
     pytest.param(
         "ray",
         marks=[
@@ -68,6 +68,7 @@ def test_a_worker_and_then_the_driver_are_killed(engine, slow_fleet, tmp_path):
     wait_for(lambda: not [p for p, line in children.items() if line and is_alive(p, line)])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_after_ctrl_c_what_was_finished_is_committed_and_nobody_is_left(slow_fleet, tmp_path):
     root, sites = tmp_path / "dataset", tmp_path / "sites.txt"

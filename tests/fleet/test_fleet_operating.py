@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-from fleet_support import OPTIONS, Served, serving, start
+from fleet_support import OPTIONS, Served, invoke
 from pyarrow import dataset
 
-from patience import soon
-from usp.cli.commands import crawl
+from usp.cli.commands import cmd_crawl as crawl
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet
 from usp.fleet.dataset import Dataset
 from usp.fleet.messages import SiteDone
@@ -25,8 +21,7 @@ from usp.selection import Selection
 ALLOWED = ("--allow-network", "127.0.0.0/8", "--workers", "1")
 
 
-def run(*arguments: object, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(crawl.command, [str(a) for a in arguments], input=stdin)
+run = partial(invoke, crawl.command)
 
 
 def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_helps(tmp_path):
@@ -93,22 +88,6 @@ def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(
     assert "the store does not respond" in told
     assert "1 of 3 sites is in" in told
     assert "the same command goes on" in told
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_ctrl_c_says_how_much_is_safe_and_how_to_go_on(tmp_path: Path):
-    sites, root = tmp_path / "sites.txt", tmp_path / "dataset"
-    with contextmanager(serving)(24, 0.25) as slow:
-        sites.write_text("\n".join(slow.urls))
-        options = ("--in-flight", "2", "--commit-seconds", "0.1")
-        with start(root, sites, "local", *options, whole=True) as process:
-            assert soon(lambda: list(root.glob("sites/*.parquet")))
-            process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=120)
-    assert process.returncode == 130, told.decode()
-    there = len(Dataset(root).sites())
-    assert 0 < there < 24
-    assert f"{there} of 24 sites are in {root}; the same command goes on" in told.decode()
 
 
 # Filters --------------------------------------------------------------------------------------------

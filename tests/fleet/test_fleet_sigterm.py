@@ -31,7 +31,7 @@ def test_sigterm_keeps_what_is_finished_even_where_it_does_not_end_the_process(
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
     monkeypatch.setattr(Dataset, "commit", then_sigterm)
-    monkeypatch.setattr("usp.cli.crawling.os.kill", lambda _, number: sent.append(number))
+    monkeypatch.setattr("usp.cli.run_options.os.kill", lambda _, number: sent.append(number))
     options = ("--workers", "1", "--in-flight", "2", "--commit-seconds", "0.05")
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -13,8 +13,7 @@ from pyarrow import parquet
 
 from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
-from usp.fleet.engine import Assignments
-from usp.fleet.messages import Place
+from usp.fleet.messages import Assignment, Assignments
 from usp.fleet.site_list import (
     address_of,
     by_address,
@@ -24,26 +23,25 @@ from usp.fleet.site_list import (
     host_key,
 )
 
+HOMEPAGES = [
+    ("example.org", "https://example.org/"),
+    (" HTTP://Example.org:80/a/b?c ", "http://example.org/"),
+    ("https://example.org:443", "https://example.org/"),
+    ("example.org:8080", "https://example.org:8080/"),
+    ("http://[::1]:99/x", "http://[::1]:99/"),
+    ("http://[0:0::1]:099", "http://[::1]:99/"),
+    ("BÜCHER.example.", "https://xn--bcher-kva.example/"),
+    ("xn--bcher-kva.example", "https://xn--bcher-kva.example/"),
+    ("ftp://example.org/", "ftp://example.org/"),
+    ("two words", "two words"),
+    ("http:/example.org/", "http:/example.org/"),
+    ("", ""),
+]
 
-@pytest.mark.parametrize(
-    ("text", "site"),
-    [
-        ("example.org", "https://example.org/"),
-        (" HTTP://Example.org:80/a/b?c ", "http://example.org/"),
-        ("https://example.org:443", "https://example.org/"),
-        ("example.org:8080", "https://example.org:8080/"),
-        ("http://[::1]:99/x", "http://[::1]:99/"),
-        ("http://[0:0::1]:099", "http://[::1]:99/"),
-        ("BÜCHER.example.", "https://xn--bcher-kva.example/"),
-        ("xn--bcher-kva.example", "https://xn--bcher-kva.example/"),
-        ("ftp://example.org/", "ftp://example.org/"),
-        ("two words", "two words"),
-        ("http:/example.org/", "http:/example.org/"),
-        ("", ""),
-    ],
-)
-def test_a_site_is_the_address_of_its_homepage(text, site):
-    assert homepage(text) == (site, None)
+
+def test_a_site_is_the_address_of_its_homepage():
+    found = [(text, *homepage(text)) for text, _ in HOMEPAGES]
+    assert found == [(text, site, None) for text, site in HOMEPAGES]
 
 
 def test_a_login_in_an_address_is_kept_apart():
@@ -65,13 +63,14 @@ def test_a_list_without_a_site_is_reported(tmp_path):
     assert told == [f"{path} lists no sites"]
 
 
-@pytest.mark.parametrize("column", ["site", "url", "host", "Domain"])
-def test_tables_have_a_column_of_sites(tmp_path, column):
+def test_tables_have_a_column_of_sites(tmp_path):
     csv, table = tmp_path / "sites.csv", tmp_path / "sites.parquet"
-    csv.write_text(f"rank,{column}\n1,example.org\n2,\n3,example.com\n4\n")
-    parquet.write_table(pa.table({"rank": [1, 2], column: ["example.org", "example.com"]}), table)
-    for path in (csv, table):
-        assert list(read_sites(str(path))) == ["example.org", "example.com"]
+    both = ["example.org", "example.com"]
+    for column in ("site", "url", "host", "Domain"):
+        csv.write_text(f"rank,{column}\n1,example.org\n2,\n3,example.com\n4\n")
+        parquet.write_table(pa.table({"rank": [1, 2], column: both}), table)
+        for path in (csv, table):
+            assert list(read_sites(str(path))) == both, column
 
 
 def test_the_standard_input_is_a_list(monkeypatch):
@@ -82,27 +81,27 @@ def test_the_standard_input_is_a_list(monkeypatch):
     assert not stdin.buffer.closed
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("none.txt", None, "No such file or directory; pass a file with one site per line"),
-        ("x" * 300, None, "pass a file with one site per line, or - for standard input"),
-        ("folder.txt", "", "Is a directory"),
-        ("wide.txt", "example.org\n".encode("utf-16"), "pass it uncompressed and in UTF-8"),
-        ("sites.txt.gz", gzip.compress(b"example.org\n"), "is not a text file in UTF-8"),
-        ("sites.csv", b"name,rank\n", "no column is named site, url, host or domain"),
-        ("sites.csv", b'site\n"' + b"x" * 200_000, "line 2 cannot be read: field larger than"),
-        ("sites.parquet", b"no such thing", "is not a readable Parquet file"),
-    ],
-)
-def test_a_list_that_cannot_be_read_is_told_what_to_do(tmp_path, name, content, said):
-    path = tmp_path / name
-    if content == "":
-        path.mkdir()
-    elif content is not None:
-        path.write_bytes(content)
-    with pytest.raises(SiteListError, match=said):
-        list(read_sites(str(path)))
+UNREADABLE = [
+    ("none.txt", None, "No such file or directory; pass a file with one site per line"),
+    ("x" * 300, None, "pass a file with one site per line, or - for standard input"),
+    ("folder.txt", "", "Is a directory"),
+    ("wide.txt", "example.org\n".encode("utf-16"), "pass it uncompressed and in UTF-8"),
+    ("sites.txt.gz", gzip.compress(b"example.org\n"), "is not a text file in UTF-8"),
+    ("sites.csv", b"name,rank\n", "no column is named site, url, host or domain"),
+    ("sites.csv", b'site\n"' + b"x" * 200_000, "line 2 cannot be read: field larger than"),
+    ("sites.parquet", b"no such thing", "is not a readable Parquet file"),
+]
+
+
+def test_a_list_that_cannot_be_read_is_told_what_to_do(tmp_path):
+    for name, content, said in UNREADABLE:
+        path = tmp_path / name
+        if content == "":
+            path.mkdir()
+        elif content is not None:
+            path.write_bytes(content)
+        with pytest.raises(SiteListError, match=said):
+            list(read_sites(str(path)))
 
 
 class Endless(io.RawIOBase):
@@ -122,22 +121,22 @@ class Endless(io.RawIOBase):
         return size
 
 
-@pytest.mark.parametrize(
-    ("piece", "said"),
-    [
-        (b"x", "standard input: line 1 has more than 1,048,576 characters"),
-        (b"example.org\n", "standard input: more than 1,000 lines; split the list"),
-        (b"# a comment\n", "standard input: more than 1,000 lines"),
-        (b"\n", "standard input: more than 1,000 lines"),
-    ],
-)
-def test_a_list_that_never_ends_is_refused_in_bounded_memory(monkeypatch, piece, said):
-    endless = Endless(piece)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+ENDLESS = [
+    (b"x", "standard input: line 1 has more than 1,048,576 characters"),
+    (b"example.org\n", "standard input: more than 1,000 lines; split the list"),
+    (b"# a comment\n", "standard input: more than 1,000 lines"),
+    (b"\n", "standard input: more than 1,000 lines"),
+]
+
+
+def test_a_list_that_never_ends_is_refused_in_bounded_memory(monkeypatch):
     monkeypatch.setattr(sites_module, "MOST_LINES", 1000)
-    with pytest.raises(SiteListError, match=said):
-        list(read_sites("-"))
-    assert endless.read_bytes < 2 << 20
+    for piece, said in ENDLESS:
+        endless = Endless(piece)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(endless)))
+        with pytest.raises(SiteListError, match=said):
+            list(read_sites("-"))
+        assert endless.read_bytes < 2 << 20
 
 
 def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
@@ -164,8 +163,8 @@ def test_sites_of_one_host_are_one_group_and_the_largest_comes_first():
 def test_a_group_is_never_divided():
     groups = [("a", ["1", "2", "3"]), ("b", ["4"]), ("c", ["5"])]
     left = Assignments(groups)
-    assert left.batch(2) == [(number, Place("a")) for number in "123"]
-    assert left.batch(2) == [("4", Place("b")), ("5", Place("c"))]
+    assert left.batch(2) == [(number, Assignment("a")) for number in "123"]
+    assert left.batch(2) == [("4", Assignment("b")), ("5", Assignment("c"))]
 
 
 def test_sites_at_one_address_are_found_by_looking_them_up():

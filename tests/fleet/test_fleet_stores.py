@@ -18,10 +18,10 @@ from fleet_stores import BUCKET, Gate, free_port
 from fleet_support import OPTIONS, check_truth, serving, start
 from pyarrow import parquet
 
-from usp._base import stores as store
-from usp._base.stores import NotADatasetError, Store, is_remote
+from usp._base import files as store
+from usp._base.files import FileStore, NotADatasetError, is_remote
 from usp.cli import main
-from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, local_engine
+from usp.fleet import DatasetError, FleetRun, crawl_fleet, dataset_stats, engines
 from usp.fleet.dataset import Dataset
 from usp.fleet.site_list import SiteListError, read_sites
 
@@ -37,7 +37,7 @@ def websites():
 @pytest.fixture(autouse=True)
 def _workers_of_now(monkeypatch) -> None:
     """Start workers anew: those of a server of forks have the environment of the first test."""
-    monkeypatch.setattr(local_engine, "START_METHOD", "spawn")
+    monkeypatch.setattr(engines, "START_METHOD", "spawn")
 
 
 @pytest.fixture
@@ -45,6 +45,7 @@ def root(s3) -> str:
     return f"s3://{BUCKET}/run-{next(NAMES)}"
 
 
+@pytest.mark.long
 def test_a_dataset_in_a_bucket_is_what_the_websites_serve_and_nothing_else_is_there(
     s3, root, websites
 ):
@@ -67,25 +68,22 @@ def parquet_of(sites) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
+def test_the_list_of_sites_may_be_there_too(s3):
+    for name, content in [
         ("sites.txt", b"\xef\xbb\xbf# a list\na.example\r\nb.example\n"),
         ("sites.csv", b"rank,domain\n1,a.example\n2,b.example\n"),
         ("sites.tsv", b"site\trank\na.example\t1\nb.example\t2\n"),
         ("sites.parquet", parquet_of(["a.example", "b.example"])),
         ("list", b"a.example\nb.example"),
-    ],
-)
-def test_the_list_of_sites_may_be_there_too(s3, name, content):
-    s3.put(f"lists/{name}", content)
-    assert list(read_sites(f"s3://{BUCKET}/lists/{name}")) == ["a.example", "b.example"]
+    ]:
+        s3.put(f"lists/{name}", content)
+        assert list(read_sites(f"s3://{BUCKET}/lists/{name}")) == ["a.example", "b.example"]
 
 
-@pytest.mark.parametrize("place", [f"s3://{BUCKET}/none.txt", "s3://nowhere/none.csv"])
-def test_a_list_that_is_not_there_is_told(s3, place):
-    with pytest.raises(SiteListError, match="no such file or bucket; pass a file"):
-        list(read_sites(place))
+def test_a_list_that_is_not_there_is_told(s3):
+    for place in [f"s3://{BUCKET}/none.txt", "s3://nowhere/none.csv"]:
+        with pytest.raises(SiteListError, match="no such file or bucket; pass a file"):
+            list(read_sites(place))
 
 
 def told_by(capsys, *arguments: str) -> tuple[object, str]:
@@ -155,7 +153,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("error", ERRORS)
 def test_errors_of_a_store_are_explained(error):
-    with pytest.raises(DatasetError) as raised, Store("s3://bucket/run").words():
+    with pytest.raises(DatasetError) as raised, FileStore("s3://bucket/run").words():
         raise OSError(f"Generic S3 error\n \x1b[31m↳\x1b[0m {error}")
     assert ERRORS[error] in str(raised.value)
     assert str(raised.value).startswith("cannot use s3://bucket/run: ")
@@ -164,9 +162,9 @@ def test_errors_of_a_store_are_explained(error):
 def test_a_place_is_a_folder_or_in_a_store_that_is_known(tmp_path):
     for place in ("s3://b/x", "S3://b/x", "gs://b", "az://c/x", "abfss://c@a.dfs.core.windows.net"):
         assert is_remote(place)
-        assert Store(place).root.startswith(place.partition("/")[0].lower())
+        assert FileStore(place).root.startswith(place.partition("/")[0].lower())
     for place in (str(tmp_path), f"file://{tmp_path}", f"FILE://{tmp_path}"):
-        assert Store(place).root == str(tmp_path)
+        assert FileStore(place).root == str(tmp_path)
     for place, told in (
         ("s3://", "names no bucket; write s3://BUCKET/NAME"),
         ("gs:///", "names no bucket"),
@@ -174,7 +172,7 @@ def test_a_place_is_a_folder_or_in_a_store_that_is_known(tmp_path):
         ("http://bucket/run", "choose a folder"),
     ):
         with pytest.raises(NotADatasetError, match=told):
-            Store(place)
+            FileStore(place)
 
 
 # A store that goes away ----------------------------------------------------------------------------
@@ -204,6 +202,7 @@ def gate(s3, monkeypatch):
     made.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(10.0, marks=pytest.mark.proof)])
 def test_a_run_waits_for_a_store_that_cuts_off_and_refuses(gate, root, websites, seconds):
     crawl_with_a_break(root, websites, seconds, gate.close, gate.open)

@@ -17,6 +17,7 @@ def neutral(line: str) -> str:
     return re.sub(r"\d+\.\d+(?: s)?|\b\d+ ms", "N", line)
 
 
+@pytest.mark.long
 def test_a_dataset_is_made_and_summed_up_the_same(serve, tmp_path):
     pytest.importorskip("duckdb")
 

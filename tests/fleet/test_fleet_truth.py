@@ -45,13 +45,11 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(
-    local_dataset, fleet, change
-):
-    changed = [change(site) if site.kind == "half" else site for site in fleet.sites]
-    with pytest.raises(AssertionError):
-        check_truth(local_dataset, changed)
+def test_a_dataset_that_differs_in_anything_is_not_what_the_websites_serve(local_dataset, fleet):
+    for change in CHANGES.values():
+        changed = [change(site) if site.kind == "half" else site for site in fleet.sites]
+        with pytest.raises(AssertionError):
+            check_truth(local_dataset, changed)
 
 
 @RAY

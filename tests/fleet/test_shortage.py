@@ -40,6 +40,7 @@ def limited(descriptors: int, program: str, *arguments: str, hard: bool = True):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("descriptors", "hard"), [(128, True), (64, False)])
 def test_a_fleet_finds_everything_with_few_descriptors(fleet, tmp_path, descriptors, hard):
     sites = tmp_path / "sites.txt"
@@ -67,6 +68,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 def test_many_trees_at_a_time_are_the_same_with_few_descriptors(fleet):
     urls = [site.url for site in fleet.sites if site.outcome == "complete"][:40]
     few = limited(100, MANY_TREES, *urls)

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from usp._formats.abstract_parser import ChildEntry, PageBatch
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
-from usp.objects.problem import Problems
+from usp._formats.root import RootFinder
+from usp._formats.xml.cut import FIELDS
+from usp.objects.problem import MAX_PROBLEMS, Problems
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 URL = "https://www.example.org/sitemap.xml"
@@ -29,6 +32,7 @@ class Reading:
     children: tuple
     pages: tuple
     problems: tuple
+    own_texts: tuple | None = None  # of a urlset: lastmod, changefreq and priority as written
 
     @property
     def urls(self):
@@ -52,19 +56,63 @@ def read(pieces, *, url=URL, role=Role.SITEMAP, lanes=None, **options) -> Readin
 
     ``lanes`` is True for all that is told of a document, "fast" for its pages only.
     """
-    options |= {"scans": not lanes, "fast": lanes == "fast"}
+    options |= {"scanner_only": not lanes, "fast": lanes == "fast"}
     parser = DocumentParser(url, role=role, **options)
     entries = [entry for piece in pieces for entry in parser.feed(piece)]
     entries += parser.close()
     if parser.may_have_children:  # a glance was not enough: what a crawl does then
-        del options["scans"], options["fast"]
+        del options["scanner_only"], options["fast"]
         options["glance"] = False
         whole = read([b"".join(pieces)], url=url, role=role, lanes=lanes, **options)
         return whole if whole.kind == "IndexXMLSitemap" else replace(whole, pages=())
     kind = None
     if parser.refusal is None:
         kind = parser.parser.sitemap_class.__name__
-    return _reading(kind, parser.refusal, parser.encoding, entries, parser.problems)
+    reading = _reading(kind, parser.refusal, parser.encoding, entries, parser.problems)
+    if lanes != "fast" and kind == "PagesXMLSitemap":
+        return replace(reading, own_texts=tuple(chain.from_iterable(map(_own_texts, entries))))
+    return reading
+
+
+def same(whole, pieces, **options):
+    """Read pieces by all lanes, and compare with what the scanner alone has read."""
+    for lanes in (True, "fast"):
+        given = read(pieces, lanes=lanes, **options)
+        assert (given.kind, given.refusal) == (whole.kind, whole.refusal)
+        assert given.children == whole.children
+        assert given.urls == whole.urls
+        assert given.pages == whole.pages
+        assert [page.to_dict() for page in given.pages] == [page.to_dict() for page in whole.pages]
+        if lanes is True:
+            assert given.own_texts == whole.own_texts
+        if lanes is True and whole.refusal is None and len(whole.problems) < MAX_PROBLEMS:
+            assert given.problems == whole.problems
+
+
+def _own_texts(entry):
+    """Give the fields of the protocol as an entry, or each entry of a batch, has written them."""
+    if isinstance(entry, ChildEntry):
+        return []
+    if not isinstance(entry, PageBatch):
+        return [{name: text for name, text in entry.own_texts.items() if text and name in FIELDS}]
+    columns = entry.own_texts()
+    assert columns is not None, "what was written is known"
+    return [
+        {name: column[at] for name, column in columns.items() if column[at] and name in FIELDS}
+        for at in range(len(entry.urls))
+    ]
+
+
+class XmlText(RootFinder):
+    """Reads the text of an XML document, as a parser of texts does."""
+
+    def feed(self, text):
+        text = text if self.concrete else self.look(text)
+        return self.concrete.feed(text) if self.concrete else []
+
+    def close(self):
+        entries = [] if self.concrete else self.feed(self.look("", final=True))
+        return [*entries, *(self.concrete.close() if self.concrete else [])]
 
 
 def read_text(pieces, parser) -> Reading:
@@ -104,6 +152,11 @@ def _reading(kind, refusal, encoding, entries, problems) -> Reading:
 def chunks(data, size):
     """Cut bytes or text into pieces of one size."""
     return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def same_line_ends(text):
+    """Return what the scanner of a document is fed: all line ends are made one before."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def halves(data, at):
@@ -163,11 +216,11 @@ class Case:
 
     @property
     def text(self) -> str:
-        """The document as text."""
+        """The document as text, as parsers see it: each end of a line is one character."""
         options = self.options
         del options["url"], options["role"]
         decoder = Decoder(**options)
-        return decoder.feed(self.data) + decoder.close()
+        return same_line_ends(decoder.feed(self.data) + decoder.close())
 
 
 @cache

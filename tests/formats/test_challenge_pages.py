@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import chunks, read
 
+from together import together
 from usp._formats.document import Role
 from usp._formats.html import CHALLENGE as REASON
 from usp._formats.html import HTML, html_refusal, is_challenge
@@ -50,16 +50,16 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize("name", GUARDS)
-@pytest.mark.parametrize("role", [Role.SITEMAP, Role.ROBOTS])
+@together("name", GUARDS)
+@together("role", [Role.SITEMAP, Role.ROBOTS])
 def test_a_guard_is_named_as_one(name, role):
     reading = read([GUARDS[name].encode()], role=role)
     assert reading.kind is None
     assert reading.refusal == CHALLENGE
 
 
-@pytest.mark.parametrize("name", ORDINARY)
-@pytest.mark.parametrize("role", [Role.SITEMAP, Role.ROBOTS])
+@together("name", ORDINARY)
+@together("role", [Role.SITEMAP, Role.ROBOTS])
 def test_an_ordinary_page_is_not(name, role):
     reading = read([ORDINARY[name].encode()], role=role)
     assert reading.kind is None
@@ -67,8 +67,8 @@ def test_an_ordinary_page_is_not(name, role):
     assert "robots away" not in reading.refusal
 
 
-@pytest.mark.parametrize("size", [1, 7, 100, 4000])
-@pytest.mark.parametrize("name", ["cloudflare", "aws", "with a doctype"])
+@together("size", [1, 7, 100, 4000])
+@together("name", ["cloudflare", "aws", "with a doctype"])
 def test_how_a_guard_is_cut_does_not_matter(name, size):
     whole = read([GUARDS[name].encode()])
     assert read(chunks(GUARDS[name].encode(), size)).refusal == whole.refusal == CHALLENGE

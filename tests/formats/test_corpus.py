@@ -1,4 +1,4 @@
-"""Every case of the corpus gives what its expectation says, wherever its bytes are cut."""
+"""Every case of the corpus gives what its expectation says, in every way of reading it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterable
 from functools import partial
 
 import pytest
-from formats_support import brief_child, brief_page, chunks, corpus, halves, read_text
+from formats_support import (
+    XmlText,
+    brief_child,
+    brief_page,
+    chunks,
+    corpus,
+    halves,
+    read,
+    read_text,
+    same,
+)
 
 from profiles import examples
 from usp._formats.document import DocumentParser
 
 SMALL = 600  # so many bytes are cut at every place
-CASES = pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
-SMALL_CASES = pytest.mark.parametrize(
-    "case", [case for case in corpus() if 1 < len(case.data) <= SMALL], ids=lambda case: case.name
-)
-READABLE_CASES = pytest.mark.parametrize(
-    "case",
-    [case for case in corpus() if "kind" in case.expected and len(case.data) <= SMALL],
-    ids=lambda case: case.name,
-)
 KEYS = {"why", "url", "role", "content_type", "content_encoding", "encoding", "kind", "refusal"}
 KEYS |= {"pages", "children", "problems", "lost"}
 
@@ -37,9 +38,40 @@ def test_an_expectation_says_what_becomes_of_the_document():
         assert ("kind" in case.expected) != ("refusal" in case.expected), case.name
 
 
-@CASES
-def test_a_case_gives_what_is_expected(case):
-    reading, expected = case.read([case.data]), case.expected
+def places(length: int) -> Iterable[int]:
+    """Return where something of a length is cut in two: everywhere in CI, else at some places."""
+    everywhere = range(1, length)
+    most = examples(SMALL)
+    return everywhere if length <= most else sorted(random.sample(everywhere, most))
+
+
+def maker_of(case):
+    """Return what makes parsers for the text of a case: such as the document parser found."""
+    document = DocumentParser(**case.options)
+    list(document.feed(case.data))
+    document.close()
+    kind = type(document.parser) if document._xml is None else XmlText
+    return partial(kind, case.options["url"])
+
+
+@pytest.mark.parametrize("case", corpus(), ids=lambda case: case.name)
+def test_a_case_gives_what_is_expected_in_every_way_and_wherever_it_is_cut(case):
+    whole = case.read([case.data])
+    check_expectation(whole, case.expected)
+    for size in (1, 2, 3, 7):
+        assert case.read(chunks(case.data, size)) == whole, f"in pieces of {size}"
+    for size in (1, 100, 1 << 20):
+        same(whole, chunks(case.data, size), **case.options)
+    for size in (3, 1 << 20):
+        check_glance(whole, read(chunks(case.data, size), glance=True, **case.options))
+    if len(case.data) <= SMALL:
+        for at in places(len(case.data)):
+            assert case.read(halves(case.data, at)) == whole, f"cut at {at}: {case.data[:at]!r}"
+        if "kind" in case.expected:
+            check_text(case)
+
+
+def check_expectation(reading, expected):
     if "refusal" in expected:
         assert reading.kind is None
         assert expected["refusal"] in reading.refusal
@@ -54,48 +86,20 @@ def test_a_case_gives_what_is_expected(case):
     assert reading.encoding == expected.get("encoding", reading.encoding)
 
 
-@CASES
-def test_a_case_in_pieces_gives_the_same(case):
-    whole = case.read([case.data])
-    for size in (1, 2, 3, 7):
-        assert case.read(chunks(case.data, size)) == whole, f"in pieces of {size}"
+def check_glance(whole, glance):
+    """A glance tells the same as reading, without the pages of a page sitemap."""
+    assert (glance.kind, glance.refusal) == (whole.kind, whole.refusal)
+    if whole.kind and whole.kind.startswith("Index"):
+        assert (glance.children, glance.pages) == (whole.children, whole.pages)
+    else:
+        assert glance.pages == ()
 
 
-def places(length: int) -> Iterable[int]:
-    """Return where something of a length is cut in two: everywhere in CI, else at some places."""
-    everywhere = range(1, length)
-    most = examples(SMALL)
-    return everywhere if length <= most else sorted(random.sample(everywhere, most))
-
-
-@SMALL_CASES
-def test_a_case_cut_in_two_anywhere_gives_the_same(case):
-    whole = case.read([case.data])
-    for at in places(len(case.data)):
-        assert case.read(halves(case.data, at)) == whole, f"cut at {at}: {case.data[:at]!r}"
-
-
-def maker_of(case):
-    """Return what makes parsers for the text of a case: such as the document parser found."""
-    document = DocumentParser(**case.options)
-    list(document.feed(case.data))
-    document.close()
-    parser = document.parser if document._xml is None else document._xml
-    return partial(type(parser), case.options["url"])
-
-
-@READABLE_CASES
-def test_the_text_of_a_case_cut_in_two_anywhere_gives_the_same(case):
+def check_text(case):
     """The decoder holds back the first bytes; here the parsers themselves see every cut."""
     text, parser = case.text, maker_of(case)
     whole = read_text([text], parser())
     for at in places(len(text)):
         assert read_text(halves(text, at), parser()) == whole, f"cut at {at}: {text[:at]!r}"
-
-
-@READABLE_CASES
-def test_the_text_of_a_case_in_pieces_gives_the_same(case):
-    text, parser = case.text, maker_of(case)
-    whole = read_text([text], parser())
     for size in (1, 2, 5):
         assert read_text(chunks(text, size), parser()) == whole, f"in pieces of {size}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
-from formats_support import chunks, halves, read, read_text
+from formats_support import XmlText, chunks, halves, read, read_text, same_line_ends
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
+from together import together
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._formats.html import HomepageLinksParser
-from usp._formats.plain_text import MAX_LINE, Lines, PlainTextSitemapParser
-from usp._formats.robots import IndexRobotsTxtSitemapParser
-from usp._formats.root import XMLSitemapParser
-from usp._formats.xml.entries import MAX_TEXT
+from usp._formats.plain_text import MAX_LINE, Lines, PlainTextParser
+from usp._formats.robots import RobotsParser
+from usp._formats.xml.raw_entries import MAX_TEXT
 from usp.limits import Limits
 from usp.objects.problem import Problems
 
@@ -23,9 +23,7 @@ LAW = settings(
     deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
 )
 FORMATS = pytest.mark.parametrize("format_", [name for name in SOUPS if name != "lines"])
-LINE_PARSERS = pytest.mark.parametrize(
-    "parser", [PlainTextSitemapParser, IndexRobotsTxtSitemapParser]
-)
+LINE_PARSERS = pytest.mark.parametrize("parser", [PlainTextParser, RobotsParser])
 
 
 @FORMATS
@@ -33,8 +31,8 @@ LINE_PARSERS = pytest.mark.parametrize(
 @given(data=st.data())
 def test_cutting_xml_anywhere_gives_the_same_entries(format_, data):
     text = data.draw(SOUPS[format_])
-    whole = read_text([text], XMLSitemapParser("https://www.example.org/s.xml"))
-    cut = read_text(data.draw(pieces(text)), XMLSitemapParser("https://www.example.org/s.xml"))
+    whole = read_text([text], XmlText("https://www.example.org/s.xml"))
+    cut = read_text(data.draw(pieces(text)), XmlText("https://www.example.org/s.xml"))
     assert (cut.refusal, cut.pages, cut.children) == (whole.refusal, whole.pages, whole.children)
 
 
@@ -43,22 +41,22 @@ def test_cutting_xml_anywhere_gives_the_same_entries(format_, data):
 @given(data=st.data())
 def test_cutting_xml_anywhere_gives_the_same_problems(format_, data):
     text = data.draw(SOUPS[format_])
-    whole = read_text([text], XMLSitemapParser())
-    assert read_text(data.draw(pieces(text)), XMLSitemapParser()).problems == whole.problems
+    whole = read_text([text], XmlText())
+    assert read_text(data.draw(pieces(text)), XmlText()).problems == whole.problems
 
 
 @LINE_PARSERS
 @LAW
 @given(data=st.data())
 def test_cutting_lines_anywhere_gives_the_same(parser, data):
-    text = data.draw(SOUPS["lines"])
+    text = same_line_ends(data.draw(SOUPS["lines"]))
     whole = read_text([text], parser("https://www.example.org/robots.txt"))
     cut = read_text(data.draw(pieces(text)), parser("https://www.example.org/robots.txt"))
     assert cut == whole
 
 
-@pytest.mark.parametrize("beyond", [-1, 0, 1])
-@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", ""])
+@together("beyond", [-1, 0, 1])
+@together("end", ["\n", ""])
 def test_cutting_near_the_end_of_a_line_of_the_greatest_length_gives_the_same(beyond, end):
     text = "x" * (MAX_LINE + beyond) + end + ("next" if end else "")
 
@@ -123,27 +121,27 @@ def test_cutting_any_document_anywhere_gives_the_same_entries(data, role, limit)
     assert (cut.pages, cut.children) == (whole.pages, whole.children)
 
 
-@pytest.mark.parametrize("blanks", [1024 * 1024, 1024 * 1024 + 1])
-@pytest.mark.parametrize("size", [1 << 16, (1 << 20) + 1])
+@together("blanks", [1024 * 1024, 1024 * 1024 + 1])
+@together("size", [1 << 16, (1 << 20) + 1])
 def test_cutting_a_million_blanks_anywhere_gives_the_same(blanks, size):
     document = b" " * blanks + b"<urlset><url><loc>https://www.example.org/</loc></url></urlset>"
     assert read(chunks(document, size)) == read([document])
 
 
-@pytest.mark.parametrize("stray", [60_000, 70_000])
-@pytest.mark.parametrize("size", [5000, 1 << 16])
+@together("stray", [60_000, 70_000])
+@together("size", [5000, 1 << 16])
 def test_cutting_much_stray_text_before_the_root_gives_the_same(stray, size):
     document = b"<br>" + b"x" * stray + b"<urlset></urlset>"
     assert read(chunks(document, size)) == read([document])
 
 
-@pytest.mark.parametrize("blank", [" ", "\n", "\x1c", "\u00a0"])
-@pytest.mark.parametrize("count", [1, MAX_TEXT - 1, MAX_TEXT, MAX_TEXT + 1])
+@together("blank", [" ", "\n", "\x1c", "\u00a0"])
+@together("count", [1, MAX_TEXT - 1, MAX_TEXT, MAX_TEXT + 1])
 def test_cutting_blanks_before_text_in_an_entry_gives_the_same(blank, count):
     before = "<rss><channel><item><link>https://www.example.org/</link>"
     text = f"{before}{blank * count}words</item></channel></rss>"
-    whole = read_text([text], XMLSitemapParser())
+    whole = read_text([text], XmlText())
     assert [problem.excerpt for problem in whole.problems] == ["words"]
     for at in (1, count // 2, count, count + 2):
-        cut = read_text(halves(text, len(before) + at), XMLSitemapParser())
+        cut = read_text(halves(text, len(before) + at), XmlText())
         assert cut == whole, f"cut {at} after the link"

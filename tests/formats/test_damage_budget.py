@@ -10,10 +10,11 @@ import pytest
 from formats_support import chunks, read
 
 from profiles import some
+from together import together
 from usp._formats.abstract_parser import MAX_PIECE, PageEntry
 from usp._formats.document import DocumentParser
 from usp._formats.xml import scanner as scanner_module
-from usp._formats.xml.lanes import MAX_ENTRY
+from usp._formats.xml.blocks import MAX_ENTRY
 from usp._formats.xml.scanner import MAX_DAMAGE
 
 pytestmark = pytest.mark.growth
@@ -91,7 +92,7 @@ def calls(document, *, fast):
     return count
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@together("unit", UNITS)
 def test_six_times_the_damage_takes_six_times_the_calls(unit):
     def document(root, length):
         filled = "".join(unit.replace("{}", str(n)) for n in range(length // len(unit)))
@@ -112,8 +113,8 @@ GIVEN_UP = "the rest was abandoned: 100 repairs in a row without an entry"
 
 
 @pytest.mark.usefixtures("small_budget")
-@pytest.mark.parametrize("unit", ["<", "</b>", "<a b='", "<!x", "<?x ", "<url/>", "<url></url>"])
-@pytest.mark.parametrize("size", [1, 50, 1 << 20])
+@together("unit", ["<", "</b>", "<a b='", "<!x", "<?x ", "<url/>", "<url></url>"])
+@together("size", [1, 50, 1 << 20])
 def test_beyond_the_budget_the_rest_is_given_up_and_what_was_read_is_kept(unit, size):
     text = f"<urlset>{KEPT}{unit * 300}<url><loc>{E}/behind</loc></url></urlset>"
     whole = read([text.encode()])
@@ -135,7 +136,7 @@ def test_a_document_that_is_given_up_is_incomplete():
 
 
 @pytest.mark.usefixtures("small_budget")
-@pytest.mark.parametrize("lanes", [None, True, "fast"])
+@together("lanes", [None, True, "fast"])
 def test_damage_between_entries_that_can_be_read_is_never_too_much(lanes):
     text = "<urlset>" + "".join(f"<url><loc>{E}/{n}</loc></b></url>{'< ' * 20}" for n in range(100))
     assert read([text.encode()], lanes=lanes).urls == [f"{E}/{n}" for n in range(100)]
@@ -146,7 +147,7 @@ def test_the_budget_is_larger_than_what_the_fast_lane_takes_at_a_time():
     assert MAX_DAMAGE > MAX_PIECE + MAX_ENTRY
 
 
-@pytest.mark.parametrize("lanes", [None, True, "fast"])
+@together("lanes", [None, True, "fast"])
 def test_a_small_file_that_unpacks_to_nothing_but_damage_is_given_up(lanes):
     text = f"<urlset>{KEPT}{'<' * (MAX_DAMAGE + 1000)}{KEPT.replace('kept', 'behind')}"
     reading = read([gzip.compress(text.encode())], lanes=lanes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from unittest.mock import patch
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from together import together
 from usp._base import date_words
 from usp._base.date_words import read_words
 from usp._base.dates import read_date
@@ -55,7 +55,7 @@ def test_a_date_in_words_is_the_one_that_dateutil_reads(text):
         assert (date.tzinfo, date.fold) == (expected.tzinfo, expected.fold)
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "Mon Jun 10 2020 12:22:31 GMT+0200 (Central European Summer Time)",
@@ -80,3 +80,50 @@ def test_no_text_is_read_twice_by_dateutil(monkeypatch):
         assert read_date(text) is None
     assert called
     assert len(called) == len(set(called))
+
+
+@together("name", [*date_words.ZONES])
+def test_the_name_of_a_zone_means_its_offset_in_every_way_of_writing(name):
+    offset = timedelta(hours=date_words.ZONES[name])
+    for text in (f"Wed, 10 Jan 2024 10:00:00 {name}", f"Jan 10, 2024 10:00 AM {name}"):
+        date = read_date(text)
+        assert date == datetime(2024, 1, 10, 10, tzinfo=timezone(offset))
+        assert date_words.unknown_zone(text) is None
+
+
+@together(
+    "name, winter, summer",
+    [
+        *(
+            ("ET", -5, -4),
+            ("PT", -8, -7),
+            ("Eastern Time", -5, -4),
+            ("Eastern Standard Time", -5, -5),
+        ),
+        *(("Pacific Daylight Time", -7, -7), ("(Central European Summer Time)", 2, 2)),
+        *(("Central European Standard Time", 1, 1), ("British Summer Time", 1, 1)),
+        *(("Greenwich Mean Time", 0, 0), ("Japan Standard Time", 9, 9)),
+    ],
+)
+def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, summer):
+    dates = read_date(f"10 Jan 2024 10:00:00 {name}"), read_date(f"10 Jun 2024 10:00:00 {name}")
+    assert [date.utcoffset() for date in dates] == [
+        timedelta(hours=winter),
+        timedelta(hours=summer),
+    ]
+    assert all(type(date.tzinfo) is timezone for date in dates)
+
+
+@together("zone", ["XYZ", "Middle Earth Time", "Europe/Nowhere", "QQ"])
+def test_a_zone_that_is_not_known_is_told(zone):
+    for text in (f"Wed, 10 Jan 2024 10:00:00 {zone}", f"2024-01-10 10:00 {zone}"):
+        assert read_date(text) == datetime(2024, 1, 10, 10)  # noqa: DTZ001
+        assert zone in date_words.unknown_zone(text)
+
+
+@together(
+    "text",
+    ["10:00 MAY 5 2020", "Jan 10, 2024 10:00 PM", "10 Jan 2024 10:00:00 +0100", "Title 1:20"],
+)
+def test_other_words_after_a_time_are_no_zones(text):
+    assert date_words.unknown_zone(text) is None

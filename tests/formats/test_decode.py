@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from together import together
 from usp._formats.decode import Decoder
 from usp.objects.problem import ProblemCode
 
@@ -55,7 +55,8 @@ def test_the_order_of_trust():
     declared = b"<?xml version='1.0' encoding='windows-1251'?>" + data
     assert decode(declared, "text/xml; charset=windows-1252")[1] == "cp1252"
     assert decode(declared)[1] == "cp1251"
-    assert decode(data) == ("\ufffd", "utf-8", [ProblemCode.BAD_BYTES.message])
+    assert decode(data, "text/xml; charset=utf-8")[0] == "\ufffd"
+    assert decode(data + b"a") == ("éa", "cp1252", [ProblemCode.GUESSED_ENCODING.message])
 
 
 def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
@@ -66,21 +67,17 @@ def test_text_that_was_proved_to_be_utf_8_stays_so_after_one_broken_byte():
 
 
 def test_a_character_cut_off_at_the_end_is_replaced_and_named():
-    assert decode("é".encode()[:1]) == (
-        "\ufffd",
-        "utf-8",
-        [ProblemCode.BAD_BYTES.message],
-    )
+    assert decode("é".encode()[:1]) == ("\ufffd", "utf-8", [ProblemCode.BAD_BYTES.message])
     assert decode("<aé".encode("utf-16-le")[:-1])[0] == "<a\ufffd"
 
 
-@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "gb18030"])
+@together("codec", ["utf-8", "utf-16-le", "gb18030"])
 def test_a_replacement_character_that_the_document_itself_has_is_no_damage(codec):
     text, _, problems = decode("<a>\ufffd".encode(codec), f"text/xml; charset={codec}")
     assert (text, problems) == ("<a>\ufffd", [])
 
 
-@pytest.mark.parametrize("label", ["x-none", "", "rot13", "base64", "idna", "hex"])
+@together("label", ["x-none", "", "rot13", "base64", "idna", "hex"])
 def test_a_label_that_is_no_encoding_is_passed_over(label):
     assert decode("é".encode(), f"text/xml; charset={label}") == ("é", "utf-8", [])
 
@@ -91,3 +88,41 @@ def test_an_encoding_is_unknown_until_it_is_decided():
     decoder.feed(b"<")
     decoder.close()
     assert decoder.encoding == "utf-8"
+
+
+WORDS = st.lists(
+    st.sampled_from(["cafe", "caf\xe9", "\xfcber", "stra\xdfe", "\u2019s", "a"]), min_size=1
+)
+
+
+@given(st.lists(st.tuples(WORDS, st.booleans()), min_size=1), st.integers(1, 9))
+def test_text_without_a_label_is_read_the_same_wherever_it_is_cut(parts, size):
+    data = b" ".join(
+        " ".join(words).encode("utf-8" if is_utf_8 else "cp1252") for words, is_utf_8 in parts
+    )
+    data += b"."  # a last letter may be a character that is cut off
+    assert decode(data, size=size) == decode(data)
+    if not any(is_utf_8 for _, is_utf_8 in parts):
+        assert decode(data)[0] == data.decode("cp1252")
+
+
+@together("length", [10, 4000, 5000, 20_000])
+def test_so_many_bytes_decide_wherever_they_are_cut(length):
+    data = b"x" * length + "caf\xe9 ".encode("cp1252") * length + "caf\xe9".encode()
+    whole = decode(data)
+    assert whole[0].endswith("caf\xe9 caf\xe9")
+    assert all(decode(data, size=size) == whole for size in (1, 1000, 4096, 65536))
+
+
+@together(
+    "text, codec",
+    [
+        *(("\u4e2d\u6587\u65b0\u95fb", "gb18030"), ("\u65e5\u672c\u8a9e\u30a2", "shift_jis")),
+        *(("\ud55c\uad6d\uc5b4", "euc-kr"), ("\u043f\u0440\u0438\u0432\u0435\u0442", "cp1251")),
+        *(("\u043f\u0440\u0438\u0432\u0435\u0442", "koi8-r"), ("\u03b1\u03b2\u03b3", "cp1253")),
+        ("\u05e9\u05dc\u05d5\u05dd", "cp1255"),
+    ],
+)
+def test_bytes_of_other_encodings_without_a_label_are_not_taken_for_windows_1252(text, codec):
+    data = b"\n".join(b"https://example.org/" + text.encode(codec) for _ in range(9))
+    assert decode(data)[1:] == ("utf-8", [ProblemCode.BAD_BYTES.message])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
+from together import together
 from usp.exceptions import SitemapException
 from usp.helpers import parse_iso8601_date, parse_rfc2822_date
 
@@ -83,22 +84,22 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize("parse", [parse_iso8601_date, parse_rfc2822_date])
-@pytest.mark.parametrize(("text", "expected"), READABLE.items())
+@together("parse", [parse_iso8601_date, parse_rfc2822_date])
+@together("text, expected", READABLE.items())
 def test_a_date_means_what_it_says_and_is_aware_if_it_has_an_offset(parse, text, expected):
     date = parse(text)
     assert date is not None
     assert date.isoformat() == expected
 
 
-@pytest.mark.parametrize("parse", [parse_iso8601_date, parse_rfc2822_date])
-@pytest.mark.parametrize("text", UNREADABLE, ids=lambda text: text[:30])
+@together("parse", [parse_iso8601_date, parse_rfc2822_date])
+@together("text", UNREADABLE)
 def test_an_unreadable_date_is_none_and_never_filled_from_today(parse, text):
     assert parse(text) is None
 
 
-@pytest.mark.parametrize("parse", [parse_iso8601_date, parse_rfc2822_date])
-@pytest.mark.parametrize("text", ["", None])
+@together("parse", [parse_iso8601_date, parse_rfc2822_date])
+@together("text", ["", None])
 def test_no_date_at_all_is_the_callers_mistake(parse, text):
     with pytest.raises(SitemapException):
         parse(text)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from together import together
 from usp.exceptions import GunzipException, StripURLToHomepageException
 from usp.helpers import (
     gunzip,
@@ -20,7 +21,7 @@ from usp.helpers import (
 from usp.web_client.abstract_client import AbstractWebClientSuccessResponse
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         "http://example.org",
@@ -32,13 +33,15 @@ from usp.web_client.abstract_client import AbstractWebClientSuccessResponse
         "http://user:pw@host/",
         "http://127.0.0.1",
         "http://a/*?x=http://b",
+        "http://xn--iaur-yva35b.lt",
+        "http://example.org./x",
     ],
 )
 def test_an_http_url_is_one(url):
     assert is_http_url(url) is True
 
 
-@pytest.mark.parametrize(
+@together(
     "url",
     [
         "",
@@ -56,6 +59,10 @@ def test_an_http_url_is_one(url):
         "http://a\n",
         "http://?x",
         "javascript:x",
+        "http://.xn--iaur-yva35b.lt",
+        "http://.example.org:80/x",
+        "HTTPS://.",
+        "http://user@..",
     ],
 )
 def test_anything_else_is_no_http_url(url):
@@ -67,8 +74,8 @@ def test_no_text_breaks_is_http_url(text):
     assert is_http_url("http://" + text) in (True, False)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@together(
+    "text, expected",
     [
         (None, None),
         ("", ""),
@@ -85,8 +92,8 @@ def test_references_that_end_in_a_semicolon_are_decoded_once_and_blanks_stripped
     assert html_unescape_strip(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("url", "homepage"),
+@together(
+    "url, homepage",
     [
         ("https://example.org", "https://example.org/"),
         ("https://example.org/a/b?c=d#e", "https://example.org/"),
@@ -99,7 +106,7 @@ def test_a_url_is_cut_back_to_scheme_and_host(url, homepage):
     assert strip_url_to_homepage(url) == homepage
 
 
-@pytest.mark.parametrize(
+@together(
     "url", ["", "example.org", "ftp://example.org/", "http://", "http:///x", "http://[broken/"]
 )
 def test_a_url_without_http_or_host_has_no_homepage(url):
@@ -117,7 +124,7 @@ def test_gunzip_gives_back_what_was_packed(data, level):
 PACKED = gzip.compress(b"x" * 1000)
 
 
-@pytest.mark.parametrize(
+@together(
     "data",
     [
         None,
@@ -131,7 +138,6 @@ PACKED = gzip.compress(b"x" * 1000)
         PACKED + b"junk",
         PACKED[:-8] + b"\x00" * 8,
     ],
-    ids=["none", "empty", "str", "plain", "magic", "head", "cut", "cut early", "junk", "checksum"],
 )
 def test_gunzip_refuses_what_is_not_gzip_or_not_whole(data):
     with pytest.raises(GunzipException):
@@ -166,8 +172,8 @@ class Answer(AbstractWebClientSuccessResponse):
         return "https://www.example.org/s"
 
 
-@pytest.mark.parametrize(
-    ("data", "content_type", "text"),
+@together(
+    "data, content_type, text",
     [
         (b"plain", None, "plain"),
         (b"", None, ""),
@@ -194,7 +200,7 @@ def test_the_content_of_an_answer_that_is_damaged_or_too_long_is_what_came(caplo
     assert "the limit unpacked_bytes=10 is reached" in caplog.text
 
 
-@pytest.mark.parametrize("nothing", [None, ""])
+@together("nothing", [None, ""])
 def test_no_url_is_said_to_be_empty(nothing):
     with pytest.raises(StripURLToHomepageException, match="URL is empty"):
         strip_url_to_homepage(nothing)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import halves, read
+
+from together import together
 
 TITLES = {
     "a\r\nb": "a\nb",
@@ -26,8 +27,8 @@ def document(title):
     ).encode()
 
 
-@pytest.mark.parametrize("lanes", [None, True, "fast"])
-@pytest.mark.parametrize("title", TITLES)
+@together("lanes", [None, True, "fast"])
+@together("title", TITLES)
 def test_every_lane_reads_the_same_line_ends(title, lanes):
     data = document(title)
     for pieces in ([data], *(halves(data, at) for at in range(1, len(data)))):

@@ -8,6 +8,7 @@ import pytest
 
 from adversary import GROWTH, PUMPS, cook, growth
 from profiles import some
+from together import together
 from usp._formats import values
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
@@ -64,7 +65,7 @@ PREFIXES = (
 SUFFIXES = ("", "\x85!", " \xa0a")
 
 
-@pytest.mark.parametrize("name", CALLS)
+@together("name", CALLS)
 def test_four_times_the_text_takes_about_four_times_as_long(name):
     for prefix in PREFIXES:
         for pump in some((*PUMPS, "\u2003", "\x1f", "\ufeff", "\r", "../", "a ", "a=", "&#", "%")):
@@ -76,8 +77,8 @@ def test_four_times_the_text_takes_about_four_times_as_long(name):
                 assert growth(CALLS[name], text) < GROWTH, (prefix, pump, suffix)
 
 
-@pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("pump", ["a", " ", "# a\n", "\r", "<"])
+@together("role", Role)
+@together("pump", ["a", " ", "# a\n", "\r", "<"])
 def test_so_does_a_document_that_comes_in_small_pieces(role, pump):
     def text(length):
         return cook("", pump, "", again=False, length=length * 16)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import SITEMAP, read
 
-from usp._formats.document import DocumentParser
-from usp._formats.url_batches import BlockBatch
+from together import together
 
 XHTML = "http://www.w3.org/1999/xhtml"
 IMAGES = "http://www.google.com/schemas/sitemap-image/1.1"
@@ -51,8 +49,8 @@ def document(*entries: str, links: str = XHTML) -> bytes:
     return f'<?xml version="1.0"?>\n<urlset {spaces}>\n{body}{usual}</urlset>\n'.encode()
 
 
-@pytest.mark.parametrize("name", ENTRIES)
-@pytest.mark.parametrize("lanes", [True, "fast"])
+@together("name", ENTRIES)
+@together("lanes", [True, "fast"])
 def test_links_are_read_as_tag_by_tag(name, lanes):
     data = document(ENTRIES[name])
     whole, quick = read([data]), read([data], lanes=lanes)
@@ -65,13 +63,3 @@ def test_a_prefix_that_means_something_else_has_no_links():
     data = document(ENTRIES["usual"], links="urn:other")
     assert read([data], lanes=True) == read([data])
     assert all(page.alternates is None for page in read([data], lanes=True).pages)
-
-
-def test_usual_links_are_cut_out_when_problems_are_asked_for_too():
-    parser = DocumentParser("https://e.org/s.xml")
-    data = document(ENTRIES["usual"], ENTRIES["after a date"], ENTRIES["with an image after them"])
-    entries = [*parser.feed(data), *parser.close()]
-    (batch,) = [entry for entry in entries if isinstance(entry, BlockBatch)]
-    assert len(batch.urls) == 13
-    assert batch.own_texts() is not None
-    assert batch.block is not None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import chunks, read
+
+from together import together
 
 E = "https://www.example.org"
 
 
-@pytest.mark.parametrize(
-    ("document", "refusal", "problems"),
+@together(
+    "document, refusal, problems",
     [
         (
             "<?xml version='1.0' ?\n<Error>no</Error>",
@@ -21,7 +22,7 @@ E = "https://www.example.org"
         ("</x><!DOCTYPE a [<!ENTITY b 'c'>]><urlset/>", "DOCTYPE", ["text before"]),
     ],
 )
-@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+@together("size", [1, 7, 1 << 20])
 def test_a_refused_document_keeps_its_problems(document, refusal, problems, size):
     reading = read(chunks(document.encode(), size))
     assert refusal in reading.refusal
@@ -30,9 +31,9 @@ def test_a_refused_document_keeps_its_problems(document, refusal, problems, size
     assert len(reading.problems) >= len(problems)
 
 
-@pytest.mark.parametrize("size", [1, 3, 1 << 20])
-@pytest.mark.parametrize(
-    ("entries", "name", "count"),
+@together("size", [1, 3, 1 << 20])
+@together(
+    "entries, name, count",
     [
         ("<URL><LOC>{0}/1</LOC></URL>" * 3, "<URL>", 3),
         ("<entry><link>{0}/1</link></entry>", "<entry>", 1),
@@ -40,7 +41,7 @@ def test_a_refused_document_keeps_its_problems(document, refusal, problems, size
         ("<page>{0}/1</page>\n<page>{0}/2</page>", "<page>", 2),
     ],
 )
-@pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
+@together("root", ["urlset", "sitemapindex"])
 def test_a_document_of_unknown_elements_says_so(root, entries, name, count, size):
     reading = read(chunks(f"<{root}>\n{entries.format(E)}</{root}>".encode(), size))
     (problem,) = reading.problems
@@ -53,8 +54,8 @@ def test_unknown_elements_beside_entries_are_no_problem():
     assert read([text.encode()]).problems == ()
 
 
-@pytest.mark.parametrize("size", [1, 3, 1 << 20])
-@pytest.mark.parametrize(
+@together("size", [1, 3, 1 << 20])
+@together(
     "entry",
     [
         "<url>\0\0\0<loc>{0}/1</loc></url>",
@@ -73,9 +74,31 @@ def test_a_hole_of_nul_bytes_is_told_once(entry, size):
     assert reading.urls == [f"{E}/1"]
 
 
-@pytest.mark.parametrize("end", ["</loc x>", "</loc a='b'>", "</loc/>", "</loc\n\nhttp:>"])
+@together("end", ["</loc x>", "</loc a='b'>", "</loc/>", "</loc\n\nhttp:>"])
 def test_words_in_an_end_tag_are_told(end):
     reading = read([f"<urlset><url><loc>{E}/1{end}</url></urlset>".encode()])
     assert reading.urls == [f"{E}/1"]
     assert [problem.message for problem in reading.problems] == ["an end tag has more than a name"]
     assert read([f"<urlset><url><loc>{E}/1</loc \n></url></urlset>".encode()]).problems == ()
+
+
+CUT = {  # documents of three entries, and how the address of one ends
+    "urlset": ("<urlset>", "<url><lastmod>2024</lastmod><loc>{}</loc><priority>1</priority></url>"),
+    "sitemapindex": ("<sitemapindex>", "<sitemap><loc>{}</loc><lastmod>2024</lastmod></sitemap>"),
+    "rss": ("<rss><channel>", "<item><title>T</title><link>{}</link><guid>9</guid></item>"),
+    "feed": ("<feed>", '<entry><id>9</id><link href="{}"/><title>T</title></entry>'),
+}
+
+
+@together("lanes", [None, True, "fast"])
+@together("root", CUT)
+def test_an_entry_counts_whose_address_stands_before_the_break_and_the_break_is_told(root, lanes):
+    begin, entry = CUT[root]
+    end = '"/>' if root == "feed" else "</link>" if root == "rss" else "</loc>"
+    urls = [f"{E}/{at}" for at in range(3)]
+    text = begin + "".join(entry.format(url) for url in urls)
+    for at in range(len(begin), len(text) + 1):
+        reading = read([text[:at].encode()], lanes=lanes)
+        found = reading.urls or [child.loc for child in reading.children]
+        assert found == urls[: text[:at].count(end)], text[:at]
+        assert [one.code for one in reading.problems][-1:] == ["truncated"], text[:at]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from encodings.aliases import aliases
 
-import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
 from formats_support import chunks, corpus, read
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
+from together import together
 from usp._formats.document import Role
 from usp.limits import Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
@@ -67,7 +67,7 @@ def test_documents_full_of_damage_raise_nothing(data, options):
     check(data.draw(pieces(document)), options)
 
 
-@pytest.mark.parametrize("label", sorted({*aliases.values(), *PYTHONS_OWN}))
+@together("label", sorted({*aliases.values(), *PYTHONS_OWN}))
 def test_no_label_that_python_knows_raises(label):
     for data in (b"", b"\xe9\\d \\N{x} -x", b"\xff\xfe\xfd\x80" * 9):
         document = b"<urlset>" + data + b"</urlset>"

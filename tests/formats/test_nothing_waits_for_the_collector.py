@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gc
 
-import pytest
-
+from together import together
 from usp._formats.document import DocumentParser
-from usp._formats.xml.parser import AbstractXMLSitemapParser
 from usp._formats.xml.scanner import Scanner
+from usp._formats.xml.xml_parser import XmlParser
 
 URLSET = "<urlset><url><loc>https://x.org/a</loc><lastmod>2024-05-31</lastmod></url></urlset>"
 DOCUMENTS = {
@@ -28,11 +27,11 @@ def read(document: str, *, glance: bool) -> None:
 
 
 def parsers() -> int:
-    return sum(isinstance(o, Scanner | AbstractXMLSitemapParser) for o in gc.get_objects())
+    return sum(isinstance(o, Scanner | XmlParser) for o in gc.get_objects())
 
 
-@pytest.mark.parametrize("glance", [True, False])
-@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+@together("glance", [True, False])
+@together("document", DOCUMENTS.values())
 def test_a_parser_that_is_closed_is_not_left_to_the_collector(document, glance):
     read(document, glance=glance)  # what is found out once about a root needs a parser, too
     gc.disable()

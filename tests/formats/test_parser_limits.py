@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
-from formats_support import chunks, read, urlset
+from formats_support import XmlText, chunks, read, urlset
 
+from together import together
 from usp._formats.abstract_parser import PageEntry
-from usp._formats.root import XMLSitemapParser
-from usp._formats.xml.nesting import MAX_FIELD
-from usp._formats.xml_sitemaps import PagesXMLSitemapParser
+from usp._formats.xml.xml_parser import MAX_FIELD
+from usp._formats.xml_sitemaps import UrlsetParser
 
 IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
 E = "https://www.example.org"
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-@pytest.mark.parametrize("size", [1 << 16, 1 << 30])
-@pytest.mark.parametrize(("before", "after"), [("", ""), ("<![CDATA[", "]]>")])
+@together("size", [1 << 16, 1 << 30])
+@together("before, after", [("", ""), ("<![CDATA[", "]]>")])
 def test_a_field_that_is_far_too_long_is_cut_off_and_named_once(before, after, size):
     caption = f"<image:caption>{before}{'x' * (2 * MAX_FIELD)}{after}</image:caption>"
     image = f"<image:image><image:loc>{E}/i</image:loc>{caption}</image:image>"
@@ -35,8 +34,8 @@ def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing():
 
 
 def test_a_concrete_parser_reads_text_on_its_own():
-    parser = PagesXMLSitemapParser(E)
-    parser.scans = True
+    parser = UrlsetParser(E)
+    parser.scanner_only = True
     entries = [*parser.feed(urlset("/1", "/2")), *parser.close()]
     assert all(isinstance(entry, PageEntry) for entry in entries)
     assert [entry.page().url for entry in entries] == [f"{E}/1", f"{E}/2"]
@@ -44,33 +43,33 @@ def test_a_concrete_parser_reads_text_on_its_own():
 
 
 def test_the_parser_of_any_xml_finds_the_concrete_one():
-    parser = XMLSitemapParser(E)
+    parser = XmlText(E)
     assert parser.concrete is None
     parser.feed("<urlset")
     assert parser.concrete is None
     parser.feed("   \n   >")
-    assert isinstance(parser.concrete, PagesXMLSitemapParser)
+    assert isinstance(parser.concrete, UrlsetParser)
 
 
 def test_reading_a_page_twice_gives_equal_pages():
-    parser = PagesXMLSitemapParser(E)
-    parser.scans = True
+    parser = UrlsetParser(E)
+    parser.scanner_only = True
     (entry,) = parser.feed(urlset(f"<url><loc>{E}/1</loc><lastmod>2024</lastmod></url>"))
     assert entry.page() == entry.page()
 
 
-@pytest.mark.parametrize(
-    ("attributes", "namespace"),
+@together(
+    "attributes, namespace",
     [("", ("urlset", "")), (" xmlns='urn:x'", ("urlset", "urn:x")), (f" xmlns='{NS}'", None)],
 )
 def test_a_urlset_in_another_namespace_than_that_of_sitemaps_is_read(attributes, namespace):
-    parser = XMLSitemapParser(E)
+    parser = XmlText(E)
     (batch,) = parser.feed(f"<urlset{attributes}><url><loc>{E}/1</loc></url></urlset>")
     assert batch.urls == [f"{E}/1"]
     assert parser.namespace == namespace
 
 
-@pytest.mark.parametrize(
+@together(
     "declaration", ["<!DOCTYPE urlset []>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
 )
 def test_a_document_type_with_declarations_is_refused_in_known_words(declaration):
@@ -80,7 +79,7 @@ def test_a_document_type_with_declarations_is_refused_in_known_words(declaration
     assert reading.refusal.startswith("Sitemap contained unexpected non-standard XML DOCTYPE.")
 
 
-@pytest.mark.parametrize(
+@together(
     "declaration",
     [
         "<!DOCTYPE urlset>",
@@ -93,6 +92,17 @@ def test_a_document_type_without_declarations_is_passed_over_with_a_problem(capl
     assert reading.urls == [f"{E}/1"]
     assert reading.messages == ["1: a DOCTYPE before the document was ignored"]
     assert caplog.text == ""
+
+
+@together("version", ["0.91", "2.0"])
+@together("size", [1, 1 << 20])
+def test_the_document_type_of_rss_is_no_problem_in_rss(version, size):
+    declaration = (
+        '<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "rss-0.91.dtd">'
+    )
+    data = f"{declaration}<rss version='{version}'><channel/></rss>".encode()
+    reading = read(chunks(data, size))
+    assert (reading.kind, reading.problems) == ("PagesRSSSitemap", ())
 
 
 def test_a_feed_that_says_so_little_is_still_a_feed():

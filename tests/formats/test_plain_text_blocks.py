@@ -6,9 +6,9 @@ from formats_support import read
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from usp._crawl.examination import ExaminedBlock
+from usp._crawl.stored_pages import ExaminedBlock
 from usp._formats.abstract_parser import PageBatch
-from usp._formats.plain_text import MAX_LINE, Lines, PlainTextSitemapParser
+from usp._formats.plain_text import MAX_LINE, Lines, PlainTextParser
 from usp.objects.problem import Problems
 
 LINES = [
@@ -51,7 +51,7 @@ def test_lines_read_together_are_those_read_one_by_one(text, size):
     assert read(pieces, lanes="fast").urls == expected.urls
 
 
-@given(st.lists(st.sampled_from([*ENDS, "a", "b"])).map("".join), st.integers(1, 5))
+@given(st.lists(st.sampled_from(["\n", *ENDS[5:], "a", "b"])).map("".join), st.integers(1, 5))
 def test_lines_end_where_python_ends_them(text, size):
     text += "c"
     lines = Lines(Problems())
@@ -63,7 +63,7 @@ def test_lines_end_where_python_ends_them(text, size):
 
 def test_one_odd_line_leaves_the_others_together():
     for odd in ("# a comment", "/relative", "", "https://u@a.example/", "\ufeffhttp://a.example/"):
-        parser = PlainTextSitemapParser("https://a.example/sitemap.txt")
+        parser = PlainTextParser("https://a.example/sitemap.txt")
         text = "".join(f"https://a.example/{n}\n" if n % 10 else f"{odd}\n" for n in range(500))
         entries = [*parser.feed(text), *parser.close()]
         assert len(entries) == 1
@@ -72,7 +72,7 @@ def test_one_odd_line_leaves_the_others_together():
 
 def test_the_lines_of_urls_among_others_are_known():
     text = "https://a.example/0\n# one\n\nhttps://a.example/1\r\nhttps://a.example/2\n"
-    parser = PlainTextSitemapParser("https://a.example/sitemap.txt")
+    parser = PlainTextParser("https://a.example/sitemap.txt")
     (batch,) = parser.feed(text)
     block = ExaminedBlock(batch, batch.as_written, batch.block, batch.lines)
     assert list(block.lines) == [1, 4, 5]

@@ -9,6 +9,7 @@ import zlib
 import pytest
 from formats_support import chunks
 
+from together import together
 from usp._formats.unpack import Unpacker, gunzip_all
 from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problems
@@ -68,7 +69,7 @@ def test_no_ratio_lets_everything_pass_up_to_its_size(bomb):
     assert "unpacked_bytes" in reason
 
 
-@pytest.mark.parametrize("ratio", [DEFAULT.ratio, 30])
+@together("ratio", [DEFAULT.ratio, 30])
 def test_an_ordinary_large_sitemap_passes(ratio):
     data = ordinary(20 * MIB)
     assert len(data) > 17 * MIB
@@ -79,7 +80,7 @@ def test_a_document_that_is_not_packed_has_no_ratio():
     assert unpack([bytes(17 * MIB)], ratio=0) == (17 * MIB, None)
 
 
-@pytest.mark.parametrize("size", [1000, 8192, 8193, 100_000])
+@together("size", [1000, 8192, 8193, 100_000])
 def test_where_the_bomb_is_cut_does_not_matter(bomb, size):
     assert unpack(chunks(bomb, size), ratio=100) == unpack([bomb], ratio=100)
 

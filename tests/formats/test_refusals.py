@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-import pytest
-
+from together import together
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_from_bytes
 
@@ -18,13 +17,13 @@ def reason(data: bytes) -> str:
     return node.reason.partition("/: ")[2]
 
 
-@pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf", gzip.compress(b"")])
+@together("data", [b"", b" \n", b"\xef\xbb\xbf", gzip.compress(b"")])
 def test_nothing_is_empty(data):
     assert reason(data) == "it is empty"
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
+@together(
+    "data, why",
     [
         (b"\x1f\x8b\x08garbage", "the compressed data is broken"),
         (gzip.compress(CUT[:11]), "the compressed data breaks off"),
@@ -34,11 +33,11 @@ def test_data_that_cannot_be_unpacked_is_not_empty(data, why):
     assert reason(data).startswith(f"nothing in it can be read: {why}")
 
 
-@pytest.mark.parametrize("text", [b"<", b"<!", b"<!DOCTYPE", b"<!doctype ht"])
+@together("text", [b"<", b"<!", b"<!DOCTYPE", b"<!doctype ht"])
 def test_the_first_letters_of_a_document_are_not_yet_an_html_page(text):
     assert reason(text) == reason(gzip.compress(text)) == "it has no root element"
 
 
-@pytest.mark.parametrize("text", [b"<!doctype html", b"<!DOCTYPE html><p>"])
+@together("text", [b"<!doctype html", b"<!DOCTYPE html><p>"])
 def test_an_html_page_is_one_by_its_doctype(text):
     assert "HTML page" in reason(text)

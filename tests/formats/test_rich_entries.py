@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from formats_support import URL, chunks, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
+from together import together
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import DocumentParser
-from usp._formats.templates import Element, Template
-from usp._formats.xml.trees import Trees
+from usp._formats.xml.tree_reader import TreeReader
 
 ROOT = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"'
@@ -131,7 +130,7 @@ def looked_at(data, look):
     return pages
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_pages_that_were_looked_at_are_those_that_the_scanner_gives(kind):
     data = document([kind])
     expected = [page.to_dict() for page in read([data]).pages]
@@ -139,7 +138,7 @@ def test_pages_that_were_looked_at_are_those_that_the_scanner_gives(kind):
         assert [page.to_dict() for page in looked_at(data, look)] == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_so_are_their_problems(kind):
     data = document([kind, "image", kind], 40)
     whole = read([data])
@@ -149,18 +148,16 @@ def test_so_are_their_problems(kind):
     ]
 
 
-@pytest.mark.parametrize(
-    "kind", ["usual", "image", "news", "plain video", "mobile", "empty elements"]
-)
+@together("kind", ["usual", "image", "news", "plain video", "mobile", "empty elements"])
 def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
     parsed = []
-    parse = Trees.parse
-    monkeypatch.setattr(Trees, "parse", lambda *given: parsed.append(given) or parse(*given))
+    parse = TreeReader.parse
+    monkeypatch.setattr(TreeReader, "parse", lambda *given: parsed.append(given) or parse(*given))
     parser = DocumentParser(URL)
     entries = [*parser.feed(document([kind], 400)), *parser.close()]
     assert not parser.problems.listed()
     assert sum(len(entry.urls) for entry in entries) == 400
-    assert len(parsed) <= 2  # the tags of an entry, and of a record
+    assert len(parsed) <= 20  # blocks of entries, not entries
 
 
 @settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
@@ -172,24 +169,3 @@ def test_so_are_those_of_several_kinds(kinds, look):
     data = document(kinds, 80)
     expected = [page.to_dict() for page in read([data]).pages]
     assert [page.to_dict() for page in looked_at(data, LOOKS[look])] == expected
-
-
-@pytest.mark.parametrize(
-    "kind", ["usual", "references", "address first", "two tags", "image", "news", "video"]
-)
-def test_the_meaning_of_tags_is_found_out_once(kind, monkeypatch):
-    learnt = []
-    learn = Template.learn
-    monkeypatch.setattr(Template, "learn", lambda *given: learnt.append(given) or learn(*given))
-    looked_at(document([kind]), LOOKS["all fields"])
-    assert 0 < len(learnt) <= 2  # an entry, and a record
-
-
-def test_tags_that_never_repeat_are_not_learned(monkeypatch):
-    merged = []
-    merge = Element.merged
-    monkeypatch.setattr(Element, "merged", lambda *given: merged.append(given) or merge(*given))
-    data = document(["tags that never repeat"], 3000)
-    pages = looked_at(data, LOOKS["all fields"])
-    assert [page.images[0].loc.rpartition("/")[2] for page in pages] == list(map(str, range(3000)))
-    assert len(merged) < 500

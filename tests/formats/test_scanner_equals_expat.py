@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xml.parsers import expat
 
-import pytest
 from formats_strategies import pieces
-from formats_support import chunks
+from formats_support import chunks, same_line_ends
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
-from usp._formats.xml.references import attributes, decode_cdata, decode_text
+from together import together
+from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp._formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
@@ -63,10 +63,13 @@ class ScannerEvents(Events):
 
     def cdata(self, text):
         self.flush()
-        self.add_text(decode_cdata(text, self.refuse))
+        self.add_text(without_forbidden(text, self.refuse))
 
     def declaration(self, kind, subset):
         raise AssertionError(kind)
+
+    def innermost(self):
+        return "", False  # then sections end as XML says
 
     def refuse(self, message, excerpt=None, **_):
         raise AssertionError(f"{message}: {excerpt!r}")
@@ -82,11 +85,6 @@ def by_scanner(parts):
     assert problems.listed() == []
     # What stands around the root is not part of it; expat does not tell of it.
     return [event for event in events.found if not (isinstance(event, str) and event.isspace())]
-
-
-def same_line_ends(text):
-    """Return what the scanner of a document is fed: all line ends are made one before."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def by_expat(text):
@@ -169,9 +167,7 @@ def elements(draw, inside=NOTHING):
 
 
 CONTENT = st.recursive(
-    TEXTS | COMMENTS | INSTRUCTIONS | CDATA | elements(),
-    elements,
-    max_leaves=20,
+    TEXTS | COMMENTS | INSTRUCTIONS | CDATA | elements(), elements, max_leaves=20
 )
 MISC = st.lists(COMMENTS | INSTRUCTIONS | st.sampled_from(["\n", " "]), max_size=2).map("".join)
 DECLARATION = st.sampled_from(
@@ -199,7 +195,7 @@ def test_the_scanner_gives_what_expat_gives_wherever_the_document_is_cut(data):
     assert by_scanner(chunks(text, 1)) == expected
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "<a>]] &gt; ]]</a>",

@@ -12,6 +12,8 @@ import time
 import pytest
 from formats_support import chunks, read
 
+from together import together
+
 SECONDS = 3.0
 E = "https://www.example.org"
 SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -91,7 +93,7 @@ def test_tags_in_any_order_raise_nothing_and_mean_one_thing():
         seed += 1
 
 
-@pytest.mark.parametrize(
+@together(
     "inside",
     [
         "<loc><loc/>",
@@ -105,14 +107,14 @@ def test_tags_in_any_order_raise_nothing_and_mean_one_thing():
         "<loc><url><loc/>",
     ],
 )
-@pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
+@together("root", ["urlset", "sitemapindex"])
 def test_an_empty_element_where_another_is_not_closed_costs_no_later_page(inside, root):
     document = f"<{root}>{inside}<url><loc>{E}/kept</loc></url></{root}>".encode()
     for lanes in (None, True, "fast"):
         assert read([document], lanes=lanes).urls[-1:] == [f"{E}/kept"]
 
 
-@pytest.mark.parametrize("lanes", [None, True, "fast"])
+@together("lanes", [None, True, "fast"])
 def test_what_an_entry_declares_counts_though_the_one_before_it_is_not_closed(lanes):
     based = "<url xml:base='/q/'><loc>a</loc><url><loc>b</loc></url>"
     prefixed = f"<url xmlns:y='{SITEMAP}'><y:loc>/c</y:loc><url xmlns:z='{SITEMAP}'><z:loc>/d</z:loc></url>"

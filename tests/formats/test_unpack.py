@@ -6,11 +6,11 @@ import gzip
 import tracemalloc
 import zlib
 
-import pytest
 from formats_support import chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from together import together
 from usp._formats.unpack import MAX_LAYERS, Unpacker
 from usp.limits import Limits
 from usp.objects.problem import Problems
@@ -33,14 +33,14 @@ def packed(data, times=1):
     return data
 
 
-@pytest.mark.parametrize("data", [b"", b"\x1f", b"<a/>", TEXT])
-@pytest.mark.parametrize("encoding", [None, "gzip", "deflate", "br"])
+@together("data", [b"", b"\x1f", b"<a/>", TEXT])
+@together("encoding", [None, "gzip", "deflate", "br"])
 def test_what_is_not_compressed_stays_as_it_is(data, encoding):
     assert unpack(chunks(data, 1), content_encoding=encoding) == (data, [])
 
 
-@pytest.mark.parametrize("times", range(MAX_LAYERS + 1))
-@pytest.mark.parametrize("size", [1, 5, 10_000])
+@together("times", range(MAX_LAYERS + 1))
+@together("size", [1, 5, 10_000])
 def test_every_layer_of_gzip_comes_off(times, size):
     assert unpack(chunks(packed(TEXT, times), size)) == (TEXT, [])
 
@@ -81,8 +81,8 @@ def test_a_broken_stream_gives_the_same_wherever_it_is_cut(data):
     assert unpack(chunks(bytes(stream), data.draw(st.integers(1, 40)))) == whole
 
 
-@pytest.mark.parametrize("size", [1, 3, 10_000])
-@pytest.mark.parametrize("junk", [b"j", b"junk", b"\0\0junk", b"\x1f\x8b\x07 no member", b"\x1f"])
+@together("size", [1, 3, 10_000])
+@together("junk", [b"j", b"junk", b"\0\0junk", b"\x1f\x8b\x07 no member", b"\x1f"])
 def test_junk_behind_the_data_is_named_once(junk, size):
     out, problems = unpack(chunks(packed(TEXT) + junk, size))
     assert out == TEXT
@@ -102,7 +102,7 @@ def test_the_limit_counts_what_comes_out():
             assert problems == [str(LIMITS.reached("unpacked_bytes"))]
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@together("times", [1, 2, 3])
 def test_a_bomb_is_unpacked_up_to_the_limit_and_in_bounded_memory(times):
     bomb = packed(bytes(200_000_000), times)
     problems = Problems()

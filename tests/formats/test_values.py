@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from together import together
 from usp._formats import values
 from usp._formats.values import absolute_url
 from usp.objects.page import SitemapPageChangeFrequency
@@ -22,8 +23,8 @@ READERS = [
 ]
 
 
-@pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("raw", [None, "", "  \n"])
+@together("read", READERS)
+@together("raw", [None, "", "  \n"])
 def test_nothing_reads_as_nothing(read, raw):
     assert not read(raw)
 
@@ -34,8 +35,8 @@ def test_no_text_raises(read, raw):
     read(raw)
 
 
-@pytest.mark.parametrize(
-    ("raw", "number"),
+@together(
+    "raw, number",
     [
         ("1", "1"),
         (" 0.30\n", "0.30"),
@@ -54,18 +55,18 @@ def test_a_number_is_finite_and_of_sane_length(raw, number):
     assert values.number(raw) == (None if number is None else Decimal(number))
 
 
-@pytest.mark.parametrize("raw", ["0", "1", "0.5", "1.0000"])
+@together("raw", ["0", "1", "0.5", "1.0000"])
 def test_a_priority_from_0_to_1_is_kept(raw):
     assert values.priority(raw) == Decimal(raw)
 
 
-@pytest.mark.parametrize("raw", ["1.01", "-0.1", "2", "1e400", "high"])
+@together("raw", ["1.01", "-0.1", "2", "1e400", "high"])
 def test_a_priority_beyond_is_none(raw):
     assert values.priority(raw) is None
 
 
-@pytest.mark.parametrize(
-    ("raw", "number"),
+@together(
+    "raw, number",
     [
         ("600", 600),
         ("6e2", 600),
@@ -81,8 +82,8 @@ def test_a_whole_number_is_whole_and_not_endless(raw, number):
     assert values.whole_number(raw) == number
 
 
-@pytest.mark.parametrize(
-    ("raw", "answer"),
+@together(
+    "raw, answer",
     [
         ("yes", True),
         ("YES", True),
@@ -112,8 +113,8 @@ def test_lists_have_no_empty_items():
 BASE = "https://www.example.org/maps/s.xml"
 
 
-@pytest.mark.parametrize(
-    ("loc", "url"),
+@together(
+    "loc, url",
     [
         ("https://a.example/b", "https://a.example/b"),
         ("HTTP://a.example", "HTTP://a.example"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from together import together
 from usp._base.dates import read_date
 
 JUNE = "2020-06-10T02:22:31"
@@ -95,19 +94,19 @@ AMBIGUOUS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), READ.items())
+@together("text, expected", READ.items())
 def test_a_date_that_is_clear_is_read(text, expected):
     date = read_date(text)
     assert date is not None
     assert date.isoformat() == expected
 
 
-@pytest.mark.parametrize("text", NO_DATE)
+@together("text", NO_DATE)
 def test_what_stands_for_no_date_is_not_one(text):
     assert read_date(text) is None
 
 
-@pytest.mark.parametrize("text", AMBIGUOUS)
+@together("text", AMBIGUOUS)
 def test_what_is_not_clear_is_not_guessed(text):
     assert read_date(text) is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from formats_support import SITEMAP, read
 
+from together import together
 from usp._formats.values import absolute_url
 from usp._formats.xml.scanner import Scanner
 
@@ -69,8 +70,8 @@ def scanned(monkeypatch):
     return lengths
 
 
-@pytest.mark.parametrize("lanes", [True, "fast"])
-@pytest.mark.parametrize("name", DOCUMENTS)
+@together("lanes", [True, "fast"])
+@together("name", DOCUMENTS)
 def test_entries_are_not_scanned_however_they_are_written(name, lanes, scanned):
     text = DOCUMENTS[name]
     whole = read([text.encode()])
@@ -96,15 +97,15 @@ def test_one_odd_entry_does_not_cost_the_others(scanned):
     assert (given.pages, given.problems) == (whole.pages, whole.problems)
 
 
-@pytest.mark.parametrize("lanes", [None, True, "fast"])
+@together("lanes", [None, True, "fast"])
 def test_elements_nested_very_deep_do_no_harm(lanes):
     deep = f"<url><loc>{E}/1</loc>{'<a>' * 20_000}{'</a>' * 20_000}</url>"
     text = f"<urlset>{deep}<url><loc>{E}/2</loc></url></urlset>"
     assert read([text.encode()], lanes=lanes).urls == [f"{E}/1", f"{E}/2"]
 
 
-@pytest.mark.parametrize(
-    ("loc", "expected"),
+@together(
+    "loc, expected",
     [
         ("/a/b.html", f"{E}/a/b.html"),
         ("/a?b=1&c=2", f"{E}/a?b=1&c=2"),

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from together import together
 from usp._formats.plain_text import Lines
 from usp._formats.xml.namespaces import Scope, Space, space_of
-from usp._formats.xml.references import attributes, decode_cdata, decode_text
+from usp._formats.xml.references import attributes, decode_text, without_forbidden
 from usp.objects.problem import MAX_PROBLEMS, Problem, ProblemCode, Problems
 
 
-@pytest.mark.parametrize(
-    ("uri", "space"),
+@together(
+    "uri, space",
     [
         ("", Space.NONE),
         ("  ", Space.NONE),
@@ -65,12 +66,14 @@ def test_a_prefix_declared_with_a_misspelt_namespace_means_what_it_usually_means
     assert scope.name("video:title").space is Space.VIDEO
 
 
-def test_scopes_remember_a_bounded_number_of_names():
+def test_all_scopes_of_a_document_together_remember_a_bounded_number_of_names():
     scope = Scope()
-    for n in range(3000):
-        assert scope.name(f"a{n}").local == f"a{n}"
-        scope.below(f"{n}", {})
-    assert len(scope._names) == len(scope._below) == 1000
+    for n in range(30_000):
+        scope = scope.below(f"{n}", {}) if n % 100 == 0 else scope
+        scope.remember(str, f"a{n}", n)
+    assert scope.meanings(str) == {}
+    assert scope.below("a", {}) is not scope.below("a", {})
+    assert Scope().below("a", {}).name("image:loc").space is Space.IMAGE
 
 
 def noted(decode, raw):
@@ -78,8 +81,8 @@ def noted(decode, raw):
     return decode(raw, lambda message, excerpt: notes.append(message)), notes
 
 
-@pytest.mark.parametrize(
-    ("raw", "text", "notes"),
+@together(
+    "raw, text, notes",
     [
         ("plain", "plain", 0),
         ("&lt;&gt;&amp;&quot;&apos;&#65;&#x42;&#X43;", "<>&\"'ABC", 0),
@@ -99,12 +102,12 @@ def test_text_is_decoded_and_damage_is_noted(raw, text, notes):
 
 
 def test_cdata_is_taken_as_it_is_but_for_forbidden_characters():
-    assert noted(decode_cdata, "&amp;\n<b>") == ("&amp;\n<b>", [])
-    assert noted(decode_cdata, "a\x0bb") == ("ab", [ProblemCode.CONTROL_CHARACTER])
+    assert noted(without_forbidden, "&amp;\n<b>") == ("&amp;\n<b>", [])
+    assert noted(without_forbidden, "a\x0bb") == ("ab", [ProblemCode.CONTROL_CHARACTER])
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
+@together(
+    "raw, expected",
     [
         (" a=\"1\" B='2'", {"a": "1", "b": "2"}),
         ("a = '1'\n\tb\n=\n\"2\"", {"a": "1", "b": "2"}),
@@ -124,7 +127,7 @@ def test_attributes(raw, expected):
 @given(st.text())
 def test_no_text_raises(raw):
     noted(decode_text, raw)
-    noted(decode_cdata, raw)
+    noted(without_forbidden, raw)
     noted(attributes, raw)
 
 

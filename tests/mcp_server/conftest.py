@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from usp.mcp import ServerOptions, create_server
-from usp.mcp.options import SERVER_LIMITS
+from usp.mcp import SERVER_LIMITS, ServerOptions, create_server
 from usp.options import CrawlOptions
 from usp.web_client.zones import Zones
 
@@ -30,12 +29,6 @@ class Talk:
         returned = await self.client.call_tool(tool, arguments)
         assert not returned.is_error, returned.content[0].text
         return returned.structured_content
-
-    async def text(self, tool: str, **arguments: Any) -> str:
-        """Return the same as text."""
-        returned = await self.client.call_tool(tool, arguments)
-        assert not returned.is_error, returned.content[0].text
-        return returned.content[0].text
 
     async def refusal(self, tool: str, **arguments: Any) -> str:
         """Return why a call was refused."""

@@ -8,7 +8,7 @@ import threading
 import anyio
 from mcp_documents import robots, urlset
 
-from usp.mcp import trees
+from usp.mcp import tree_cache
 from website import Answer
 
 
@@ -46,8 +46,8 @@ def test_a_cursor_is_for_the_same_arguments_and_for_a_while(serve, talk, monkeyp
         said = await talk.refusal("list_pages", url=site.base, cursor=cursor, refresh=True)
         assert "leave out either refresh or the cursor" in said
         await talk.result("list_pages", url=site.base, limit=2, cursor=cursor)
-        later = trees.time.monotonic() + 901
-        monkeypatch.setattr(trees.time, "monotonic", lambda: later)
+        later = tree_cache.time.monotonic() + 901
+        monkeypatch.setattr(tree_cache.time, "monotonic", lambda: later)
         said = await talk.refusal("list_pages", url=site.base, cursor=cursor)
         assert "The cursor has expired" in said
         assert "without a cursor" in said
@@ -86,7 +86,7 @@ def test_calls_at_the_same_time_share_one_crawl(serve, talk):
 
 def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
     """The website is not done before the caller has heard of it."""
-    monkeypatch.setattr(trees, "EVERY", 0.01)
+    monkeypatch.setattr(tree_cache, "EVERY", 0.01)
     gate = threading.Event()
     site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
     told = []
@@ -107,20 +107,20 @@ def test_progress_is_told_while_a_website_is_fetched(serve, talk, monkeypatch):
 
 
 def test_cancelling_the_last_call_stops_the_crawl(serve, talk, monkeypatch):
-    monkeypatch.setattr(trees, "EVERY", 0.01)
+    monkeypatch.setattr(tree_cache, "EVERY", 0.01)
     stopped: list[str] = []
     has_stopped = asyncio.Event()
-    crawl = trees.Trees._tree
+    crawl = tree_cache.tree_of_async
 
-    async def watched(self, url, options):
+    async def watched(start, *given):
         try:
-            return await crawl(self, url, options)
+            return await crawl(start, *given)
         except asyncio.CancelledError:
-            stopped.append(url)
+            stopped.append(start.url)
             has_stopped.set()
             raise
 
-    monkeypatch.setattr(trees.Trees, "_tree", watched)
+    monkeypatch.setattr(tree_cache, "tree_of_async", watched)
     gate = threading.Event()
     site = serve(numbered(1) | {"/a.xml": Answer(urlset(("{base}/", "")), gate=gate)})
 

@@ -12,9 +12,10 @@ import requests
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_documents import robots, urlset
+from starlette.testclient import TestClient
 
 from usp.cli import main
-from usp.mcp import serving
+from usp.mcp import create_server, serving
 
 USP = [sys.executable, "-m", "usp", "mcp"]
 
@@ -77,21 +78,145 @@ def test_over_http_only_the_names_of_this_machine_are_served(site):
                 return await client.call_tool("list_pages", {"url": site.base})
 
         assert asyncio.run(whole()).structured_content["total"] == 1
-        for header in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
-            answer = requests.post(url, json={}, headers=header, timeout=60)
-            assert answer.status_code in (403, 421)
+        port = url.split(":")[2].removesuffix("/mcp")
+        for name, value, status in (*_hosts(port), *_origins(port)):
+            answer = requests.post(url, json={}, headers={name: value}, timeout=60)
+            assert answer.status_code == status, (name, value)
     finally:
         process.terminate()
         out, _ = process.communicate(timeout=60)
     assert out == ""
 
 
+_SERVED = 400  # a request that means nothing
+
+
+def _hosts(port):
+    yield from (("Host", f"{name}:{port}", _SERVED) for name in ("localhost", "LocalHost", "[::1]"))
+    for host in (
+        *("evil.example", f"evil.example:{port}", f"localhost.evil.example:{port}", "localhost"),
+        *(
+            f"localhost:{port}.evil.example",
+            f"localhost:{port}0",
+            "localhost:1",
+            f"127.0.0.1:{port}@x",
+        ),
+        *(f"localhost.:{port}", f"[::1%25lo]:{port}", f"127.0.0.2:{port}", ""),
+    ):
+        yield "Host", host, 421
+
+
+def _origins(port):
+    for name in ("localhost", "127.0.0.1", "[::1]", "LOCALHOST"):
+        yield "Origin", f"http://{name}:{port}", _SERVED
+    for origin in (
+        *("http://localhost.evil.example", f"http://localhost:{port}.evil.example", "null", ""),
+        *(
+            "http://localhost",
+            "http://localhost:1",
+            f"http://localhost:{port}0",
+            "http://evil.example",
+        ),
+        *(f"http://localhost:{port}/", f"http://localhost:{port} http://evil.example"),
+        *(f"ftp://localhost:{port}", f"localhost:{port}", f"http://x@localhost:{port}"),
+    ):
+        yield "Origin", origin, 403
+
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def initialize(said):
+    client = {"name": said, "version": "1"}
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
+
+
+def test_what_a_client_says_of_itself_is_short_and_not_kept():
+    app = serving.http_app(create_server(), ["tea.example"])
+    with TestClient(app, "http://tea.example") as client:
+        answers = [client.post("/mcp", json=initialize("x"), headers=ACCEPT) for _ in range(3)]
+        large = client.post("/mcp", json=initialize("x" * serving.MOST_BODY), headers=ACCEPT)
+        listening, ending = client.get("/mcp", headers=ACCEPT), client.delete("/mcp")
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert not any("mcp-session-id" in answer.headers for answer in answers)
+    assert large.status_code == 413
+    assert listening.status_code == ending.status_code == 405
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(serving, "BODY_SECONDS", 0.01)
+    sent = []
+
+    async def stuck():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    async def app(scope, receive, send):
+        await receive()
+
+    headers = [(b"host", b"tea.example")]
+    scope = {"type": "http", "method": "POST", "headers": headers}
+    asyncio.run(serving._HttpGuard(app, ["tea.example"], None)(scope, stuck, send))
+    assert sent[0]["status"] == 408
+
+
+def test_more_requests_at_once_than_there_is_room_for_are_refused():
+    async def whole():
+        begun, gate, statuses = asyncio.Event(), asyncio.Event(), []
+
+        async def app(scope, receive, send):
+            begun.set()
+            await gate.wait()
+
+        async def send(message):
+            statuses.append(message.get("status"))
+
+        served = serving._HttpGuard(app, ["tea.example"], None)
+        served._requests = serving.MOST_REQUESTS - 1
+        scope = {"type": "http", "method": "POST", "headers": [(b"host", b"tea.example")]}
+        first = asyncio.create_task(served(scope, None, send))
+        await begun.wait()
+        await served(scope, None, send)
+        gate.set()
+        await first
+        return statuses
+
+    assert asyncio.run(whole())[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer tea"}, 200),
+        ({"Authorization": "bearer tea"}, 200),
+        ({"Authorization": "Bearer teapot"}, 401),
+        ({"Authorization": "Bearer te"}, 401),
+        ({"Authorization": "Bearer "}, 401),
+        ({"Authorization": "Basic tea"}, 401),
+        ({"Authorization": "tea"}, 401),
+    ],
+)
+def test_with_a_token_only_those_that_have_it_are_served(sent, status):
+    app = serving.http_app(create_server(), ["tea.example"], "tea")
+    with TestClient(app, "http://tea.example") as client:
+        answer = client.post("/mcp", json=initialize("x"), headers=ACCEPT | sent)
+    assert answer.status_code == status
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--http", "0.0.0.0:0"], "there is no login"),
-        (["--http", "[::]:0"], "there is no login"),
-        (["--http", "0.0.0.0:0", "--expose"], "Name it with --allow-host"),
+        (["--http", "0.0.0.0:0"], "add --expose and --token"),
+        (["--http", "[::]:0"], "add --expose and --token"),
+        (["--http", "0.0.0.0:0", "--expose"], "--expose needs --token"),
+        (["--http", "127.0.0.1:0", "--expose"], "--expose needs --token"),
+        (["--http", "0.0.0.0:0", "--expose", "--token", ""], "--expose needs --token"),
+        (["--http", "0.0.0.0:0", "--expose", "--token", "a b"], "without blanks"),
+        (["--http", "0.0.0.0:0", "--expose", "--token", "tea"], "Name it with --allow-host"),
         (["--http", "8000"], "is not an address"),
         (["--http", "127.0.0.1:99999"], "is not an address"),
         (["--expose"], "need --http"),
@@ -116,7 +241,7 @@ def test_the_folder_in_which_a_client_starts_it_cannot_open_it(monkeypatch, tmp_
     with pytest.raises(SystemExit) as ended:
         main(["mcp", "--http", "0.0.0.0:0"])
     assert ended.value.code == 2
-    assert "there is no login" in capsys.readouterr().err
+    assert "add --expose and --token" in capsys.readouterr().err
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch, capsys):

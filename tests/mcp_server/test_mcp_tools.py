@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -11,8 +12,8 @@ from mcp_documents import index, robots, story, urlset
 import usp
 from usp._demo import demo_site
 from usp.checks.rules import RULES
-from usp.mcp.tools import TOOLS
-from usp.mcp.tools.explain import ExplainArguments, explain
+from usp.mcp.server import TOOLS
+from usp.mcp.site_tools import explain
 from usp.objects.problem import FailureCode, ProblemCode
 
 OF_THE_DEMO = {
@@ -40,7 +41,7 @@ def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode)
 
     async def conversation(talk):
         tools = {tool.name: tool for tool in (await talk.client.list_tools()).tools}
-        assert list(tools) == [tool.name for tool in TOOLS]
+        assert list(tools) == [tool.__name__ for tool in TOOLS]
         calls = {name: {"url": url, **more} for name, more in OF_THE_DEMO.items()}
         calls |= {"list_snapshots": {}, "explain": {"code": "SM4"}}
         assert calls.keys() == tools.keys()
@@ -48,7 +49,7 @@ def test_results_conform_to_the_schemas_that_the_tools_declare(demo, talk, mode)
             Draft202012Validator(tools[name].input_schema).validate(arguments)
             returned = await talk.client.call_tool(name, arguments)
             Draft202012Validator(tools[name].output_schema).validate(returned.structured_content)
-            assert all(line.isprintable() for line in returned.content[0].text.split("\n"))
+            assert json.loads(returned.content[0].text) == returned.structured_content
 
     talk(conversation, mode, snapshots=folder)
 
@@ -185,11 +186,9 @@ def test_a_summary_counts(demo, talk):
     url, _ = demo
 
     async def conversation(talk):
-        return await talk.result("summarise_site", url=url), await talk.text(
-            "summarise_site", url=url
-        )
+        return await talk.result("summarise_site", url=url)
 
-    summary, text = talk(conversation)
+    summary = talk(conversation)
     tree = usp.sitemap_tree_for_homepage(url)
     assert summary["pages"] == tree.page_count()
     assert summary["sitemaps"] == tree.sitemap_count()
@@ -197,7 +196,8 @@ def test_a_summary_counts(demo, talk):
     assert {"name": "/shop/", "count": 4} in summary["sections"]["top"]
     assert {"name": "de", "count": 2} in summary["languages"]["top"]
     assert {one["code"] for one in summary["source"]["missing"]} == {"truncated", "not-found"}
-    assert "To do: correct the URL where the sitemap is declared" in text
+    (gone,) = [one for one in summary["source"]["missing"] if one["code"] == "not-found"]
+    assert "correct the URL where the sitemap is declared" in gone["todo"]
 
 
 def test_a_check_finds_what_the_library_finds_folded_by_rule(demo, talk):
@@ -256,7 +256,7 @@ def test_every_rule_and_every_code_is_explained(talk):
     codes = [*RULES, *(rule.name for rule in RULES.values()), *FailureCode, *ProblemCode]
 
     async def all_of_them():
-        return [(await explain(None, ExplainArguments(code=code))).explanations for code in codes]
+        return [(await explain(code)).explanations for code in codes]
 
     for code, (explained,) in zip(codes, asyncio.run(all_of_them()), strict=True):
         assert code in (explained.code, explained.name)
@@ -266,14 +266,3 @@ def test_every_rule_and_every_code_is_explained(talk):
         return await talk.refusal("explain", code="bare-ampersant")
 
     assert "did you mean bare-ampersand" in talk(conversation)
-
-
-def test_a_list_without_pages_leads_to_the_summary(talk, serve):
-    site = serve({})
-
-    async def conversation(talk):
-        return await talk.text("list_pages", url=site.base)
-
-    assert "summarise_site tells what the site has" in talk(conversation)
-    site.answers["/sitemap.txt"] = f"{site.base}/1"
-    assert "summarise_site" not in talk(conversation)

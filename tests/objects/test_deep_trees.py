@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from usp._inputs.sources import file_input, tree_of
 from usp.cli import main
-from usp.cli.listing import tabtree_lines
-from usp.cli.local import tree_of
+from usp.cli.commands.cmd_ls import tabtree_lines
 from usp.cli.treeview import tree_view
 from usp.graph import dot, mermaid
-from usp.limits import DEFAULT, Limits
+from usp.limits import Limits
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (
     IndexWebsiteSitemap,
@@ -160,7 +160,7 @@ def deep_folder(tmp_path):
 
 
 def test_files_in_a_folder_may_chain(deep_folder, capfd):
-    tree = tree_of(deep_folder, DEFAULT)
+    tree = tree_of(file_input(deep_folder), None, None)
     assert [page.url for page in tree.all_pages()] == [H + "/page"]
     assert len(tree.sub_sitemaps) == 1
     assert tree.sitemap_count() == CHAIN + 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime
 
-import pytest
-
+from together import together
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Problem
 from usp.objects.sitemap import (
@@ -73,7 +72,7 @@ NODES = [
     *(kind(E, [page(1), page(2)]) for kind in PAGES),
     PagesXMLSitemap(E, Counted(2)),
 ]
-EACH_NODE = pytest.mark.parametrize("node", NODES, ids=lambda node: type(node).__name__)
+EACH_NODE = together("node", NODES)
 
 
 def test_the_classes_are_what_programs_ask_for():
@@ -101,7 +100,7 @@ def test_every_node_has_lists_and_iterators(node):
     assert node.last_modified is None
 
 
-@pytest.mark.parametrize("kind", INDEXES)
+@together("kind", INDEXES)
 def test_an_index_has_no_pages_of_its_own(kind):
     node = kind(E, [PagesXMLSitemap(E, [page(1)])])
     assert node.pages == []
@@ -213,7 +212,7 @@ LONG_NODES = [
 ]
 
 
-@pytest.mark.parametrize("node", LONG_NODES, ids=lambda node: type(node).__name__)
+@together("node", LONG_NODES)
 def test_a_repr_names_its_class_and_is_bounded(node):
     assert repr(node).startswith(f"{type(node).__name__}(url='https://www.example.org/")
     assert len(repr(node)) < 2000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from decimal import Decimal
 
 import pytest
 
+from together import together
 from usp.objects.child import ChildSitemap
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
@@ -17,6 +19,7 @@ from usp.objects.page import (
     SitemapPage,
     SitemapPageChangeFrequency,
     SitemapPageMapObject,
+    of_sitemap,
 )
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 
@@ -47,7 +50,7 @@ FIELDS = {
 }
 FULL = SitemapPage(URL, **FIELDS)
 VALUES = [FULL, SitemapPage(URL), IMAGE, STORY, VIDEO, VIDEO.prices[0], VIDEO.tv_show, MAP]
-EACH_VALUE = pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+EACH_VALUE = together("value", VALUES)
 KEYS = ["url", "priority", "last_modified", "change_frequency", "news_story", "images"]
 
 
@@ -72,13 +75,13 @@ def test_a_page_takes_its_fields_by_place_in_the_order_that_programs_use():
         assert getattr(page, name) == value
 
 
-@pytest.mark.parametrize("name", ["url", *FIELDS])
+@together("name", ["url", *FIELDS])
 def test_a_page_is_read_only(name):
     with pytest.raises(AttributeError):
         setattr(FULL, name, None)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@together("name", FIELDS)
 def test_two_pages_are_equal_if_all_their_fields_are(name):
     assert SitemapPage(URL, **FIELDS) == FULL
     other = SitemapPage(URL, **{key: value for key, value in FIELDS.items() if key != name})
@@ -146,9 +149,7 @@ def test_a_news_story_has_lists_and_is_a_dictionary_of_them():
     assert SitemapNewsStory("T", DATE, "N", "en", "Subscription", ["Blog"], ["a"], ["X:Y"]) != STORY
 
 
-@pytest.mark.parametrize(
-    "value", [IMAGE, STORY, VIDEO, MAP], ids=lambda value: type(value).__name__
-)
+@together("value", [IMAGE, STORY, VIDEO, MAP])
 def test_extensions_are_read_only(value):
     for field in dataclasses.fields(value):
         with pytest.raises(AttributeError):
@@ -175,3 +176,10 @@ def test_a_child_is_a_value():
     child = ChildSitemap(URL, DATE, 1, frozenset({URL}))
     assert child == ChildSitemap(URL, DATE, 1, frozenset({URL}))
     assert pickle.loads(pickle.dumps(child)) == child
+
+
+def test_a_page_of_a_stream_keeps_its_sitemap_when_it_is_pickled_or_copied():
+    (page,) = of_sitemap("https://e.org/s.xml", [SitemapPage("https://e.org/")])
+    for other in (pickle.loads(pickle.dumps(page)), copy.copy(page), copy.deepcopy(page)):
+        assert other == page
+        assert other.sitemap_url == "https://e.org/s.xml"

@@ -6,9 +6,8 @@ import dataclasses
 from datetime import UTC, datetime
 from decimal import Decimal
 
-import pytest
-
-from usp.objects.extension_values import Value
+from together import together
+from usp.objects.extension_values import PlainValue
 from usp.objects.page import SitemapImage, SitemapNewsStory, SitemapPage, SitemapPageMapObject
 from usp.objects.video import SitemapVideo, SitemapVideoPrice, SitemapVideoTVShow
 
@@ -39,7 +38,7 @@ def as_plain(value):
     return [as_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+@together("value", VALUES)
 def test_a_dictionary_has_every_field_in_order(value):
     written = value.to_dict()
     assert written == as_plain(value)
@@ -65,7 +64,7 @@ def test_fields_that_a_subclass_adds_are_in_its_dictionary():
         subtitles: tuple[SitemapVideoPrice, ...] = ()
 
     video = Subtitled(title="V", subtitles=(SitemapVideoPrice("1"),))
-    assert isinstance(video, Value)
+    assert isinstance(video, PlainValue)
     assert video.to_dict()["subtitles"] == [SitemapVideoPrice("1").to_dict()]
     assert list(SitemapVideo(title="V").to_dict()) == [
         name for name in video.to_dict() if name != "subtitles"

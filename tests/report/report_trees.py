@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from usp._crawl.look import parse_document
+from usp._crawl.receiver import parse_document
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (
     AbstractPagesSitemap,

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from usp._crawl.look import parse_document
+from usp._crawl.receiver import parse_document
 from usp.cli import main
 from usp.cli.treeview import summary as summary_line
 from usp.cli.treeview import tree_view
@@ -114,8 +114,6 @@ def test_a_tree_may_be_deeper_than_pythons_stack():
     assert len(node.failures()) == 1
 
 
-def test_problems_that_were_not_kept_one_by_one_are_counted_by_kind():
+def test_problems_that_were_not_kept_one_by_one_are_counted():
     node = parse_document([DAMAGED.replace("{base}", "http://h").encode()], "http://h/a.xml")
-    kinds = summarise(node).problems.kinds
-    assert kinds["bad-priority"].count == 450
-    assert how_many(node.problems) == sum(kind.count for kind in kinds.values())
+    assert how_many(node.problems) == summarise(node).problems.count > 450

@@ -11,6 +11,8 @@ from usp._demo import demo_site
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def demo():

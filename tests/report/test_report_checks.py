@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from report_trees import SITE, sitemap, website
 
-from usp.report import checks, html, summarise
+from usp.report import html, problems, summarise
 
 FRAGMENTS = [f"<loc>{SITE}/tea#{number}</loc>" for number in range(30)]
 
 
 def card(page: str) -> str:
     """Return the section about checks."""
-    return page.partition('id="checks"')[2].partition("</section>")[0]
+    return page.partition('id="problems"')[2].partition("</section>")[0]
 
 
 def test_findings_are_counted_by_rule_with_examples():
@@ -37,9 +37,20 @@ def test_a_website_without_findings_says_so_in_a_sentence():
 
 def test_the_rest_of_a_very_large_website_is_not_checked(monkeypatch):
     tree = website(*(sitemap(f"{number}.xml", *FRAGMENTS) for number in range(4)))
-    monkeypatch.setattr(checks, "MAX_CHECKED_PAGES", 50)
+    monkeypatch.setattr(problems, "MAX_CHECKED_PAGES", 50)
     part = summarise(tree).checks
     assert not part.complete
     assert part.pages == 60
     assert "in the first 60 pages" in card(html(tree))
     assert summarise(tree, all_problems=True).checks.complete
+
+
+def test_what_the_parser_finds_and_duplicates_are_told_once():
+    same = f"<loc>{SITE}/same</loc>"
+    tree = website(sitemap("a.xml", same), sitemap("b.xml", same, "<priority>x</priority>"))
+    page = html(tree)
+    names = [row.name for row in summarise(tree).checks.rules]
+    assert {"no-loc", "duplicate-across-sitemaps"} <= set(names)
+    assert 'id="duplicates"' not in page
+    assert "No page is listed more than once." not in page
+    assert "No page is listed more than once." in html(website(sitemap("a.xml", same)))

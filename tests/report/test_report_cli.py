@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from usp._demo import demo_site
-from usp.cli.commands.report import command
+from usp.cli.commands.cmd_report import command
 
 
 @pytest.fixture

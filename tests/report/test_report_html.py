@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 import unicodedata
 from html.parser import HTMLParser
 
@@ -16,7 +15,8 @@ from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapNewsStory, SitemapPage
 from usp.objects.problem import Failure
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
-from usp.report import embedded_tree, html, write_report
+from usp.report import html, write_report
+from usp.report.html_page import embedded_tree
 from usp.report.markup import Addresses, shown_text, shown_url
 from usp.report.summary import summarise
 
@@ -103,6 +103,7 @@ def test_a_million_pages_fit_into_two_megabytes():
     assert len(text.encode()) < LIMIT
 
 
+@pytest.mark.long
 def test_long_addresses_and_reasons_do_not_make_the_page_larger_than_two_megabytes():
     nodes = [InvalidSitemap(f"{SITE}/{at:x>4000}", f"{at} {'no ' * 500}") for at in range(20_000)]
     assert len(html(IndexXMLSitemap(f"{SITE}/i.xml", nodes)).encode()) < LIMIT
@@ -133,26 +134,6 @@ def test_an_empty_website_has_a_page_too():
     text = html(website())
     assert "No pages, news stories, images, videos or links to other languages were found." in text
     assert "Nothing is missing, and no problems were found. All sitemaps were checked." in text
-
-
-def test_duplicates_are_told_with_the_sitemaps_they_stand_in():
-    one, two = (sitemap(f"{name}.xml", f"<loc>{SITE}/same</loc>") for name in "ab")
-    text = html(website(one, two))
-    assert "1 URL is listed more than once, in 1 extra entry." in text
-    assert re.search(
-        r"/same</bdi></td><td[^>]*><bdi[^>]*>[^<]*/a.xml</bdi><br><bdi[^>]*>[^<]*/b.xml", text
-    )
-
-
-def test_an_estimate_of_duplicates_says_what_it_is(monkeypatch):
-    monkeypatch.setattr("usp.report.duplicates.MAX_HASHES", 100)
-    monkeypatch.setattr("usp.report.summary.UrlHashes.__init__.__defaults__", (100,))
-    pages = [SitemapPage(f"{SITE}/{at}") for at in range(1000)]
-    twice = IndexXMLSitemap(
-        f"{SITE}/i.xml", [PagesXMLSitemap(f"{SITE}/{n}.xml", pages) for n in "ab"]
-    )
-    assert re.search(r"About [0-9,]+ URLs .* Estimated from one in [0-9]+ URLs", html(twice))
-    assert re.search(r"Of one in [0-9]+ URLs, none", html(PagesXMLSitemap(f"{SITE}/a.xml", pages)))
 
 
 def test_long_tables_are_cut_and_the_rest_is_counted():
@@ -192,7 +173,7 @@ def test_a_report_replaces_the_one_before_and_leaves_nothing_beside_it(tmp_path)
 def test_a_report_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr("usp.report.html", lambda *_, **__: "\ud800")
+    monkeypatch.setattr("usp.report.html_page.html", lambda *_, **__: "\ud800")
     with pytest.raises(UnicodeEncodeError):
         write_report(website(), path)
     assert path.read_text() == "old"

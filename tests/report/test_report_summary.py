@@ -29,8 +29,8 @@ from usp.objects.sitemap import (
     InvalidSitemap,
     PagesXMLSitemap,
 )
-from usp.report import FetchLog, problems, summarise
-from usp.report.fetches import Fetch
+from usp.report import FetchLog, summarise
+from usp.report.fetches import FetchedDocument
 from usp.tree import sitemap_tree_for_homepage
 
 
@@ -167,28 +167,6 @@ def test_sitemaps_with_more_pages_than_there_is_patience_are_not_read_for_proble
     assert [row.problems for row in everything.sitemaps] == [0, 0, 0, 1]
 
 
-def test_problems_are_listed_to_a_number_and_counted_beyond_it():
-    damaged = (f"<loc>{SITE}/{at}</loc><priority>{at + 2}</priority>" for at in range(300))
-    summary = summarise(sitemap("a.xml", *damaged))
-    assert summary.totals.problems == 300
-    (kind,) = summary.problems.kinds.values()
-    assert (kind.message, kind.count, kind.sitemaps) == (
-        "priority is not a number from 0 to 1",
-        300,
-        1,
-    )
-    assert len(kind.examples) == problems.MAX_EXAMPLES
-
-
-def test_kinds_of_problems_beyond_a_number_are_put_together(monkeypatch):
-    monkeypatch.setattr(problems, "MAX_KINDS", 1)
-    found = summarise(
-        sitemap("a.xml", f"<loc>{SITE}/a</loc><priority>x</priority><lastmod>y</lastmod>")
-    )
-    assert sum(kind.count for kind in found.problems.kinds.values()) == found.problems.count == 2
-    assert "other-problem" in found.problems.kinds
-
-
 def test_a_sitemap_may_be_the_root():
     tree = IndexXMLSitemap(f"{SITE}/i.xml", [InvalidSitemap(f"{SITE}/a.xml", "gone")])
     summary = summarise(tree)
@@ -218,8 +196,8 @@ def test_exchanges_tell_sizes_times_and_attempts():
     tree = IndexXMLSitemap("http://h/moved", [gone], size=500, exchange=first)
     summary = summarise(tree)
     assert summary.fetches == [
-        Fetch("http://h/a", 1, 0.0, 0.9, 500),
-        Fetch("http://h/b", 2, 0.5, 1.5, 0, failed=True),
+        FetchedDocument("http://h/a", 1, 0.0, 0.9, 500),
+        FetchedDocument("http://h/b", 2, 0.5, 1.5, 0, failed=True),
     ]
     assert [row.received for row in summary.sitemaps] == [500, None]
     assert (summary.totals.seconds, summary.totals.received) == (2.0, 500)

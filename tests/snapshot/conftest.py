@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 import pytest
+
+import usp
+from usp import aio
 
 
 @pytest.fixture
@@ -23,3 +27,17 @@ def run(monkeypatch, capsys):
         return status, told.out, told.err
 
     return run
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def update(request):
+    """Update a snapshot, on threads or on asyncio."""
+    if request.param == "threads":
+        return usp.update
+    return lambda *given, **options: asyncio.run(aio.update(*given, **options))
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a snapshot is, or will be."""
+    return tmp_path / "site.warc.gz"

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 import usp
-from usp._snapshot.snapshot import open_snapshot
+from usp._snapshot.snapshot_file import open_snapshot
 from website import TaggedSite, index, robots, urlset
 
 NAMES = ("a", "b", "c")
@@ -30,8 +30,7 @@ def site():
 
 
 @pytest.fixture
-def path(site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def path(site, path):
     usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
     return path
 
@@ -42,8 +41,8 @@ def record_of(path, name="b"):
     (entry,) = [one for (_, url), one in snapshot.entries.items() if url.endswith(f"/{name}.xml")]
     snapshot.file.close()
     data, inflate = path.read_bytes(), zlib.decompressobj(31)
-    inflate.decompress(data[entry.at :])
-    return entry.at, len(data) - len(inflate.unused_data)
+    inflate.decompress(data[entry.offset :])
+    return entry.offset, len(data) - len(inflate.unused_data)
 
 
 def damage(path, at=0.6, end=0):

@@ -14,7 +14,7 @@ from snapshots import mixed
 
 import usp
 import usp.aio
-from usp._snapshot.writing import ENTRY_FIELD
+from usp._snapshot.warc_writing import ENTRY_FIELD
 from usp.snapshot import load
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
@@ -31,9 +31,8 @@ def records(path):
 
 
 @pytest.fixture
-def recorded(serve, tmp_path):
+def recorded(serve, path):
     site = serve(mixed())
-    path = tmp_path / "site.warc.gz"
     usp.sitemap_tree_for_homepage(site.base, record=path)
     return site, path
 
@@ -91,9 +90,8 @@ def test_failures_are_records_with_code_and_reason(recorded):
     assert failed[site.url("/lost.xml")]["reason"]["code"] == "connection-closed"
 
 
-def test_the_first_record_names_the_program_and_the_options(serve, tmp_path):
+def test_the_first_record_names_the_program_and_the_options(serve, path):
     site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
     usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
     first, data = next(records(path))
     assert first.rec_type == "warcinfo"
@@ -138,7 +136,7 @@ def test_secrets_are_never_written(serve, tmp_path):
         assert b"Accept-Language: de" in text
 
 
-def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(tmp_path):
+def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(path):
     class Response(usp.web_client.abstract_client.LocalWebClientSuccessResponse):
         def header(self, case_insensitive_name):
             return {"content-encoding": "gzip"}.get(case_insensitive_name.lower())
@@ -159,7 +157,6 @@ def test_a_client_that_tells_nothing_of_its_requests_is_recorded_all_the_same(tm
         def get(self, url):
             return Response("http://h/last.xml", "")
 
-    path = tmp_path / "a.warc.gz"
     tree = usp.sitemap_tree_for_sitemap("http://h/first.xml", Client(), record=path)
     assert load(path) == tree
     responses = [record for record, _ in records(path) if record.rec_type == "response"]
@@ -204,9 +201,8 @@ def test_other_programs_read_it_without_complaint(recorded, tool):
 
 
 @pytest.mark.parametrize("client", [RequestsWebClient, AiohttpWebClient])
-def test_records_name_the_address_that_responded(serve, tmp_path, client):
+def test_records_name_the_address_that_responded(serve, path, client):
     site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
 
     async def record():
         await usp.aio.sitemap_tree_for_homepage(site.base, client(), record=path)

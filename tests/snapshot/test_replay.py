@@ -32,9 +32,8 @@ def saved(tree, path):
 
 
 @pytest.mark.parametrize("way", range(4))
-def test_a_recorded_tree_is_the_crawled_one(serve, tmp_path, way):
+def test_a_recorded_tree_is_the_crawled_one(serve, path, way):
     site = serve(mixed())
-    path = tmp_path / "site.warc.gz"
     tree = list(ways(site, path))[way]()
     asked = len(site.requests)
     loaded = usp.load(path)
@@ -81,42 +80,39 @@ def test_a_loaded_tree_can_be_saved_and_pickled(serve, tmp_path):
         tree.sub_sitemaps[0].save(tmp_path / "c.warc.gz")
 
 
-def test_a_host_that_nobody_answers_at_is_told_again(tmp_path):
-    path = tmp_path / "a.warc.gz"
+REPLAYED = [
+    {"limits": usp.Limits(document_bytes=100)},
+    {"limits": usp.Limits(sitemaps=3)},
+    {"limits": usp.Limits(unpacked_bytes=60)},
+    {"recurse_callback": lambda url, *_: "a.xml" not in url},
+    {"sitemaps_since": "2024-06-01", "exclude_sitemaps": ["*/b.xml"]},
+    {"use_known_paths": False, "extra_known_paths": ["extra/map.xml"], "use_html_links": True,
+     "limits": usp.Limits(pages=3, depth=2)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", REPLAYED, ids=" ".join)
+def test_options_and_limits_of_a_crawl_are_those_of_its_replay(serve, path, options):
+    site = serve({**mixed(), "/extra/map.xml": urlset("/e/1")})
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path, **options)
+    assert_same(tree, usp.load(path))
+    assert usp.load(path, limits=usp.Limits(pages=1)).page_count() <= 1
+
+
+def test_failed_hosts_and_documents_that_are_declared_twice_are_recorded_once(serve, path):
     tree = usp.sitemap_tree_for_homepage("http://127.0.0.1:9/", record=path)
     assert_same(tree, usp.load(path))
-    assert usp.load(path).failures()[0].code == "connection-refused"
-
-
-def test_the_options_of_a_crawl_are_those_of_its_replay(serve, tmp_path):
-    site = serve({**mixed(), "/extra/map.xml": urlset("/e/1")})
-    options = usp.CrawlOptions(
-        use_known_paths=False,
-        extra_known_paths=["extra/map.xml"],
-        use_html_links=True,
-        limits=usp.Limits(pages=3, depth=2),
-    )
-    path = tmp_path / "a.warc.gz"
-    tree = usp.sitemap_tree_for_homepage(site.base, options=options, record=path)
+    assert tree.failures()[0].code == "connection-refused"
+    twice = {"/robots.txt": robots("/one.xml", "/two.xml"), "/a.xml": urlset("/a/1")}
+    site = serve(twice | dict.fromkeys(("/one.xml", "/two.xml"), index("/a.xml")))
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path)
     assert_same(tree, usp.load(path))
-    assert usp.load(path).page_count() == 3
-    assert usp.load(path, limits=usp.Limits(pages=1)).page_count() == 1
+    assert tree.page_count() == 2
 
 
-@pytest.mark.parametrize(
-    "limit", [{"document_bytes": 100}, {"sitemaps": 3}, {"unpacked_bytes": 60}]
-)
-def test_what_a_limit_has_cut_off_is_cut_off_in_the_replay(serve, tmp_path, limit):
-    site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
-    tree = usp.sitemap_tree_for_homepage(site.base, limits=usp.Limits(**limit), record=path)
-    assert_same(tree, usp.load(path))
-
-
-def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, tmp_path):
+def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, path):
     late = {f"/{n}.xml": Answer(urlset(f"/{n}"), delay=0.1 * n) for n in range(4)}
     site = serve({"/robots.txt": robots("/i.xml"), "/i.xml": index(*late), **late})
-    path = tmp_path / "a.warc.gz"
     limits = usp.Limits(seconds=0.15)
     tree = usp.sitemap_tree_for_homepage(site.base, limits=limits, record=path)
     loaded = usp.load(path, limits=usp.Limits())
@@ -124,36 +120,16 @@ def test_what_was_not_fetched_for_lack_of_time_is_told_again(serve, tmp_path):
     assert [one.code for one in loaded.failures()] == [one.code for one in tree.failures()]
 
 
-def test_limits_apply_to_records_as_to_responses(serve, tmp_path):
+def test_limits_apply_to_records_as_to_responses(serve, path):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*(f"/{n}" for n in range(99)))})
-    path = tmp_path / "a.warc.gz"
     usp.sitemap_tree_for_homepage(site.base, record=path)
     loaded = usp.load(path, limits=usp.Limits(document_bytes=500))
     assert 0 < loaded.page_count() < 99
     assert [failure.code for failure in loaded.failures()] == ["limit-document-bytes"]
 
 
-def test_what_callbacks_have_left_out_is_left_out_in_the_replay(serve, tmp_path):
+def test_a_snapshot_that_was_compressed_anew_is_the_same(serve, path):
     site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
-    tree = usp.sitemap_tree_for_homepage(
-        site.base, recurse_callback=lambda url, *_: "a.xml" not in url, record=path
-    )
-    assert_same(tree, usp.load(path))
-
-
-def test_what_was_skipped_is_skipped_in_the_replay(serve, tmp_path):
-    site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
-    tree = usp.sitemap_tree_for_homepage(
-        site.base, sitemaps_since="2024-06-01", exclude_sitemaps=["*/b.xml"], record=path
-    )
-    assert_same(tree, usp.load(path))
-
-
-def test_a_snapshot_that_was_compressed_anew_is_the_same(serve, tmp_path):
-    site = serve(mixed())
-    path = tmp_path / "a.warc.gz"
     tree = usp.sitemap_tree_for_homepage(site.base, record=path)
     data, members = path.read_bytes(), []
     while data:
@@ -185,10 +161,9 @@ def test_events_are_told(serve, tmp_path):
     assert failed
 
 
-def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, tmp_path):
+def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, path):
     urls = [f"/a/rather/long/address/of/a/page/with/a/number/{n:06}" for n in range(60_000)]
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset(*urls)})
-    path = tmp_path / "a.warc.gz"
     tree = usp.sitemap_tree_for_homepage(site.base, record=path)
     gc.collect()
     tracemalloc.start()
@@ -204,17 +179,3 @@ def test_opening_reads_no_page_sitemap_and_iterating_holds_none(serve, tmp_path)
     finally:
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 1_000_000
-
-
-def test_a_document_that_two_indexes_declare_is_recorded_once(serve, tmp_path):
-    site = serve(
-        {
-            "/robots.txt": robots("/one.xml", "/two.xml"),
-            "/one.xml": index("/a.xml"),
-            "/two.xml": index("/a.xml"),
-            "/a.xml": Answer(urlset("/a/1")),
-        }
-    )
-    tree = usp.sitemap_tree_for_homepage(site.base, record=tmp_path / "a.warc.gz")
-    assert_same(tree, usp.load(tmp_path / "a.warc.gz"))
-    assert tree.page_count() == 2

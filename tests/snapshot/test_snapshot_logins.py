@@ -44,9 +44,8 @@ def written(path) -> bytes:
     return gzip.decompress(path.read_bytes())
 
 
-def test_cookies_of_unchanged_documents_are_not_written(site, tmp_path):
+def test_cookies_of_unchanged_documents_are_not_written(site, path):
     site.login = ""
-    path = tmp_path / "site.warc.gz"
     usp.sitemap_tree_for_homepage(site.base, record=path)
     done = usp.update(path)
     assert done.not_modified == 2
@@ -54,9 +53,8 @@ def test_cookies_of_unchanged_documents_are_not_written(site, tmp_path):
     assert b"hush" not in written(path)
 
 
-def test_a_revisit_has_the_time_of_its_request(site, tmp_path):
+def test_a_revisit_has_the_time_of_its_request(site, path):
     site.login = ""
-    path = tmp_path / "site.warc.gz"
     usp.sitemap_tree_for_homepage(site.base, record=path)
     usp.update(path)
     assert written(path).count(b'"seen":') >= 2
@@ -74,8 +72,7 @@ def rounds_of_asyncio(*given, **options):
 
 
 @pytest.mark.parametrize("rounds", [rounds_of_threads, rounds_of_asyncio])
-def test_every_round_of_a_watch_logs_in(site, tmp_path, rounds):
-    path = tmp_path / "site.warc.gz"
+def test_every_round_of_a_watch_logs_in(site, path, rounds):
     for current in rounds(site.start, path, every=0.01, rounds=2):
         assert (current.error, current.failures) == (None, ())
     (again,) = rounds(site.start, path, every=0.01, rounds=1)
@@ -93,14 +90,13 @@ def test_a_listed_url_with_a_login_is_fetched_with_that_login(site):
     assert [page.url for page in tree.all_pages()] == [site.url("/1")]
 
 
-def test_logins_of_listed_urls_are_in_the_documents_only(site, tmp_path):
+def test_logins_of_listed_urls_are_in_the_documents_only(site, path):
     """The bytes of a document are the website's own; nothing that we write repeats them."""
     site.answers["/robots.txt"] = robots("/index.xml")
     site.answers["/index.xml"] = index(
         f"<sitemap><loc>{listed(site, '/a.xml')}</loc><lastmod>2024-01-01</lastmod></sitemap>",
         f"<sitemap><loc>{listed(site, '/lost.xml')}</loc></sitemap>",
     )
-    path = tmp_path / "site.warc.gz"
     tree = usp.sitemap_tree_for_homepage(site.start, record=path)
     assert written(path).count(b"hush") == 2
     assert_same(usp.load(path), tree)

@@ -22,8 +22,7 @@ def site():
 
 
 @pytest.fixture
-def path(site, tmp_path):
-    path = tmp_path / "site.warc.gz"
+def path(site, path):
     usp.sitemap_tree_for_homepage(site.base, record=path, use_known_paths=False)
     return path
 

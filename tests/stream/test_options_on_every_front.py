@@ -8,6 +8,7 @@ import pytest
 from memory_web import AsyncClient, Client, Web
 
 import usp
+from cases import cases
 from usp import aio
 from usp._crawl.crawl import Crawl
 from usp.fetch_parse import SitemapFetcher
@@ -90,33 +91,35 @@ def test_options_of_a_website(front, how, expected, together):
     assert names(OF_A_WEBSITE[front](Web(SITE), **given(how, together=together))) == expected
 
 
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("front", OF_A_SITEMAP)
-@pytest.mark.parametrize(
-    ("how", "expected"),
-    [
-        ({}, ["a1", "a2", "b"]),
-        ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b"]),
-        ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2"]),
-        ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2"]),
-        ({"limits": usp.Limits(depth=0)}, []),
-    ],
-)
-def test_options_of_a_sitemap(front, how, expected, together):
-    assert names(OF_A_SITEMAP[front](Web(SITE), **given(how, together=together))) == expected
+def test_options_of_a_sitemap():
+    for how, expected in cases(
+        [
+            ({}, ["a1", "a2", "b"]),
+            ({"recurse_callback": lambda url, *_: "a.xml" not in url}, ["b"]),
+            ({"recurse_list_callback": lambda urls, *_: urls[1::-1]}, ["b", "a1", "a2"]),
+            ({"recurse_entry_callback": lambda child: "b.xml" not in child.url}, ["a1", "a2"]),
+            ({"limits": usp.Limits(depth=0)}, []),
+        ]
+    ):
+        for front in cases(OF_A_SITEMAP):
+            for together in cases([False, True]):
+                assert (
+                    names(OF_A_SITEMAP[front](Web(SITE), **given(how, together=together)))
+                    == expected
+                )
 
 
-@pytest.mark.parametrize("fronts", [OF_A_WEBSITE, OF_A_SITEMAP])
-def test_what_is_missing_and_what_happens_is_told_on_every_front(fronts):
-    told = {}
-    for front, call in fronts.items():
-        failures, events = [], []
-        list(call(Web(SITE), on_failure=failures.append, on_event=events.append))
-        told[front] = [failure.url for failure in failures], {type(event) for event in events}
-    missing, kinds = told.pop("tree")
-    assert missing == ["http://h/gone.xml"]
-    assert len(kinds) == 6
-    assert all(other == (missing, kinds) for other in told.values())
+def test_what_is_missing_and_what_happens_is_told_on_every_front():
+    for fronts in cases([OF_A_WEBSITE, OF_A_SITEMAP]):
+        told = {}
+        for front, call in fronts.items():
+            failures, events = [], []
+            list(call(Web(SITE), on_failure=failures.append, on_event=events.append))
+            told[front] = [failure.url for failure in failures], {type(event) for event in events}
+        missing, kinds = told.pop("tree")
+        assert missing == ["http://h/gone.xml"]
+        assert len(kinds) == 6
+        assert all(other == (missing, kinds) for other in told.values())
 
 
 @pytest.mark.parametrize("fronts", [OF_A_WEBSITE, OF_A_SITEMAP])
@@ -127,7 +130,7 @@ def test_the_crawl_is_given_every_option_as_it_is(fronts, monkeypatch):
         seen.append(options)
         return Crawl(options, **others)
 
-    monkeypatch.setattr("usp._crawl.driving.Crawl", crawl)
+    monkeypatch.setattr("usp._crawl.thread_driver.Crawl", crawl)
     how = {
         "recurse_callback": lambda *_: True,
         "recurse_list_callback": lambda urls, *_: urls,

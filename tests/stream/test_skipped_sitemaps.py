@@ -9,8 +9,9 @@ import pytest
 from memory_web import AsyncClient, Client, Web
 
 import usp
+from cases import cases
 from usp import aio
-from usp._crawl.skips import latest
+from usp._crawl.tree_builder import latest
 from usp.events import SitemapFailed, SitemapSkipped
 from usp.objects.child import SkippedSitemap, SkipReason
 from usp.options import CrawlOptions
@@ -58,26 +59,33 @@ FRONTS = {
 }
 
 
-@pytest.mark.parametrize("front", FRONTS)
-@pytest.mark.parametrize("callbacks", [False, True])
-@pytest.mark.parametrize(
-    "since", ["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]
-)
-def test_an_old_child_is_not_requested_and_not_a_failure(front, since, callbacks):
-    web, events, failures = Web(SITE), [], []
-    how = {"recurse_callback": lambda *_: True} if callbacks else {}
-    pages = FRONTS[front](
-        web, sitemaps_since=since, on_event=events.append, on_failure=failures.append, **how
-    )
-    assert [page.url for page in pages] == [f"{BASE}/{name}" for name in ("new", "undated", "odd")]
-    assert not set(OLD) & set(web.asked), "not even at a known path, since the index declares it"
-    skipped = [event for event in events if isinstance(event, SitemapSkipped)]
-    assert skipped == [
-        SitemapSkipped(f"{BASE}{path}", f"{BASE}/all.xml", 2, SkipReason.DATE) for path in OLD
-    ]
-    assert failures == []
-    told = {event.url for event in events if isinstance(event, SitemapFailed)}
-    assert not told & {f"{BASE}{path}" for path in OLD}
+def test_an_old_child_is_not_requested_and_not_a_failure():
+    for since in cases(["2025-02-01", date(2025, 2, 1), datetime(2025, 2, 1, tzinfo=UTC)]):
+        for callbacks in cases([False, True]):
+            for front in cases(FRONTS):
+                web, events, failures = Web(SITE), [], []
+                how = {"recurse_callback": lambda *_: True} if callbacks else {}
+                pages = FRONTS[front](
+                    web,
+                    sitemaps_since=since,
+                    on_event=events.append,
+                    on_failure=failures.append,
+                    **how,
+                )
+                assert [page.url for page in pages] == [
+                    f"{BASE}/{name}" for name in ("new", "undated", "odd")
+                ]
+                assert not set(OLD) & set(web.asked), (
+                    "not even at a known path, since the index declares it"
+                )
+                skipped = [event for event in events if isinstance(event, SitemapSkipped)]
+                assert skipped == [
+                    SitemapSkipped(f"{BASE}{path}", f"{BASE}/all.xml", 2, SkipReason.DATE)
+                    for path in OLD
+                ]
+                assert failures == []
+                told = {event.url for event in events if isinstance(event, SitemapFailed)}
+                assert not told & {f"{BASE}{path}" for path in OLD}
 
 
 def test_the_index_names_what_was_skipped():
@@ -113,17 +121,17 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("front", FRONTS)
-def test_patterns_leave_out_sitemaps_before_they_are_requested(front):
+def test_patterns_leave_out_sitemaps_before_they_are_requested():
     """What may be an index of sitemaps that match is looked at: one of robots.txt, one so named."""
-    web = Web(NESTED)
-    pages = FRONTS[front](web, include_sitemaps=["*news*"], exclude_sitemaps=["*/private*"])
-    assert [page.url for page in pages] == [
-        f"{BASE}/{name}" for name in ("news", "news-1", "shop-news")
-    ]
-    asked = set(web.asked)
-    assert {"/sitemap.xml", "/shop_index.xml"} < asked
-    assert not asked & {"/shop.xml", "/shop-1.xml", "/private.xml"}
+    for front in cases(FRONTS):
+        web = Web(NESTED)
+        pages = FRONTS[front](web, include_sitemaps=["*news*"], exclude_sitemaps=["*/private*"])
+        assert [page.url for page in pages] == [
+            f"{BASE}/{name}" for name in ("news", "news-1", "shop-news")
+        ]
+        asked = set(web.asked)
+        assert {"/sitemap.xml", "/shop_index.xml"} < asked
+        assert not asked & {"/shop.xml", "/shop-1.xml", "/private.xml"}
 
 
 def test_a_selection_says_what_a_crawl_may_skip():
@@ -140,40 +148,41 @@ def test_a_selection_says_what_a_crawl_may_skip():
     assert until == CrawlOptions(), "what is older than the end is wanted"
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"sitemaps_since": "yesterday"}, {"sitemaps_since": 7}, {"include_sitemaps": [""]},
-        {"exclude_sitemaps": ["re:("]}, {"include_sitemaps": [None]},
-    ],
-)  # fmt: skip
-def test_a_date_or_pattern_that_cannot_be_read_is_the_callers_mistake(wrong):
-    with pytest.raises(ValueError, match=r"sitemaps_since|pattern|regular expression"):
-        CrawlOptions(**wrong)
+def test_a_date_or_pattern_that_cannot_be_read_is_the_callers_mistake():
+    for wrong in cases(
+        [
+            {"sitemaps_since": "yesterday"},
+            {"sitemaps_since": 7},
+            {"include_sitemaps": [""]},
+            {"exclude_sitemaps": ["re:("]},
+            {"include_sitemaps": [None]},
+        ]
+    ):
+        with pytest.raises(ValueError, match=r"sitemaps_since|pattern|regular expression"):
+            CrawlOptions(**wrong)
 
 
-@pytest.mark.parametrize(
-    ("written", "over"),
-    [
-        ("2025-01-31T10:00:00Z", "2025-01-31T10:00:01Z"),
-        ("2025-01-31T10:00Z", "2025-01-31T10:01:00Z"),
-        ("2025-01-31T10:00:00.5+02:00", "2025-01-31T08:00:01.5Z"),
-        ("2025-01-31T10:00:00", "2025-01-31T22:00:01Z"),  # somewhere west of us
-        ("2025-01-31", "2025-02-01T12:00:00Z"),
-        ("2025-01", "2025-02-01T12:00:00Z"),
-        ("2024", "2025-01-01T12:00:00Z"),
-    ],
-)
-def test_a_date_is_over_when_it_is_over_everywhere_and_however_coarse(written, over):
-    end = latest(written)
-    assert end == datetime.fromisoformat(over)
+def test_a_date_is_over_when_it_is_over_everywhere_and_however_coarse():
+    for written, over in cases(
+        [
+            ("2025-01-31T10:00:00Z", "2025-01-31T10:00:01Z"),
+            ("2025-01-31T10:00Z", "2025-01-31T10:01:00Z"),
+            ("2025-01-31T10:00:00.5+02:00", "2025-01-31T08:00:01.5Z"),
+            ("2025-01-31T10:00:00", "2025-01-31T22:00:01Z"),  # somewhere west of us
+            ("2025-01-31", "2025-02-01T12:00:00Z"),
+            ("2025-01", "2025-02-01T12:00:00Z"),
+            ("2024", "2025-01-01T12:00:00Z"),
+        ]
+    ):
+        end = latest(written)
+        assert end == datetime.fromisoformat(over)
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "last week", "03/04/2025", "2025-W05", "5 Jan 2025", "0000-00-00", "x" * 500]
-)
-def test_what_may_mean_two_dates_or_none_is_never_over(text):
-    assert latest(text) is None
+def test_what_may_mean_two_dates_or_none_is_never_over():
+    for text in cases(
+        [None, "", "last week", "03/04/2025", "2025-W05", "5 Jan 2025", "0000-00-00", "x" * 500]
+    ):
+        assert latest(text) is None
 
 
 def test_the_last_year_of_the_calendar_does_not_overflow():

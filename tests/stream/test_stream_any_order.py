@@ -7,40 +7,39 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+import types
+from dataclasses import replace
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_web import Client, Doc, Response, Web
+from memory_web import Client, Doc, Web
 from webs import webs
 
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.fetch import END, Need, fetching
-from usp._crawl.orders import Arrival, Failed, Fetch, Received
-from usp._crawl.reading import PageStream
+from usp._crawl.fetch import BlockingCalls, fetch
+from usp._crawl.page_stream import PageStream, pages_of
 from usp._store import Store
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage, website_search
-from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
 from website import index, robots, urlset
 
 
-@dataclass
-class UnderWay:
-    """A document that is coming in: what its fetch needs next, and where that comes from."""
+@types.coroutine
+def a_turn():
+    """Wait until the test goes on."""
+    yield
 
-    order: Fetch
-    fetch: Generator
-    response: Response
 
-    def __post_init__(self) -> None:
-        self.body = self.response.body()
-        next(self.fetch)
-        self.step = self.fetch.send(self.response)
+class Calls(BlockingCalls):
+    """Waits for a turn before each piece of a body."""
+
+    async def chunk(self):
+        await a_turn()
+        return await super().chunk()
 
 
 class Hand:
@@ -49,13 +48,16 @@ class Hand:
     def __init__(self, web: Web, crawl: Crawl, choose) -> None:
         self.client, self.crawl, self.choose = Client(web), crawl, choose
         self.store = Store(memory=600, small=200)  # some in memory, some in the spool
-        self.under_way: list[UnderWay] = []
+        self.under_way: list = []  # orders, and their fetches
         self.now = 0.0
 
     def step(self) -> None:
         """Let one thing happen."""
         for order in self.crawl.next_fetches(5 - len(self.under_way), self.now):
-            self.begin(order, self.client.get(order.url))
+            announce = partial(self.crawl.arriving, order)
+            given = (Calls(self.client), self.store, lambda: None, announce, self.crawl.limits)
+            self.under_way.append((order, fetch(order, *given)))
+            self.grow(self.under_way[-1])
         if self.crawl.complete:
             return
         if self.under_way:
@@ -63,29 +65,14 @@ class Hand:
         else:
             self.now = max(self.now, self.crawl.wake_at() or self.now)
 
-    def begin(self, order: Fetch, answer) -> None:
-        if isinstance(answer, WebClientErrorResponse):
-            self.crawl.finished(order, Failed(answer), self.now)
-            return
-        limits = self.crawl.limits
-        fetch = fetching(order, self.client, self.store, lambda: None, limits, streams=True)
-        self.under_way.append(UnderWay(order, fetch, answer))
-
-    def grow(self, coming: UnderWay) -> None:
+    def grow(self, coming) -> None:
         """Let a piece of a document come in, and read it."""
+        order, work = coming
         try:
-            coming.step = coming.fetch.send(next(coming.body, END))
-        except BrokenBody as error:
-            coming.step = coming.fetch.throw(error)
-        while coming.step is not Need.PIECE:
-            if isinstance(coming.step, Received | Failed):
-                self.under_way.remove(coming)
-                coming.response.close()
-                self.crawl.finished(coming.order, coming.step, self.now)
-                return
-            if isinstance(coming.step, Arrival):
-                self.crawl.arriving(coming.order, coming.step)
-            coming.step = coming.fetch.send(None)
+            work.send(None)
+        except StopIteration as end:
+            self.under_way.remove(coming)
+            self.crawl.finished(order, end.value, self.now)
 
 
 def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
@@ -96,7 +83,7 @@ def stream_by_hand(web: Web, options, choose, max_sitemaps: int = 1000):
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, choose)
     given = []
     for _ in range(20_000):
-        given += [(page.sitemap_url, page.url) for page in stream.ready()]
+        given += [(page.sitemap_url, page.url) for page in pages_of(filter(None, stream.steps()))]
         if stream.over:
             assert not hand.under_way or crawl.complete
             return given, website.tree()
@@ -172,7 +159,7 @@ def test_a_document_of_a_hundred_pieces_is_given_as_it_grows():
     stream, hand = PageStream(crawl, time.monotonic), Hand(web, crawl, lambda _: 0)
     counts = []
     while not stream.over:
-        counts.append(sum(1 for _ in stream.ready()))
+        counts.append(sum(1 for _ in pages_of(filter(None, stream.steps()))))
         hand.step()
     assert sum(counts) == 2000
     assert sum(map(bool, counts)) > 90
@@ -185,11 +172,10 @@ def test_a_stream_that_is_asked_in_vain_gives_nothing_and_waits():
     website_search("http://h/", CrawlOptions(use_known_paths=False))(crawl)
     stream = PageStream(crawl, time.monotonic)
     for _ in range(3):
-        assert list(stream.ready()) == []
+        assert list(pages_of(filter(None, stream.steps()))) == []
         assert not stream.over
-        assert not stream.can_go_on
-        assert stream.waits_for is None
+        assert stream.must_wait(lambda: None)
     hand = Hand(web, crawl, lambda _: 0)
-    while not (pages_there := list(stream.ready())):
+    while not (pages_there := list(pages_of(filter(None, stream.steps())))):
         hand.step()
     assert [page.url for page in pages_there] == ["http://h/p"]

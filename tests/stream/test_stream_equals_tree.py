@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from page_sites import LEAVES, SITES, html, pages_of
 
+from cases import cases
 from usp.stream import pages
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
@@ -54,16 +55,16 @@ def site_free(page, site) -> dict:
     return fields
 
 
-@pytest.mark.parametrize(
-    "name", ["one index", "declared twice", "feeds and text", "much", "fields", "packed"]
-)
-def test_pages_of_the_stream_are_equal_values_to_those_of_the_tree(serve, name):
-    site = serve(SITES[name].answers)
-    streamed = list(pages(site.base + "/"))
-    in_tree = list(sitemap_tree_for_homepage(site.base + "/").all_pages())
-    assert streamed == in_tree
-    assert list(map(hash, streamed)) == list(map(hash, in_tree))
-    assert list(map(repr, streamed)) == list(map(repr, in_tree))
+def test_pages_of_the_stream_are_equal_values_to_those_of_the_tree(serve):
+    for name in cases(
+        ["one index", "declared twice", "feeds and text", "much", "fields", "packed"]
+    ):
+        site = serve(SITES[name].answers)
+        streamed = list(pages(site.base + "/"))
+        in_tree = list(sitemap_tree_for_homepage(site.base + "/").all_pages())
+        assert streamed == in_tree
+        assert list(map(hash, streamed)) == list(map(hash, in_tree))
+        assert list(map(repr, streamed)) == list(map(repr, in_tree))
 
 
 CALLBACKS = {
@@ -83,19 +84,19 @@ CALLBACKS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLBACKS)
-@pytest.mark.parametrize("at_once", [8, 1])
-def test_callbacks_choose_the_same_in_the_stream(serve, name, at_once):
-    site = serve(
-        {"/robots.txt": robots("/i.xml", "/sitemap.xml"), "/sitemap.xml": index("/b.xml")}
-        | {"/i.xml": index(*LEAVES, "<sitemap><loc>{base}/n.xml</loc><lastmod>2024-01-01</lastmod></sitemap>")}
-        | {"/n.xml": urlset("/n"), "/a.xml?more": urlset("/more")}
-        | LEAVES
-    )  # fmt: skip
-    client = RequestsWebClient(max_concurrent_requests=at_once)
-    tree = sitemap_tree_for_homepage(site.base + "/", client, **CALLBACKS[name])
-    assert told(pages(site.base + "/", client, **CALLBACKS[name])) == pages_of(tree)
-    client.close()
+def test_callbacks_choose_the_same_in_the_stream(serve):
+    for at_once in cases([8, 1]):
+        for name in cases(CALLBACKS):
+            site = serve(
+                {"/robots.txt": robots("/i.xml", "/sitemap.xml"), "/sitemap.xml": index("/b.xml")}
+                | {"/i.xml": index(*LEAVES, "<sitemap><loc>{base}/n.xml</loc><lastmod>2024-01-01</lastmod></sitemap>")}
+                | {"/n.xml": urlset("/n"), "/a.xml?more": urlset("/more")}
+                | LEAVES
+            )  # fmt: skip
+            client = RequestsWebClient(max_concurrent_requests=at_once)
+            tree = sitemap_tree_for_homepage(site.base + "/", client, **CALLBACKS[name])
+            assert told(pages(site.base + "/", client, **CALLBACKS[name])) == pages_of(tree)
+            client.close()
 
 
 def test_callbacks_are_asked_the_same_questions_in_the_same_order(serve):

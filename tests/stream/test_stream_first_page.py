@@ -9,6 +9,7 @@ import zlib
 import pytest
 from memory_web import Client, Doc, Web
 
+from cases import cases
 from patience import soon, within
 from usp.stream import pages
 from website import Answer, atom, index, robots, rss, urlset
@@ -32,40 +33,38 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.parametrize("kind", DOCUMENTS)
-def test_a_page_comes_before_its_sitemap_has_been_received(serve, kind):
+def test_a_page_comes_before_its_sitemap_has_been_received(serve):
     """The server holds the second half back until the consumer has seen a page."""
-    seen = threading.Event()
-    site = serve({"/robots.txt": robots("/x"), "/x": Answer(DOCUMENTS[kind], stall=seen)})
-    with within(60):
-        stream = pages(site.base + "/", use_known_paths=False)
-        first = next(stream)
-        assert first.sitemap_url == site.url("/x")
-        assert not seen.is_set()
-        seen.set()
-        rest = list(stream)
-    assert len({first, *rest}) >= 4000
+    for kind in cases(DOCUMENTS):
+        seen = threading.Event()
+        site = serve({"/robots.txt": robots("/x"), "/x": Answer(DOCUMENTS[kind], stall=seen)})
+        with within(60):
+            stream = pages(site.base + "/", use_known_paths=False)
+            first = next(stream)
+            assert first.sitemap_url == site.url("/x")
+            assert not seen.is_set()
+            seen.set()
+            rest = list(stream)
+        assert len({first, *rest}) >= 4000
 
 
-@pytest.mark.parametrize(
-    ("answers", "options"),
-    [
-        ({"/robots.txt": robots("/i.xml"), "/i.xml": index("/x", "/gone.xml")}, {}),
-        ({"/robots.txt": robots("/gone.xml"), "/sitemap.xml": index("/x")}, {}),
-        ({"/sitemap.xml": Answer(redirect="/x")}, {"use_known_paths": True}),
-        ({"/": '<link rel="sitemap" href="/x">'}, {"use_html_links": True}),
-    ],
-    ids=["index", "known index", "redirected known path", "link"],
-)
-def test_it_does_so_wherever_the_sitemap_stands(serve, answers, options):
-    seen = threading.Event()
-    site = serve(answers | {"/x": Answer(urlset(*MANY), stall=seen)})
-    with within(60):
-        stream = pages(site.base + "/", **options)
-        assert next(stream).url == site.url(MANY[0])
-        assert not seen.is_set()
-        seen.set()
-        assert sum(1 for _ in stream) == len(MANY) - 1
+def test_it_does_so_wherever_the_sitemap_stands(serve):
+    for answers, options in cases(
+        [
+            ({"/robots.txt": robots("/i.xml"), "/i.xml": index("/x", "/gone.xml")}, {}),
+            ({"/robots.txt": robots("/gone.xml"), "/sitemap.xml": index("/x")}, {}),
+            ({"/sitemap.xml": Answer(redirect="/x")}, {"use_known_paths": True}),
+            ({"/": '<link rel="sitemap" href="/x">'}, {"use_html_links": True}),
+        ]
+    ):
+        seen = threading.Event()
+        site = serve(answers | {"/x": Answer(urlset(*MANY), stall=seen)})
+        with within(60):
+            stream = pages(site.base + "/", **options)
+            assert next(stream).url == site.url(MANY[0])
+            assert not seen.is_set()
+            seen.set()
+            assert sum(1 for _ in stream) == len(MANY) - 1
 
 
 @pytest.mark.parametrize("size", [100, 10_000])

@@ -10,9 +10,8 @@ from memory_web import AsyncClient, Client, Web
 
 import usp
 import usp.aio
-from usp._crawl.driving import INTERRUPTED
 from usp._crawl.stored_pages import StoredPages
-from usp._crawl.thread_driver import ThreadDriver
+from usp._crawl.thread_driver import INTERRUPTED, ThreadDriver
 from usp.stream import pages, pages_of_sitemap
 from website import index, robots, urlset
 
@@ -29,7 +28,7 @@ START = "http://h/i.xml"
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     """Wait for what is under way, but not for long."""
-    monkeypatch.setattr("usp._crawl.driving.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
 
 
 def interrupt_at(path: str):

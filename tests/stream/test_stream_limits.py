@@ -6,17 +6,17 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_web import Client, Doc, Response, Web
 from test_stream_any_order import Hand, listed
 from webs import webs
 
+from cases import cases
 from patience import soon, within
 from profiles import examples
 from usp._crawl.crawl import Crawl
-from usp._crawl.reading import PageStream
+from usp._crawl.page_stream import PageStream, pages_of
 from usp.limits import Limits
 from usp.options import CrawlOptions
 from usp.stream import pages
@@ -84,7 +84,7 @@ def by_hand(web: Web, options, choose, limits: Limits):
     stream, hand = PageStream(crawl, time.monotonic), FlakyHand(web, crawl, choose)
     given = []
     for _ in range(20_000):
-        given += [(page.sitemap_url, page.url) for page in stream.ready()]
+        given += [(page.sitemap_url, page.url) for page in pages_of(filter(None, stream.steps()))]
         if stream.over:
             break
         hand.step()
@@ -183,16 +183,16 @@ def stream(client, **options) -> list[str]:
     return [page.url.removeprefix("http://h") for page in pages("http://h/", client, **options)]
 
 
-@pytest.mark.parametrize("allowed", [0, 1, 2, 3, 5, 6, 7, None])
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_exactly_so_many_pages_come_as_the_tree_keeps(allowed, at_once):
-    limits = Limits(pages=allowed)
-    found = stream(Client(Web(SITE), at_once), limits=limits)
-    assert found == ALL[:allowed]
-    tree = sitemap_tree_for_homepage(
-        "http://h/", Client(Web(SITE), at_once), use_known_paths=False, limits=limits
-    )
-    assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
+def test_exactly_so_many_pages_come_as_the_tree_keeps():
+    for at_once in cases([1, 4]):
+        for allowed in cases([0, 1, 2, 3, 5, 6, 7, None]):
+            limits = Limits(pages=allowed)
+            found = stream(Client(Web(SITE), at_once), limits=limits)
+            assert found == ALL[:allowed]
+            tree = sitemap_tree_for_homepage(
+                "http://h/", Client(Web(SITE), at_once), use_known_paths=False, limits=limits
+            )
+            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
 
 
 def test_nothing_is_asked_for_after_the_last_page():
@@ -213,25 +213,26 @@ def test_a_stream_that_is_full_ends_within_the_document(serve, threads_end):
     assert threads_end()
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
-@pytest.mark.parametrize(
-    ("breaks", "whole"),
-    [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)],
-)
-def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again(
-    breaks, whole, at_once
-):
-    doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
-    site = {"/robots.txt": robots("/a.xml", "/b.xml"), "/a.xml": doc, "/b.xml": urlset("/last")}
-    found = stream(FlakyClient(Web(site), at_once))
-    assert found[-1] == "/last"
-    assert len(found) == len(set(found))
-    assert found[:-1] == MANY if whole else found[:-1] == MANY[: len(found) - 1]
-    tree = sitemap_tree_for_homepage(
-        "http://h/", FlakyClient(Web(site), at_once), use_known_paths=False
-    )
-    assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
-    assert tree.is_complete == whole
+def test_pages_that_were_given_before_a_transfer_broke_off_are_not_given_again():
+    for breaks, whole in cases(
+        [((50, None), True), ((50, 20, None), True), ((50, 20, 70), False), ((70, 50, 20), False)]
+    ):
+        for at_once in cases([1, 4]):
+            doc = Flaky(urlset(*MANY), pieces=100, breaks=breaks)
+            site = {
+                "/robots.txt": robots("/a.xml", "/b.xml"),
+                "/a.xml": doc,
+                "/b.xml": urlset("/last"),
+            }
+            found = stream(FlakyClient(Web(site), at_once))
+            assert found[-1] == "/last"
+            assert len(found) == len(set(found))
+            assert found[:-1] == MANY if whole else found[:-1] == MANY[: len(found) - 1]
+            tree = sitemap_tree_for_homepage(
+                "http://h/", FlakyClient(Web(site), at_once), use_known_paths=False
+            )
+            assert found == [page.url.removeprefix("http://h") for page in tree.all_pages()]
+            assert tree.is_complete == whole
 
 
 def test_pages_come_before_the_transfer_breaks_off_and_go_on_after_it():

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from memory_web import Client, Doc, Response, Web
 
+from cases import cases
 from patience import soon, within
 from usp._crawl.schedule import RetryPolicy
 from usp.exceptions import SitemapException
-from usp.stream import pages
-from usp.tree import sitemap_tree_for_homepage
+from usp.options import CrawlOptions
+from usp.stream import PageBlocks, pages
+from usp.tree import sitemap_tree_for_homepage, website_search
 from usp.web_client.abstract_client import (
     AbstractWebClient,
     LocalWebClient,
@@ -32,7 +34,7 @@ NAMES = [f"/{n}.xml" for n in range(40)]
 @pytest.fixture
 def gate(monkeypatch):
     """What the server holds back; nobody waits long for threads that wait for it."""
-    monkeypatch.setattr("usp._crawl.driving.PATIENCE", 0.1)
+    monkeypatch.setattr("usp._crawl.thread_driver.PATIENCE", 0.1)
     gate = threading.Event()
     yield gate
     gate.set()
@@ -151,11 +153,11 @@ def _target(file: Path) -> str:
 # Exceptions ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("url", ["ftp://h/", "h", "", "http://", "/sitemap.xml", "mailto:a@h"])
-def test_a_bad_url_is_said_at_once(url):
+def test_a_bad_url_is_said_at_once():
     """Not when the first page is asked for."""
-    with pytest.raises(SitemapException, match="HTTP"):
-        pages(url)
+    for url in cases(["ftp://h/", "h", "", "http://", "/sitemap.xml", "mailto:a@h"]):
+        with pytest.raises(SitemapException, match="HTTP"):
+            pages(url)
 
 
 class BossError(Exception):
@@ -363,6 +365,27 @@ def test_a_client_without_a_network_gives_no_pages():
     assert list(pages("http://h/", LocalWebClient())) == []
 
 
+@pytest.mark.usefixtures("real_pauses")
+def test_stop_does_not_wait_for_the_pause_before_a_retry(monkeypatch):
+    """The client allows one request at a time, so that the stream itself waits."""
+    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=60.0, growth=1.0))
+    asked = threading.Event()
+
+    class Busy(LocalWebClient):
+        def get(self, url):
+            asked.set()
+            return WebClientErrorResponse("503 Service Unavailable", retryable=True)
+
+    options = CrawlOptions(use_known_paths=False)
+    blocks = PageBlocks(website_search("http://h/", options), "http://h/", Busy(), options)
+    reader = threading.Thread(target=lambda: list(blocks), daemon=True)
+    reader.start()
+    assert asked.wait(20)
+    blocks.stop()
+    reader.join(20)
+    assert not reader.is_alive()
+
+
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
     monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=0.1))
@@ -374,24 +397,24 @@ def test_a_pause_before_a_retry_is_waited_for(monkeypatch, at_once):
     assert web.asked.count("/a.xml") == 3
 
 
-@pytest.mark.parametrize("at_once", [1, 4])
-def test_a_host_that_is_silent_is_given_up(at_once):
+def test_a_host_that_is_silent_is_given_up():
     """Its pages are missed; those of other hosts are not."""
+    for at_once in cases([1, 4]):
 
-    class Deaf(Client):
-        def get(self, url):
-            if not url.startswith("http://deaf"):
-                return super().get(url)
-            self.web.asked.append(url)
-            failure = WebClientErrorResponse("no answer in time", retryable=False)
-            failure.silent = True
-            return failure
+        class Deaf(Client):
+            def get(self, url):
+                if not url.startswith("http://deaf"):
+                    return super().get(url)
+                self.web.asked.append(url)
+                failure = WebClientErrorResponse("no answer in time", retryable=False)
+                failure.silent = True
+                return failure
 
-    deaf = [f"http://deaf/{n}.xml" for n in range(30)]
-    web = Web({"/robots.txt": robots(*deaf, "/a.xml"), "/a.xml": urlset("/a")})
-    urls = [page.url for page in pages("http://h/", Deaf(web, at_once), use_known_paths=False)]
-    assert sum(url.startswith("http://deaf") for url in web.asked) <= 2 + 2 * at_once
-    assert urls == ["http://h/a"]
+        deaf = [f"http://deaf/{n}.xml" for n in range(30)]
+        web = Web({"/robots.txt": robots(*deaf, "/a.xml"), "/a.xml": urlset("/a")})
+        urls = [page.url for page in pages("http://h/", Deaf(web, at_once), use_known_paths=False)]
+        assert sum(url.startswith("http://deaf") for url in web.asked) <= 2 + 2 * at_once
+        assert urls == ["http://h/a"]
 
 
 # Several streams ------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 
-import pytest
-
+from cases import cases
 from usp.events import SitemapFinished, SitemapStarted
 from usp.limits import Limits
 from usp.stream import pages
@@ -27,28 +26,28 @@ def crawl(site, **options):
     return sitemap_tree_for_sitemap(site.url("/a.xml"), **options)
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-@pytest.mark.parametrize("stumbles", [1, 2])
-def test_the_whole_document_is_kept_if_it_comes(serve, stumbles, chunked):
-    site = serve({"/a.xml": [at(0.5, chunked=chunked)] * stumbles + [WHOLE]})
-    tree = crawl(site)
-    assert paths(tree, site.base) == PAGES
-    assert tree.is_complete
-    assert tree.problems == []
-    assert site.hits["/a.xml"] == stumbles + 1
+def test_the_whole_document_is_kept_if_it_comes(serve):
+    for stumbles in cases([1, 2]):
+        for chunked in cases([False, True]):
+            site = serve({"/a.xml": [at(0.5, chunked=chunked)] * stumbles + [WHOLE]})
+            tree = crawl(site)
+            assert paths(tree, site.base) == PAGES
+            assert tree.is_complete
+            assert tree.problems == []
+            assert site.hits["/a.xml"] == stumbles + 1
 
 
-@pytest.mark.parametrize("order", [(0.7, 0.3, 0.5), (0.3, 0.7, 0.5), (0.3, 0.5, 0.7)])
-def test_the_longest_part_is_kept_if_it_stays_broken(serve, order):
-    site = serve({"/a.xml": [at(fraction) for fraction in order]})
-    tree = crawl(site)
-    kept = paths(tree, site.base)
-    assert kept == PAGES[: len(kept)]
-    assert 200 < len(kept) < 215
-    (failure,) = tree.failures()
-    assert (failure.url, failure.attempts, failure.status) == (site.url("/a.xml"), 3, 200)
-    assert site.hits["/a.xml"] == 3
-    assert tree.problems[0].message.startswith("the transfer broke off")
+def test_the_longest_part_is_kept_if_it_stays_broken(serve):
+    for order in cases([(0.7, 0.3, 0.5), (0.3, 0.7, 0.5), (0.3, 0.5, 0.7)]):
+        site = serve({"/a.xml": [at(fraction) for fraction in order]})
+        tree = crawl(site)
+        kept = paths(tree, site.base)
+        assert kept == PAGES[: len(kept)]
+        assert 200 < len(kept) < 215
+        (failure,) = tree.failures()
+        assert (failure.url, failure.attempts, failure.status) == (site.url("/a.xml"), 3, 200)
+        assert site.hits["/a.xml"] == 3
+        assert tree.problems[0].message.startswith("the transfer broke off")
 
 
 def test_errors_between_two_broken_transfers_do_not_cost_what_came(serve):
@@ -66,12 +65,12 @@ def test_a_part_is_kept_if_the_document_is_gone_when_it_is_asked_for_again(serve
     assert site.hits["/a.xml"] == 2
 
 
-@pytest.mark.parametrize("cut", [0, 5, 25])
-def test_a_body_that_breaks_off_before_it_can_be_told_what_it_is_is_asked_for_again(serve, cut):
-    site = serve({"/a.xml": [Answer(WHOLE, cut=cut), WHOLE]})
-    tree = crawl(site)
-    assert paths(tree, site.base) == PAGES
-    assert site.hits["/a.xml"] == 2
+def test_a_body_that_breaks_off_before_it_can_be_told_what_it_is_is_asked_for_again(serve):
+    for cut in cases([0, 5, 25]):
+        site = serve({"/a.xml": [Answer(WHOLE, cut=cut), WHOLE]})
+        tree = crawl(site)
+        assert paths(tree, site.base) == PAGES
+        assert site.hits["/a.xml"] == 2
 
 
 def test_a_body_of_which_nothing_comes_is_a_failure_after_three_tries(serve):
@@ -138,31 +137,31 @@ def test_a_page_of_html_that_breaks_off_is_not_worth_another_try(serve):
     assert site.hits["/a.xml"] == 1
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_broken_gzip_transfer_is_asked_for_again(serve, chunked):
-    site = serve({})
-    packed = gzip.compress(
-        site.fill(urlset(*(f"{page}/{zlib.crc32(page.encode())}" for page in PAGES)))
-    )
-    site.answers["/a.xml"] = [at(0.6, body=packed, chunked=chunked), packed]
-    tree = crawl(site)
-    assert tree.page_count() == 300
-    assert tree.is_complete
-    site.answers["/a.xml"] = at(0.6, body=packed, chunked=chunked)
-    tree = crawl(site)
-    assert 0 < tree.page_count() < 300
-    assert [failure.attempts for failure in tree.failures()] == [3]
+def test_a_broken_gzip_transfer_is_asked_for_again(serve):
+    for chunked in cases([False, True]):
+        site = serve({})
+        packed = gzip.compress(
+            site.fill(urlset(*(f"{page}/{zlib.crc32(page.encode())}" for page in PAGES)))
+        )
+        site.answers["/a.xml"] = [at(0.6, body=packed, chunked=chunked), packed]
+        tree = crawl(site)
+        assert tree.page_count() == 300
+        assert tree.is_complete
+        site.answers["/a.xml"] = at(0.6, body=packed, chunked=chunked)
+        tree = crawl(site)
+        assert 0 < tree.page_count() < 300
+        assert [failure.attempts for failure in tree.failures()] == [3]
 
 
-@pytest.mark.parametrize(
-    "limits", [Limits(document_bytes=5000), Limits(unpacked_bytes=5000), Limits(pages=10)]
-)
-def test_a_body_that_a_limit_cuts_off_is_not_asked_for_again(serve, limits):
-    site = serve({"/a.xml": WHOLE})
-    tree = crawl(site, limits=limits)
-    assert 0 < tree.page_count() < 300
-    assert [failure.attempts for failure in tree.failures()] == [1]
-    assert site.hits["/a.xml"] == 1
+def test_a_body_that_a_limit_cuts_off_is_not_asked_for_again(serve):
+    for limits in cases(
+        [Limits(document_bytes=5000), Limits(unpacked_bytes=5000), Limits(pages=10)]
+    ):
+        site = serve({"/a.xml": WHOLE})
+        tree = crawl(site, limits=limits)
+        assert 0 < tree.page_count() < 300
+        assert [failure.attempts for failure in tree.failures()] == [1]
+        assert site.hits["/a.xml"] == 1
 
 
 def test_what_breaks_off_is_told_once_by_events(serve):
@@ -183,26 +182,25 @@ def test_callbacks_are_asked_about_the_children_of_a_broken_index_once(serve):
     assert asked == ["/1.xml", "/2.xml"]
 
 
-@pytest.mark.parametrize("most", [1, 8])
-@pytest.mark.parametrize(
-    "answers",
-    [
-        [at(0.5), WHOLE],
-        [at(0.5), at(0.2), WHOLE],
-        [at(0.9), at(0.2), at(0.4)],
-        [at(0.2), at(0.4), at(0.9)],
-        [at(0.5, chunked=True), at(0.2), Answer(status=500), WHOLE],
-        [at(0.5), Answer(status=404)],
-    ],
-)
-def test_the_stream_gives_the_pages_of_the_tree_once_and_in_order(serve, answers, most):
-    client = RequestsWebClient(max_concurrent_requests=most)
-    table = {"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")}
-    site = serve(table | {"/a.xml": answers})
-    tree = sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
-    expected = paths(tree, site.base)
-    assert expected[-1] == "/last"
-    site.requests.clear()
-    streamed = pages(site.base + "/", client, use_known_paths=False)
-    assert [page.url.removeprefix(site.base) for page in streamed] == expected
-    client.close()
+def test_the_stream_gives_the_pages_of_the_tree_once_and_in_order(serve):
+    for answers in cases(
+        [
+            [at(0.5), WHOLE],
+            [at(0.5), at(0.2), WHOLE],
+            [at(0.9), at(0.2), at(0.4)],
+            [at(0.2), at(0.4), at(0.9)],
+            [at(0.5, chunked=True), at(0.2), Answer(status=500), WHOLE],
+            [at(0.5), Answer(status=404)],
+        ]
+    ):
+        for most in cases([1, 8]):
+            client = RequestsWebClient(max_concurrent_requests=most)
+            table = {"/robots.txt": robots("/a.xml", "/b.xml"), "/b.xml": urlset("/last")}
+            site = serve(table | {"/a.xml": answers})
+            tree = sitemap_tree_for_homepage(site.base + "/", client, use_known_paths=False)
+            expected = paths(tree, site.base)
+            assert expected[-1] == "/last"
+            site.requests.clear()
+            streamed = pages(site.base + "/", client, use_known_paths=False)
+            assert [page.url.removeprefix(site.base) for page in streamed] == expected
+            client.close()

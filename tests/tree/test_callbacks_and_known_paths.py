@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import cases
 from usp import aio, stream, tree
 from usp.limits import Limits
 from website import index, outline, robots, urlset
@@ -106,17 +106,19 @@ SITES = {
 }
 
 
-@pytest.mark.parametrize("front", FRONTS)
-@pytest.mark.parametrize("name", CALLBACKS)
-@pytest.mark.parametrize("site", SITES)
-def test_children_that_a_callback_excludes_are_not_requested(site, name, front):
-    web = Web({**SITES[site], **CHILDREN})
-    asked = Asked(lambda path, _: path in CHILDREN)
-    crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
-    assert not CHILDREN.keys() & set(web.asked)
-    assert asked.excluded == CHILDREN.keys()
-    assert len(asked.questions) == len(set(asked.questions))  # each child was asked about once
-    assert sum(path in CHILDREN for path, _ in asked.questions) == len(CHILDREN)
+def test_children_that_a_callback_excludes_are_not_requested():
+    for site in cases(SITES):
+        for name in cases(CALLBACKS):
+            for front in cases(FRONTS):
+                web = Web({**SITES[site], **CHILDREN})
+                asked = Asked(lambda path, _: path in CHILDREN)
+                crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
+                assert not CHILDREN.keys() & set(web.asked)
+                assert asked.excluded == CHILDREN.keys()
+                assert len(asked.questions) == len(
+                    set(asked.questions)
+                )  # each child was asked about once
+                assert sum(path in CHILDREN for path, _ in asked.questions) == len(CHILDREN)
 
 
 EXCLUDED = {
@@ -129,17 +131,17 @@ EXCLUDED = {
 }
 
 
-@pytest.mark.parametrize("front", FRONTS)
-@pytest.mark.parametrize("name", CALLBACKS)
-@pytest.mark.parametrize("declared", EXCLUDED)
-def test_a_known_path_that_a_callback_excludes_is_not_requested(declared, name, front):
-    web = Web({**EXCLUDED[declared], "/sitemap.xml": index("/c1.xml"), **CHILDREN})
-    asked = Asked(lambda path, _: path == "/sitemap.xml")
-    found = crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
-    assert {"/sitemap.xml", "/c1.xml"}.isdisjoint(web.asked)
-    assert "/sitemap_index.xml" in web.asked  # the other known paths are looked at
-    pages = found if isinstance(found, list) else found.all_pages()
-    assert [page.url for page in pages] == [H + "/p0"]
+def test_a_known_path_that_a_callback_excludes_is_not_requested():
+    for declared in cases(EXCLUDED):
+        for name in cases(CALLBACKS):
+            for front in cases(FRONTS):
+                web = Web({**EXCLUDED[declared], "/sitemap.xml": index("/c1.xml"), **CHILDREN})
+                asked = Asked(lambda path, _: path == "/sitemap.xml")
+                found = crawl(front, web, use_html_links=True, **{name: asked.callback(name)})
+                assert {"/sitemap.xml", "/c1.xml"}.isdisjoint(web.asked)
+                assert "/sitemap_index.xml" in web.asked  # the other known paths are looked at
+                pages = found if isinstance(found, list) else found.all_pages()
+                assert [page.url for page in pages] == [H + "/p0"]
 
 
 def test_a_known_path_that_nothing_declares_is_asked_about_at_level_0():

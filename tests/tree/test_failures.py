@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+from cases import cases
 from usp import aio
 from usp.limits import Limits
 from usp.objects.problem import Failure
@@ -72,21 +73,21 @@ def test_a_site_without_sitemaps_is_complete(serve):
     assert tree.is_complete
 
 
-@pytest.mark.parametrize(
-    ("status", "attempts"), [(404, 1), (410, 1), (403, 1), (401, 1), (500, 5), (503, 5), (429, 5)]
-)
-def test_a_child_that_is_refused_is_named_with_its_status(serve, status, attempts):
-    site = serve(SITE | {"/b.xml": Answer(status=status)})
-    tree = crawl(site, use_known_paths=False)
-    assert paths(tree, site.base) == ["/a"]
-    assert not tree.is_complete
-    assert listed(tree, site.base) == [("/b.xml", attempts, status)]
-    (failure,) = tree.failures()
-    assert str(status) in failure.reason
-    a, b = tree.sub_sitemaps[0].sub_sitemaps[0].sub_sitemaps
-    assert a.is_complete
-    assert b.failures() == [failure]
-    assert failure.reason == b.reason
+def test_a_child_that_is_refused_is_named_with_its_status(serve):
+    for status, attempts in cases(
+        [(404, 1), (410, 1), (403, 1), (401, 1), (500, 5), (503, 5), (429, 5)]
+    ):
+        site = serve(SITE | {"/b.xml": Answer(status=status)})
+        tree = crawl(site, use_known_paths=False)
+        assert paths(tree, site.base) == ["/a"]
+        assert not tree.is_complete
+        assert listed(tree, site.base) == [("/b.xml", attempts, status)]
+        (failure,) = tree.failures()
+        assert str(status) in failure.reason
+        a, b = tree.sub_sitemaps[0].sub_sitemaps[0].sub_sitemaps
+        assert a.is_complete
+        assert b.failures() == [failure]
+        assert failure.reason == b.reason
 
 
 def test_a_server_that_turns_robots_away_is_answered_with_advice(serve):
@@ -131,22 +132,22 @@ def test_a_dead_host_of_one_sitemap_is_named(serve):
 # What stands nowhere in the tree ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", [Answer(status=404), Answer(status=410), HTML, ""])
-def test_a_robots_txt_that_is_not_there_is_nothing_that_is_missing(serve, answer):
-    site = serve({"/robots.txt": answer, "/sitemap.xml": urlset("/p")})
-    tree = crawl(site)
-    assert paths(tree, site.base) == ["/p"]
-    assert tree.is_complete
+def test_a_robots_txt_that_is_not_there_is_nothing_that_is_missing(serve):
+    for answer in cases([Answer(status=404), Answer(status=410), HTML, ""]):
+        site = serve({"/robots.txt": answer, "/sitemap.xml": urlset("/p")})
+        tree = crawl(site)
+        assert paths(tree, site.base) == ["/p"]
+        assert tree.is_complete
 
 
-@pytest.mark.parametrize(("status", "attempts"), [(503, 5), (500, 5), (403, 1), (401, 1)])
-def test_a_robots_txt_that_could_not_be_had_is_missing(serve, status, attempts):
-    site = serve({"/robots.txt": Answer(status=status), "/sitemap.xml": urlset("/p")})
-    tree = crawl(site)
-    assert paths(tree, site.base) == ["/p"]
-    assert not tree.is_complete
-    assert listed(tree, site.base) == [("/robots.txt", attempts, status)]
-    assert all(node.url != site.url("/robots.txt") for node in tree.all_sitemaps())
+def test_a_robots_txt_that_could_not_be_had_is_missing(serve):
+    for status, attempts in cases([(503, 5), (500, 5), (403, 1), (401, 1)]):
+        site = serve({"/robots.txt": Answer(status=status), "/sitemap.xml": urlset("/p")})
+        tree = crawl(site)
+        assert paths(tree, site.base) == ["/p"]
+        assert not tree.is_complete
+        assert listed(tree, site.base) == [("/robots.txt", attempts, status)]
+        assert all(node.url != site.url("/robots.txt") for node in tree.all_sitemaps())
 
 
 def test_a_robots_txt_that_comes_in_the_end_is_not_missing(serve):
@@ -156,18 +157,18 @@ def test_a_robots_txt_that_comes_in_the_end_is_not_missing(serve):
     assert tree.is_complete
 
 
-@pytest.mark.parametrize("status", [404, 410, 400, 401, 403, 405, 451])
-def test_a_known_path_that_is_refused_is_not_missing(serve, status):
-    site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
-    assert crawl(site).is_complete
+def test_a_known_path_that_is_refused_is_not_missing(serve):
+    for status in cases([404, 410, 400, 401, 403, 405, 451]):
+        site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
+        assert crawl(site).is_complete
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 429])
-def test_a_known_path_that_cannot_be_told_is_missing(serve, status):
-    site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
-    tree = crawl(site)
-    assert paths(tree, site.base) == ["/a", "/b"]
-    assert listed(tree, site.base) == [("/sitemap.xml", 2, status)]
+def test_a_known_path_that_cannot_be_told_is_missing(serve):
+    for status in cases([500, 502, 503, 429]):
+        site = serve(SITE | {"/sitemap.xml": Answer(status=status)})
+        tree = crawl(site)
+        assert paths(tree, site.base) == ["/a", "/b"]
+        assert listed(tree, site.base) == [("/sitemap.xml", 2, status)]
 
 
 def test_a_known_path_with_html_is_not_missing(serve):
@@ -179,12 +180,12 @@ def test_a_known_path_that_robots_txt_declares_too_is_listed_once(serve):
     assert listed(crawl(site), site.base) == [("/sitemap.xml", 5, 500)]
 
 
-@pytest.mark.parametrize(("status", "missing"), [(404, False), (410, False), (500, True)])
-def test_a_homepage_that_was_to_be_looked_at_counts_as_robots_txt_does(serve, status, missing):
-    site = serve(SITE | {"/": Answer(status=status)})
-    tree = crawl(site, use_html_links=True)
-    assert [failure.url for failure in tree.failures()] == [site.base + "/"] * missing
-    assert crawl(site).is_complete
+def test_a_homepage_that_was_to_be_looked_at_counts_as_robots_txt_does(serve):
+    for status, missing in cases([(404, False), (410, False), (500, True)]):
+        site = serve(SITE | {"/": Answer(status=status)})
+        tree = crawl(site, use_html_links=True)
+        assert [failure.url for failure in tree.failures()] == [site.base + "/"] * missing
+        assert crawl(site).is_complete
 
 
 def test_a_homepage_that_breaks_off_may_have_had_more_links(serve):
@@ -195,12 +196,12 @@ def test_a_homepage_that_breaks_off_may_have_had_more_links(serve):
     assert [failure.url for failure in tree.failures()] == [site.base + "/"]
 
 
-@pytest.mark.parametrize("path", ["/robots.txt", "/sitemap.xml"])
-def test_a_guard_in_front_of_the_site_is_no_complete_site(serve, path):
+def test_a_guard_in_front_of_the_site_is_no_complete_site(serve):
     """The page of a guard says nothing about what is behind it."""
-    guard = "<html><head><title>Just a moment...</title></head><body>cf-chl-</body></html>"
-    tree = crawl(serve({path: guard}))
-    assert not tree.is_complete
+    for path in cases(["/robots.txt", "/sitemap.xml"]):
+        guard = "<html><head><title>Just a moment...</title></head><body>cf-chl-</body></html>"
+        tree = crawl(serve({path: guard}))
+        assert not tree.is_complete
 
 
 # What is there, but not as a whole ----------------------------------------------------------------
@@ -210,23 +211,21 @@ def cut(document: str) -> str:
     return document[: len(document) - 30]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        cut(urlset("/1", "/2", "/3")),
-        cut(rss("/1", "/2", "/3")),
-        gzip.compress(urlset("/1").encode())[:-9],
-        gzip.compress(urlset(*map(str, range(500))).encode())[:200],
-        gzip.compress(urlset("/1").encode())[:-8] + b"\0\0\0\0\0\0\0\0",
-    ],
-    ids=["urlset", "rss", "gzip without its end", "half a gzip", "gzip with a wrong sum"],
-)
-def test_a_document_that_breaks_off_by_itself_is_named_and_asked_for_once(serve, body):
-    site = serve(SITE | {"/a.xml": body})
-    tree = crawl(site, use_known_paths=False)
-    assert listed(tree, site.base) == [("/a.xml", 1, 200)]
-    assert site.hits["/a.xml"] == 1
-    assert "/b" in paths(tree, site.base)
+def test_a_document_that_breaks_off_by_itself_is_named_and_asked_for_once(serve):
+    for body in cases(
+        [
+            cut(urlset("/1", "/2", "/3")),
+            cut(rss("/1", "/2", "/3")),
+            gzip.compress(urlset("/1").encode())[:-9],
+            gzip.compress(urlset(*map(str, range(500))).encode())[:200],
+            gzip.compress(urlset("/1").encode())[:-8] + b"\0\0\0\0\0\0\0\0",
+        ]
+    ):
+        site = serve(SITE | {"/a.xml": body})
+        tree = crawl(site, use_known_paths=False)
+        assert listed(tree, site.base) == [("/a.xml", 1, 200)]
+        assert site.hits["/a.xml"] == 1
+        assert "/b" in paths(tree, site.base)
 
 
 def test_an_index_that_breaks_off_is_named_and_its_children_are_followed(serve):
@@ -236,37 +235,34 @@ def test_an_index_that_breaks_off_is_named_and_its_children_are_followed(serve):
     assert listed(tree, site.base) == [("/i.xml", 1, 200)]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        urlset("/1") + "\n\n",
-        urlset("/1") + "<!-- made by us -->",
-        urlset(),
-        rss("/1"),
-        "{base}/1\n{base}/2",
-        gzip.compress(urlset("/1").encode()) + b"\0" * 100,
-        urlset("<url><loc>nowhere</loc></url>", "<url></url>"),
-        '<?xml version="1.0"?><urlset/>',
-    ],
-    ids=["blanks", "comment", "empty", "rss", "text", "padding", "bad entries", "one tag"],
-)
-def test_a_document_that_is_whole_is_complete_whatever_is_in_it(serve, body):
-    site = serve(SITE | {"/a.xml": body})
-    assert crawl(site, use_known_paths=False).failures() == []
+def test_a_document_that_is_whole_is_complete_whatever_is_in_it(serve):
+    for body in cases(
+        [
+            urlset("/1") + "\n\n",
+            urlset("/1") + "<!-- made by us -->",
+            urlset(),
+            rss("/1"),
+            "{base}/1\n{base}/2",
+            gzip.compress(urlset("/1").encode()) + b"\0" * 100,
+            urlset("<url><loc>nowhere</loc></url>", "<url></url>"),
+            '<?xml version="1.0"?><urlset/>',
+        ]
+    ):
+        site = serve(SITE | {"/a.xml": body})
+        assert crawl(site, use_known_paths=False).failures() == []
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        HTML.removeprefix("<!DOCTYPE html>"),
-        HTML,
-    ],
-)
-def test_a_child_that_is_no_sitemap_is_named(serve, page):
-    site = serve(SITE | {"/a.xml": page})
-    tree = crawl(site, use_known_paths=False)
-    assert listed(tree, site.base) == [("/a.xml", 1, 200)]
-    assert "HTML" in tree.failures()[0].reason
+def test_a_child_that_is_no_sitemap_is_named(serve):
+    for page in cases(
+        [
+            HTML.removeprefix("<!DOCTYPE html>"),
+            HTML,
+        ]
+    ):
+        site = serve(SITE | {"/a.xml": page})
+        tree = crawl(site, use_known_paths=False)
+        assert listed(tree, site.base) == [("/a.xml", 1, 200)]
+        assert "HTML" in tree.failures()[0].reason
 
 
 def test_children_that_a_callback_leaves_out_are_not_missing(serve):
@@ -392,27 +388,24 @@ class Own(AbstractWebClient):
         return self._error or LocalWebClientSuccessResponse(url, "")
 
 
-@pytest.mark.parametrize(
-    ("message", "retryable", "attempts", "status"),
-    [
-        ("404 Not Found", False, 1, 404),
-        ("503 Service Unavailable", True, 5, 503),
-        ("500 Internal Server Error", True, 5, 500),
-        ("500", True, 5, 500),
-        ("timed out", True, 3, None),
-        ("5000 things failed", True, 3, None),
-        ("certificate is not valid", False, 1, None),
-    ],
-)
-def test_the_status_of_an_error_without_one_is_read_from_its_message(
-    message, retryable, attempts, status
-):
-    client = Own(WebClientErrorResponse(message, retryable))
-    tree = sitemap_tree_for_sitemap("http://h/a.xml", client)
-    (failure,) = tree.failures()
-    assert (failure.attempts, failure.status) == (attempts, status)
-    assert message in failure.reason
-    assert client.asked == attempts
+def test_the_status_of_an_error_without_one_is_read_from_its_message():
+    for message, retryable, attempts, status in cases(
+        [
+            ("404 Not Found", False, 1, 404),
+            ("503 Service Unavailable", True, 5, 503),
+            ("500 Internal Server Error", True, 5, 500),
+            ("500", True, 5, 500),
+            ("timed out", True, 3, None),
+            ("5000 things failed", True, 3, None),
+            ("certificate is not valid", False, 1, None),
+        ]
+    ):
+        client = Own(WebClientErrorResponse(message, retryable))
+        tree = sitemap_tree_for_sitemap("http://h/a.xml", client)
+        (failure,) = tree.failures()
+        assert (failure.attempts, failure.status) == (attempts, status)
+        assert message in failure.reason
+        assert client.asked == attempts
 
 
 def test_a_robots_txt_that_a_users_client_says_is_not_there_is_not_missing():

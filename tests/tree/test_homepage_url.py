@@ -6,19 +6,28 @@ import logging
 
 import pytest
 
+from cases import cases
 from usp.exceptions import SitemapException
 from usp.objects.sitemap import IndexWebsiteSitemap
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, index, outline, paths, robots, urlset
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://example.org/", "example.org", "", "/sitemap.xml", "http://", "http:// a b/", "x"]
-)
-@pytest.mark.parametrize("normalize", [True, False])
-def test_a_homepage_that_is_no_http_url_is_the_callers_mistake(url, normalize):
-    with pytest.raises(SitemapException):
-        sitemap_tree_for_homepage(url, normalize_homepage_url=normalize)
+def test_a_homepage_that_is_no_http_url_is_the_callers_mistake():
+    for normalize in cases([True, False]):
+        for url in cases(
+            [
+                "ftp://example.org/",
+                "example.org",
+                "",
+                "/sitemap.xml",
+                "http://",
+                "http:// a b/",
+                "x",
+            ]
+        ):
+            with pytest.raises(SitemapException):
+                sitemap_tree_for_homepage(url, normalize_homepage_url=normalize)
 
 
 def test_normalizing_cuts_the_url_back_to_its_host_and_says_so(serve, caplog):
@@ -39,20 +48,20 @@ def test_a_homepage_that_is_one_already_is_used_without_a_word(serve, caplog):
     assert not [record for record in caplog.records if record.name == "usp.tree"]
 
 
-@pytest.mark.parametrize("given", ["/shop/de", "/shop/de/"])
-def test_without_normalizing_everything_is_looked_for_below_the_path(serve, given):
-    site = serve(
-        {
-            "/shop/de/robots.txt": robots("/a.xml"),
-            "/a.xml": urlset("/p"),
-            "/shop/de/sitemap.xml": urlset("/q"),
-            "/sitemap.xml": urlset("/not/this"),
-        }
-    )
-    tree = sitemap_tree_for_homepage(site.base + given, normalize_homepage_url=False)
-    assert tree.url == site.base + "/shop/de/"
-    assert paths(tree, site.base) == ["/p", "/q"]
-    assert all(path.startswith("/shop/de/") for path in site.hits if path != "/a.xml")
+def test_without_normalizing_everything_is_looked_for_below_the_path(serve):
+    for given in cases(["/shop/de", "/shop/de/"]):
+        site = serve(
+            {
+                "/shop/de/robots.txt": robots("/a.xml"),
+                "/a.xml": urlset("/p"),
+                "/shop/de/sitemap.xml": urlset("/q"),
+                "/sitemap.xml": urlset("/not/this"),
+            }
+        )
+        tree = sitemap_tree_for_homepage(site.base + given, normalize_homepage_url=False)
+        assert tree.url == site.base + "/shop/de/"
+        assert paths(tree, site.base) == ["/p", "/q"]
+        assert all(path.startswith("/shop/de/") for path in site.hits if path != "/a.xml")
 
 
 def test_a_homepage_without_a_slash_gets_one(serve):
@@ -124,11 +133,11 @@ def test_links_stand_between_robots_txt_and_the_known_paths_and_only_if_they_are
     assert max(site.hits.values()) == 1
 
 
-@pytest.mark.parametrize("answer", [Answer("", 500), Answer(""), "<html>no links</html>"])
-def test_a_homepage_without_links_costs_nothing_else(serve, answer):
-    site = serve({"/": answer, "/sitemap.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(site.base + "/", use_html_links=True)
-    assert paths(tree, site.base) == ["/p"]
+def test_a_homepage_without_links_costs_nothing_else(serve):
+    for answer in cases([Answer("", 500), Answer(""), "<html>no links</html>"]):
+        site = serve({"/": answer, "/sitemap.xml": urlset("/p")})
+        tree = sitemap_tree_for_homepage(site.base + "/", use_html_links=True)
+        assert paths(tree, site.base) == ["/p"]
 
 
 def test_a_homepage_link_may_lead_to_another_host_and_by_redirect(serve):
@@ -141,3 +150,20 @@ def test_a_homepage_link_may_lead_to_another_host_and_by_redirect(serve):
     )
     tree = sitemap_tree_for_homepage(site.base + "/", use_html_links=True, use_known_paths=False)
     assert [node.url for node in tree.sub_sitemaps] == [site.alt + "/t.xml"]
+
+
+def test_links_in_scripts_are_no_links_and_base_is_what_they_are_relative_to(serve):
+    link = '<link rel="sitemap" href="{}">'
+    page = (
+        f"<head><title>{link.format('/t.xml')}</title><script>x = '{link.format('/s.xml')}'</script>"
+        f"<base href='/below/'>{link.format('a.xml')}<base href='/no/'>"
+        f"<template>{link.format('/u.xml')}</template><noscript>{link.format('/b.xml')}</noscript>"
+    )
+    site = serve({"/": page, "/below/a.xml": urlset("/a"), "/b.xml": urlset("/b")})
+    tree = sitemap_tree_for_homepage(
+        site.base + "/", use_html_links=True, use_robots=False, use_known_paths=False
+    )
+    assert [node.url for node in tree.sub_sitemaps] == [
+        site.url("/below/a.xml"),
+        site.url("/b.xml"),
+    ]

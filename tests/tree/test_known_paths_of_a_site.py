@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
+import usp
+from cases import cases
 from usp import tree as tree_module
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
 from usp.tree import sitemap_tree_for_homepage
@@ -46,23 +46,21 @@ def test_in_order_gives_each_path_once_unknown_ones_sorted_then_the_callers_own(
     assert in_order((), ("b", "a")) == ["b", "a"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer("", 404),
-        Answer("", 401),
-        Answer("<!doctype html><html><body>https://e.org/</body></html>"),
-        Answer(""),
-        Answer("nothing to see here"),
-        Answer('<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'),
-        Answer(redirect="/sitemap_index.xml"),
-    ],
-    ids=["404", "401", "html", "empty", "text", "xml", "redirect to a dead end"],
-)
-def test_a_known_path_that_leads_to_no_sitemap_leaves_no_trace(serve, answer):
-    site = serve({"/sitemap.xml": answer, "/sitemap_news.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert outline(tree, site.base)[2] == [("PagesXMLSitemap", "/sitemap_news.xml")]
+def test_a_known_path_that_leads_to_no_sitemap_leaves_no_trace(serve):
+    for answer in cases(
+        [
+            Answer("", 404),
+            Answer("", 401),
+            Answer("<!doctype html><html><body>https://e.org/</body></html>"),
+            Answer(""),
+            Answer("nothing to see here"),
+            Answer('<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'),
+            Answer(redirect="/sitemap_index.xml"),
+        ]
+    ):
+        site = serve({"/sitemap.xml": answer, "/sitemap_news.xml": urlset("/p")})
+        tree = sitemap_tree_for_homepage(site.base + "/")
+        assert outline(tree, site.base)[2] == [("PagesXMLSitemap", "/sitemap_news.xml")]
 
 
 def test_a_known_path_that_robots_txts_subtree_holds_leaves_no_trace(serve):
@@ -154,13 +152,13 @@ def test_a_child_of_robots_txt_and_of_a_known_paths_index_stands_under_both(serv
     assert site.hits["/a.xml"] == 1
 
 
-@pytest.mark.parametrize("extra", [["maps/z.xml", "/maps/a.xml"], ("maps/z.xml", "maps/a.xml")])
-def test_extra_known_paths_are_tried_behind_the_others_in_their_order(serve, extra):
-    site = serve(
-        {"/maps/z.xml": urlset("/z"), "/maps/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")}
-    )
-    tree = sitemap_tree_for_homepage(site.base + "/", extra_known_paths=extra)
-    assert tops(tree, site) == ["/sitemap.xml", "/maps/z.xml", "/maps/a.xml"]
+def test_extra_known_paths_are_tried_behind_the_others_in_their_order(serve):
+    for extra in cases([["maps/z.xml", "/maps/a.xml"], ("maps/z.xml", "maps/a.xml")]):
+        site = serve(
+            {"/maps/z.xml": urlset("/z"), "/maps/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")}
+        )
+        tree = sitemap_tree_for_homepage(site.base + "/", extra_known_paths=extra)
+        assert tops(tree, site) == ["/sitemap.xml", "/maps/z.xml", "/maps/a.xml"]
 
 
 def test_extra_known_paths_as_a_set_have_a_fixed_order_too(serve):
@@ -188,3 +186,18 @@ def test_a_known_path_that_stumbles_once_is_asked_again(serve):
     site = serve({"/sitemap.xml": [Answer("", 503), urlset("/p")]})
     tree = sitemap_tree_for_homepage(site.base + "/")
     assert paths(tree, site.base) == ["/p"]
+
+
+def test_a_known_path_that_fails_and_is_declared_later_is_loaded_as_it_was_crawled(serve, tmp_path):
+    """It is requested again; the snapshot has it once in the tree, as the crawl had."""
+    busy = [Answer(status=503)] * 2
+    late = Answer(index("/sitemap.xml"), delay=0.5)
+    site = serve({"/sitemap.xml": [*busy, urlset("/p")], "/sitemap_index.xml": late})
+    file = tmp_path / "a.warc.gz"
+    tree = sitemap_tree_for_homepage(site.base + "/", record=file)
+    assert [page.url for page in tree.all_pages()] == [site.url("/p")]
+    loaded = usp.load(file)
+    assert [page.url for page in loaded.all_pages()] == [site.url("/p")]
+    assert loaded == tree
+    tree.save(tmp_path / "b.warc.gz")
+    assert usp.load(tmp_path / "b.warc.gz") == tree

@@ -13,6 +13,7 @@ import pytest
 import requests
 
 import usp.aio
+from cases import cases
 from usp import stream
 from usp.cli import main
 from usp.exceptions import SitemapException
@@ -47,6 +48,13 @@ class Guarded(dict):
             return answer
         told = self._site.requests[-1].headers.get("Authorization")
         return answer if told == HEADER else Answer("no", 401)
+
+
+def test_an_odd_extra_path_beside_a_login_is_not_found(serve):
+    site = serve({"/sitemap.xml": urlset("/p")})
+    start = site.base.replace("//", "//me:secret@") + "/"
+    tree = sitemap_tree_for_homepage(start, extra_known_paths=["a\x00b.xml", "sitemap.xml"])
+    assert [page.url for page in tree.all_pages()] == [site.url("/p")]
 
 
 @pytest.fixture
@@ -196,11 +204,11 @@ def test_the_mistakes_of_a_client_do_not_tell_it(site, caplog):
     assert is_clean(caplog.text, tree.failures(), pickle.dumps(tree))
 
 
-@pytest.mark.parametrize("url", ["ftp://{}@h/", "http://{}@h\\x/", "http://{}@", "{}@h"])
-def test_an_address_that_is_refused_is_shown_without_it(url):
-    with pytest.raises(SitemapException) as caught:
-        sitemap_tree_for_homepage(url.format(LOGIN))
-    assert is_clean(caught.value)
+def test_an_address_that_is_refused_is_shown_without_it():
+    for url in cases(["ftp://{}@h/", "http://{}@h\\x/", "http://{}@", "{}@h"]):
+        with pytest.raises(SitemapException) as caught:
+            sitemap_tree_for_homepage(url.format(LOGIN))
+        assert is_clean(caught.value)
 
 
 # The command line -----------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime
 
-import pytest
-
+from cases import cases
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_str, sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from website import Answer, index, paths, robots, urlset
@@ -136,45 +135,43 @@ def test_pages_can_be_read_again_and_by_two_readers_at_once(serve):
     assert site.hits["/a.xml"] == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (Answer("", 404), "404 Not Found"),
-        (Answer("", 451), "451 Unavailable For Legal Reasons"),
-        (Answer("", 402, "No Way"), "402 No Way"),
-        (Answer("", 503), "503 Service Unavailable"),
-    ],
-)
-def test_the_reason_of_an_http_error_is_its_status(serve, answer, message):
-    site = serve({"/a.xml": answer})
-    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-    assert node == InvalidSitemap(
-        site.url("/a.xml"), f"Unable to fetch sitemap from {site.url('/a.xml')}: {message}"
-    )
+def test_the_reason_of_an_http_error_is_its_status(serve):
+    for answer, message in cases(
+        [
+            (Answer("", 404), "404 Not Found"),
+            (Answer("", 451), "451 Unavailable For Legal Reasons"),
+            (Answer("", 402, "No Way"), "402 No Way"),
+            (Answer("", 503), "503 Service Unavailable"),
+        ]
+    ):
+        site = serve({"/a.xml": answer})
+        node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+        assert node == InvalidSitemap(
+            site.url("/a.xml"), f"Unable to fetch sitemap from {site.url('/a.xml')}: {message}"
+        )
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "",
-        "<html></html>",
-        "hello",
-        b"\x00\x01\x02\xff",
-        "<?xml version='1.0'",
-        "<?xml version='1.0'?>",
-        "<!-- nothing else -->",
-        '<!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>{base}/p</loc></url></urlset>',
-        b"%PDF-1.7 \x00",
-        b"\x1f\x8b\x08",
-    ],
-)
-def test_what_is_no_sitemap_is_invalid_with_a_reason_that_says_why(serve, body):
-    site = serve({"/a.xml": body})
-    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
-    assert isinstance(node, InvalidSitemap)
-    assert node.reason.startswith(f"No parsers support sitemap from {site.url('/a.xml')}")
-    assert "None" not in node.reason
-    assert (node.pages, node.sub_sitemaps) == ([], [])
+def test_what_is_no_sitemap_is_invalid_with_a_reason_that_says_why(serve):
+    for body in cases(
+        [
+            "",
+            "<html></html>",
+            "hello",
+            b"\x00\x01\x02\xff",
+            "<?xml version='1.0'",
+            "<?xml version='1.0'?>",
+            "<!-- nothing else -->",
+            '<!DOCTYPE urlset [<!ENTITY a "b">]><urlset><url><loc>{base}/p</loc></url></urlset>',
+            b"%PDF-1.7 \x00",
+            b"\x1f\x8b\x08",
+        ]
+    ):
+        site = serve({"/a.xml": body})
+        node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+        assert isinstance(node, InvalidSitemap)
+        assert node.reason.startswith(f"No parsers support sitemap from {site.url('/a.xml')}")
+        assert "None" not in node.reason
+        assert (node.pages, node.sub_sitemaps) == ([], [])
 
 
 def test_a_dtd_that_is_only_named_is_not_loaded(serve):

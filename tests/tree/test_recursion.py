@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import cases
 from usp.exceptions import SitemapException
 from usp.fetch_parse import SitemapFetcher
 from usp.objects.sitemap import IndexXMLSitemap, InvalidSitemap, PagesXMLSitemap
@@ -111,18 +112,18 @@ def test_one_dead_child_costs_only_itself(serve):
     assert tree.sub_sitemaps[1].reason.endswith("410 Gone")
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_stray_pages_in_an_index_stand_in_a_child_with_the_indexs_own_url(serve, at):
-    children = ["/a.xml", "/b.xml"]
-    entries = list(children)
-    entries.insert(at, "<url><loc>{base}/stray</loc></url>")
-    site = serve({"/i.xml": index(*entries), "/a.xml": urlset("/a"), "/b.xml": urlset("/b")})
-    tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
-    expected = [("PagesXMLSitemap", path) for path in children]
-    expected.insert(at, ("PagesXMLSitemap", "/i.xml"))
-    assert outline(tree, site.base) == ("IndexXMLSitemap", "/i.xml", expected)
-    assert [page.url for page in tree.sub_sitemaps[at].pages] == [site.url("/stray")]
-    assert len(tree.problems) == 1
+def test_stray_pages_in_an_index_stand_in_a_child_with_the_indexs_own_url(serve):
+    for at in cases([0, 1, 2]):
+        children = ["/a.xml", "/b.xml"]
+        entries = list(children)
+        entries.insert(at, "<url><loc>{base}/stray</loc></url>")
+        site = serve({"/i.xml": index(*entries), "/a.xml": urlset("/a"), "/b.xml": urlset("/b")})
+        tree = sitemap_tree_for_sitemap(site.url("/i.xml"))
+        expected = [("PagesXMLSitemap", path) for path in children]
+        expected.insert(at, ("PagesXMLSitemap", "/i.xml"))
+        assert outline(tree, site.base) == ("IndexXMLSitemap", "/i.xml", expected)
+        assert [page.url for page in tree.sub_sitemaps[at].pages] == [site.url("/stray")]
+        assert len(tree.problems) == 1
 
 
 def test_stray_pages_are_kept_where_a_callback_leaves_children_out(serve):
@@ -168,18 +169,17 @@ def test_what_redirects_to_no_sitemap_is_invalid_under_the_address_after_redirec
     assert child.url == site.url("/login")
 
 
-@pytest.mark.parametrize(
-    ("url", "level", "parents"),
-    [
-        ("ftp://example.org/s.xml", 0, None),
-        (None, 0, None),
-        ("http://example.org/s.xml", 12, None),
-        ("http://example.org/s.xml", 1, {"http://example.org/s.xml"}),
-    ],
-)
-def test_a_fetcher_refuses_what_cannot_be_fetched(url, level, parents):
-    with pytest.raises(SitemapException):
-        SitemapFetcher(url, level, parent_urls=parents)
+def test_a_fetcher_refuses_what_cannot_be_fetched():
+    for url, level, parents in cases(
+        [
+            ("ftp://example.org/s.xml", 0, None),
+            (None, 0, None),
+            ("http://example.org/s.xml", 12, None),
+            ("http://example.org/s.xml", 1, {"http://example.org/s.xml"}),
+        ]
+    ):
+        with pytest.raises(SitemapException):
+            SitemapFetcher(url, level, parent_urls=parents)
 
 
 def test_a_fetcher_knows_its_level_and_parents(serve):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import cases
 from usp.objects.page import SitemapPage
 from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
@@ -89,27 +88,25 @@ def test_robots_txt_without_sitemaps_is_kept(serve):
     assert [type(node) for node in tree.sub_sitemaps] == [IndexRobotsTxtSitemap, PagesXMLSitemap]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer("", 404),
-        Answer("", 403),
-        Answer("<!doctype html><html><body>Sitemap: {base}/a.xml</body></html>"),
-        Answer(redirect="/robots.txt"),
-        Answer(redirect="http://[broken/robots.txt"),
-        Answer(redirect="http://127.0.0.1:9/robots.txt"),
-        Answer(hang_up=True),
-    ],
-    ids=["missing", "forbidden", "html", "redirect loop", "broken redirect", "dead end", "reset"],
-)
-def test_an_invalid_robots_txt_is_dropped_and_known_paths_still_count(serve, answer):
-    site = serve({"/robots.txt": answer, "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")})
-    tree = sitemap_tree_for_homepage(site.base + "/")
-    assert outline(tree, site.base) == (
-        "IndexWebsiteSitemap",
-        "/",
-        [("PagesXMLSitemap", "/sitemap.xml")],
-    )
+def test_an_invalid_robots_txt_is_dropped_and_known_paths_still_count(serve):
+    for answer in cases(
+        [
+            Answer("", 404),
+            Answer("", 403),
+            Answer("<!doctype html><html><body>Sitemap: {base}/a.xml</body></html>"),
+            Answer(redirect="/robots.txt"),
+            Answer(redirect="http://[broken/robots.txt"),
+            Answer(redirect="http://127.0.0.1:9/robots.txt"),
+            Answer(hang_up=True),
+        ]
+    ):
+        site = serve({"/robots.txt": answer, "/a.xml": urlset("/a"), "/sitemap.xml": urlset("/p")})
+        tree = sitemap_tree_for_homepage(site.base + "/")
+        assert outline(tree, site.base) == (
+            "IndexWebsiteSitemap",
+            "/",
+            [("PagesXMLSitemap", "/sitemap.xml")],
+        )
 
 
 def test_a_robots_txt_that_redirects_stays_a_robots_txt_under_its_last_address(serve):

@@ -13,6 +13,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("checker", "options"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 
@@ -20,34 +21,52 @@ from usp.web_client.requests_client import RequestsWebClient
 KINDS = ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
 
 
+OURS = ["requests", "aiohttp"]
+
+
 def fetch(
-    kind, *urls, start=None, limits=None, session=None, auth=None, between=None, **options
+    kind, *urls, start=None, limits=None, session=None, auth=None, most=None, each=None, **options
 ) -> list:
-    """Fetch URLs with one client, in a crawl if there is a start: bodies, or errors, or what broke."""
+    """Fetch URLs with one client, in a crawl if there is a start: bodies, or errors, or what broke.
+
+    What broke has what was received before as ``kept``. ``most`` is the limit of bytes; ``each`` is called
+    with every response before its body is read.
+    """
     own = "own session" in kind
-    if kind.startswith("requests"):
-        return _threads(urls, start, limits, session or {}, own, auth, between, options)
-    return asyncio.run(_loop(urls, start, limits, session or {}, own, auth, between, options))
+    fetcher = _threads if kind.startswith("requests") else _loop
+    found = fetcher(urls, start, limits, session or {}, own, auth, most, each, options)
+    return found if isinstance(found, list) else asyncio.run(found)
 
 
-def _threads(urls, start, limits, session, own, auth, between, options):
+def respond(kind, url, **options) -> object:
+    """Fetch one URL, and return its response, closed."""
+    seen = []
+    fetch(kind, url, each=seen.append, **options)
+    return seen[0]
+
+
+def _threads(urls, start, limits, session, own, auth, most, each, options):
     mine = requests.Session() if own else None
     for name, value in session.items():
         getattr(mine, name).update(value) if name != "auth" else setattr(mine, name, value)
     given = RequestsWebClient(session=mine, auth=auth, **options)
     client = given.for_crawl(start, limits or Limits()) if start else given
+    client.set_max_response_data_length(most)
     results = []
     for url in urls:
         response = client.get(url)
-        if between:
-            between()
+        if each:
+            each(response)
         if isinstance(response, WebClientErrorResponse):
             results.append(response)
             continue
+        pieces = []
         try:
-            results.append(b"".join(response.body()))
+            pieces.extend(response.body())
         except BrokenBody as error:
-            results.append(error)
+            results.append(_with(error, pieces))
+        else:
+            results.append(b"".join(pieces))
         response.close()
     client.close()
     given.close()
@@ -56,7 +75,7 @@ def _threads(urls, start, limits, session, own, auth, between, options):
     return results
 
 
-async def _loop(urls, start, limits, session, own, auth, between, options):
+async def _loop(urls, start, limits, session, own, auth, most, each, options):
     async with contextlib.AsyncExitStack() as stack:
         mine = None
         if own:
@@ -70,20 +89,31 @@ async def _loop(urls, start, limits, session, own, auth, between, options):
         stack.push_async_callback(given.close)
         client = given.for_crawl(start, limits or Limits()) if start else given
         stack.push_async_callback(client.close)
+        client.set_max_response_data_length(most)
         results = []
         for url in urls:
             response = await client.get(url)
-            if between:
-                between()
+            if each:
+                each(response)
             if isinstance(response, WebClientErrorResponse):
                 results.append(response)
                 continue
+            pieces = []
             try:
-                results.append(b"".join([piece async for piece in response.body()]))
+                async for piece in response.body():
+                    pieces.append(piece)  # noqa: PERF401 - those before the end are wanted too
             except BrokenBody as error:
-                results.append(error)
+                results.append(_with(error, pieces))
+            else:
+                results.append(b"".join(pieces))
             await response.close()
         return results
+
+
+def _with(error: BrokenBody, pieces: list[bytes]) -> BrokenBody:
+    """Return an error together with what was received before it, as ``kept``."""
+    error.kept = b"".join(pieces)
+    return error
 
 
 def fake_names(monkeypatch, names: dict[str, list[str] | list[list[str]]]) -> list[str]:
@@ -125,26 +155,39 @@ def fake_zones(monkeypatch, **places: str) -> None:
 
 
 @contextlib.contextmanager
-def speaking(talk: Callable[[socket.socket], object], host: str = "127.0.0.1") -> Iterator[str]:
-    """Serve whatever ``talk`` sends on each connection, after the request has come; gives the URL."""
+def speaking(
+    talk: Callable[[socket.socket], object],
+    host: str = "127.0.0.1",
+    tls=None,
+    *,
+    first: bool = True,
+) -> Iterator[str]:
+    """Serve whatever ``talk`` sends on each connection, after the first request has come; gives the URL."""
     with socket.create_server((host, 0)) as server:
-        over = threading.Event()
 
         def answer(connection: socket.socket) -> None:
-            with connection, contextlib.suppress(OSError):
-                connection.recv(65536)
-                talk(connection)
+            with contextlib.suppress(OSError), connection:
+                if tls is not None:
+                    connection = tls.wrap_socket(connection, server_side=True)
+                with connection:
+                    if first:
+                        connection.recv(65536)
+                    talk(connection)
 
         def accept() -> None:
-            while not over.is_set():
-                with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):
+                while True:
                     connection, _ = server.accept()
                     threading.Thread(target=answer, args=(connection,), daemon=True).start()
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
         yield f"http://{host}:{server.getsockname()[1]}/"
-        over.set()
         with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
         thread.join(60)
+
+
+def reset(connection: socket.socket) -> None:
+    """Let a connection end with a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -25,8 +25,8 @@ def body_of(url: str) -> bytes | None:
 class Duck:
     """Has the methods of a response, and is none."""
 
-    def __init__(self, url: str, body: Any) -> None:
-        self._url, self._body = url, body
+    def __init__(self, url: str, body: Any, headers: dict[str, str] | None = None) -> None:
+        self._url, self._body, self._headers = url, body, headers or {}
 
     def status_code(self) -> int:
         return 200
@@ -35,8 +35,7 @@ class Duck:
         return "OK"
 
     def header(self, case_insensitive_name: str) -> str | None:
-        del case_insensitive_name
-        return None
+        return self._headers.get(case_insensitive_name.lower())
 
     def raw_data(self) -> Any:
         return self._body

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from together import together
 from usp.helpers import get_url_retry_on_client_errors
 from usp.web_client import abstract_client
 from usp.web_client.abstract_client import (
@@ -68,7 +69,7 @@ def test_a_waiter_varies_its_pause_by_half_when_told(naps):
     assert all(1 <= nap <= 3 for nap in naps)
 
 
-@pytest.mark.parametrize("wait", [None, 0])
+@together("wait", [None, 0])
 def test_a_waiter_without_a_pause_never_waits(naps, wait):
     waiter = RequestWaiter(wait)
     waiter.wait()
@@ -107,7 +108,7 @@ def test_an_error_that_will_not_pass_is_not_repeated(naps):
     assert (client.asked, naps) == (1, [])
 
 
-@pytest.mark.parametrize("count", [1, 3, 5])
+@together("count", [1, 3, 5])
 def test_a_url_is_asked_for_as_often_as_the_caller_says(naps, count):
     client = Scripted(BUSY)
     response = get_url_retry_on_client_errors("http://h/", client, count, 2)
@@ -132,11 +133,30 @@ def test_a_server_that_names_a_longer_pause_is_heard(naps):
     assert naps == [5]
 
 
-@pytest.mark.parametrize(("quiet", "level"), [(True, "DEBUG"), (False, "WARNING")])
-def test_a_404_that_was_expected_is_quiet(caplog, quiet, level):
+@together(("quiet", "level"), [(True, "INFO"), (False, "WARNING")])
+def test_a_404_that_was_expected_is_no_warning(caplog, quiet, level):
     with caplog.at_level(logging.DEBUG):
         get_url_retry_on_client_errors("http://h/", Scripted(GONE), quiet_404=quiet)
-    assert [record.levelname for record in caplog.records] == [level]
+    assert caplog.record_tuples == [
+        ("usp.helpers", logging.INFO, "Fetching URL http://h/..."),
+        ("usp.helpers", getattr(logging, level), "Request for URL http://h/ failed: 404 Not Found"),
+        ("usp.helpers", logging.INFO, "Not retrying for URL http://h/"),
+    ]
+
+
+def test_every_other_failure_is_a_warning_also_with_quiet_404(caplog, naps):
+    with caplog.at_level(logging.INFO):
+        get_url_retry_on_client_errors("http://h/", Scripted(BUSY), 2, 2, quiet_404=True)
+    failed = (logging.WARNING, "Request for URL http://h/ failed: 503 Service Unavailable")
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
+        (logging.INFO, "Fetching URL http://h/..."),
+        failed,
+        (logging.INFO, "Retrying URL http://h/ in 2 seconds..."),
+        (logging.INFO, "Fetching URL http://h/..."),
+        failed,
+        (logging.INFO, "Giving up on URL http://h/"),
+    ]
+    assert naps == [2]
 
 
 def test_the_names_of_the_module_are_there():

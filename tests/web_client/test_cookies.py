@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import aiohttp
-import pytest
 import requests
-from both import KINDS, fetch
+from both import KINDS, OURS, fetch
 
+from together import together
 from usp._base.urls import read_url
 from usp._http.redirects import MOST_BYTES, MOST_COOKIES, HopCookies, within_bounds
 from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
-
-OURS = ["requests", "aiohttp"]
 
 
 def taken(url: str, *answers: str, then: str | None = None) -> str | None:
@@ -27,7 +25,7 @@ def taken(url: str, *answers: str, then: str | None = None) -> str | None:
 # What goes back ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("answer", "then", "expected"),
     [
         ("a=b", "http://h.example/x/y", "a=b"),
@@ -48,6 +46,8 @@ def taken(url: str, *answers: str, then: str | None = None) -> str | None:
         ("a=b; Path=/; Secure", "http://h.example/", None),
         ("a=b; Path=/; Max-Age=0", "http://h.example/", None),
         ("a=b; Path=/; Max-Age=-1", "http://h.example/", None),
+        ("a=b; Path=/; Max-Age=", "http://h.example/", "a=b"),
+        ("a=b; Path=/; Max-Age", "http://h.example/", "a=b"),
         (
             "a=b; Path=/; Max-Age=60; Expires=Thu, 01-Jan-1970 00:00:00 GMT",
             "http://h.example/",
@@ -80,7 +80,7 @@ def test_the_bounds_are_those_of_curl():
     assert taken(url, "a=" + "x" * 5000) is None
 
 
-@pytest.mark.parametrize("kind", KINDS[:3])  # the usual jar of aiohttp has no cookies of addresses
+@together("kind", KINDS[:3])  # the usual jar of aiohttp has no cookies of addresses
 def test_a_site_that_redirects_until_its_cookie_comes_back_is_read(kind, serve):
     site = serve({})
 
@@ -98,14 +98,14 @@ def test_a_site_that_redirects_until_its_cookie_comes_back_is_read(kind, serve):
     assert fetch(kind, site.url("/"), start=site.base) == [b"inside"]
 
 
-@pytest.mark.parametrize("kind", OURS)
+@together("kind", OURS)
 def test_nothing_is_kept_for_the_next_document(kind, serve):
     site = serve({"/": Answer("x", headers={"Set-Cookie": "a=b; Path=/"}), "/next": "y"})
     assert fetch(kind, site.url("/"), site.url("/next"), start=site.base) == [b"x", b"y"]
     assert "Cookie" not in site.requests[-1].headers
 
 
-@pytest.mark.parametrize("kind", OURS)
+@together("kind", OURS)
 def test_the_cookie_of_one_host_is_not_told_to_the_next(kind, serve):
     headers = {"Set-Cookie": "a=b; Path=/; Domain=0.0.1"}
     site = serve({"/": Answer(redirect="{alt}/x", headers=headers), "alt:/x": "x"})
@@ -113,7 +113,7 @@ def test_the_cookie_of_one_host_is_not_told_to_the_next(kind, serve):
     assert "Cookie" not in site.requests[-1].headers
 
 
-@pytest.mark.parametrize("kind", OURS)
+@together("kind", OURS)
 def test_a_cookie_of_the_user_stays_beside_those_of_the_way(kind, serve):
     site = serve({"/": Answer(redirect="/x", headers={"Set-Cookie": "a=b"}), "/x": "x"})
     fetch(kind, site.url("/"), start=site.base, headers={"Cookie": "mine=1"})
@@ -133,7 +133,7 @@ def flood(number: int) -> Answer:
     return Answer("x", headers=Many())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_flood_of_cookies_does_not_grow_the_requests(kind, serve):
     paths = [f"/{number}" for number in range(60)]
     site = serve({path: flood(number) for number, path in enumerate(paths)})

@@ -8,10 +8,11 @@ import tracemalloc
 import brotli
 import pytest
 import zstandard
-from both import fetch
+from both import KINDS, fetch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from together import together
 from usp._http import encodings
 from usp._http.encodings import BodyDecoder
 from usp.limits import Limits
@@ -21,7 +22,6 @@ from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, paths, urlset
 
-KINDS = ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
 COMPRESS = {"br": brotli.compress, "zstd": zstandard.compress}
 LIBRARIES = [
     (encoding, name)
@@ -38,9 +38,10 @@ def test_the_tests_have_a_library_for_each():
 @pytest.fixture
 def only(monkeypatch):
     """Let one library be installed for an encoding, or none."""
+    libraries = dict(encodings._LIBRARIES)
 
     def choose(encoding, name):
-        known = [pair for pair in encodings._LIBRARIES[encoding] if pair[0] == name]
+        known = [pair for pair in libraries[encoding] if pair[0] == name]
         monkeypatch.setitem(encodings._LIBRARIES, encoding, tuple(known))
 
     return choose
@@ -64,7 +65,7 @@ def test_cut_anywhere_the_same_comes_out(encoding, library, data, size):
         assert decoded(encoding, *pieces) == data
 
 
-@pytest.mark.parametrize("library", [name for encoding, name in LIBRARIES if encoding == "zstd"])
+@together("library", [name for encoding, name in LIBRARIES if encoding == "zstd"])
 def test_frames_that_follow_each_other_are_one_body(library, only):
     only("zstd", library)
     frames = [
@@ -76,7 +77,7 @@ def test_frames_that_follow_each_other_are_one_body(library, only):
     assert decoded("zstd", *frames) == b"a" * 5000 + b"b" * 70
 
 
-@pytest.mark.parametrize(("encoding", "library"), LIBRARIES)
+@together(("encoding", "library"), LIBRARIES)
 def test_a_body_that_breaks_off_or_is_damaged_is_broken(encoding, library, only):
     only(encoding, library)
     packed = COMPRESS[encoding](bytes(range(256)) * 50)
@@ -86,8 +87,8 @@ def test_a_body_that_breaks_off_or_is_damaged_is_broken(encoding, library, only)
         decoded(encoding, packed[:60] + bytes(byte ^ 0x5A for byte in packed[60:]) + b"\xff" * 40)
 
 
-@pytest.mark.parametrize("encoding", COMPRESS)
-@pytest.mark.parametrize(
+@together("encoding", COMPRESS)
+@together(
     "body",
     [b"<urlset/>", b"", b"http://h/p\n" * 9, gzip.compress(b"x", mtime=0)],
     ids=["xml", "nothing", "text", "gzip"],
@@ -96,7 +97,7 @@ def test_what_is_not_compressed_as_it_says_passes(encoding, body):
     assert decoded(encoding, body) == body
 
 
-@pytest.mark.parametrize("encoding", COMPRESS)
+@together("encoding", COMPRESS)
 def test_without_a_library_a_body_passes_as_it_came(encoding, only):
     only(encoding, None)
     packed = COMPRESS[encoding](b"x" * 1000)
@@ -116,8 +117,8 @@ def test_an_old_brotli_is_none(monkeypatch):
 # On the wire ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("encoding", [*COMPRESS, "gzip, br", "GZIP , Zstd"])
-@pytest.mark.parametrize("kind", KINDS)
+@together("encoding", [*COMPRESS, "gzip, br", "GZIP , Zstd"])
+@together("kind", KINDS)
 def test_every_client_reads_them(kind, encoding, serve):
     body = urlset("/p").encode()
     inner = gzip.compress(body) if "," in encoding else body
@@ -128,7 +129,7 @@ def test_every_client_reads_them(kind, encoding, serve):
     assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip, deflate"}
 
 
-@pytest.mark.parametrize("encoding", COMPRESS)
+@together("encoding", COMPRESS)
 def test_a_tree_is_read_from_them(encoding, serve):
     site = serve({})
     packed = COMPRESS[encoding](site.fill(urlset("/p", "/q")))
@@ -148,8 +149,9 @@ def bomb(encoding: str) -> bytes:
     return b"".join([packer.compress(zeros) for _ in range(512)]) + packer.flush()
 
 
-@pytest.mark.parametrize("kind", ["requests", "aiohttp"])
-@pytest.mark.parametrize(("encoding", "library"), LIBRARIES)
+@pytest.mark.long
+@together("kind", ["requests", "aiohttp"])
+@together(("encoding", "library"), LIBRARIES)
 def test_a_bomb_takes_little_memory(kind, encoding, library, serve, only):
     """Half a gigabyte of zeros; the client stops at a hundredth of it."""
     only(encoding, library)
@@ -169,7 +171,7 @@ def test_a_bomb_takes_little_memory(kind, encoding, library, serve, only):
     assert not tree.is_complete
 
 
-@pytest.mark.parametrize("library", [name for encoding, name in LIBRARIES if encoding == "zstd"])
+@together("library", [name for encoding, name in LIBRARIES if encoding == "zstd"])
 def test_a_frame_that_wants_a_gigabyte_of_window_is_refused(library, only):
     only("zstd", library)
     frame = b"\x28\xb5\x2f\xfd\x00%c\xc9\x00\x00" + b"hello" * 5  # one block, as it is

@@ -7,72 +7,47 @@ import errno
 import shutil
 import socket
 import ssl
-import struct
 import subprocess
 import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 import requests
 import urllib3.exceptions
-from both import KINDS, fetch
+from both import KINDS, fetch, reset, speaking
 
+from together import together
 from usp._http.failures import reason_of
-from usp.web_client.abstract_client import BrokenBody
+from usp.web_client.abstract_client import BrokenBody, words_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CUT_OFF = "the connection was closed before the end of the body"
 PYTHONISMS = ("Errno", "object at", "ConnectionPool", "Error(", "', '", "retries", "<")
 
 
-class RawServer:
-    """Sends some bytes to whoever connects, and hangs up: politely, or by a reset."""
+@contextlib.contextmanager
+def sending(data: bytes, *, resets: bool = False, hold: bool = False, tls=None) -> Iterator[int]:
+    """Send some bytes to whoever connects, and hang up: politely, by a reset, or late; gives the port."""
+    over = threading.Event()
 
-    def __init__(self, data: bytes, *, reset: bool = False, hold: bool = False, tls=None) -> None:
-        self._data, self._reset, self._tls = data, reset, tls
-        self._hold = threading.Event() if hold else None
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._run, daemon=True).start()
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(data)
+        if hold:
+            over.wait(120)
+        if resets:
+            reset(connection)
 
-    def _run(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
-
-    def _answer(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            connection.recv(65536)
-            connection.sendall(self._data)
-            if self._hold is not None:
-                self._hold.wait(120)
-            if self._reset:
-                linger = struct.pack("ii", 1, 0)
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            connection.close()
-
-    def close(self) -> None:
-        if self._hold is not None:
-            self._hold.set()
-        self._socket.close()
+    with speaking(talk, tls=tls) as url:
+        yield urlsplit(url).port
+        over.set()
 
 
 @pytest.fixture
 def raw():
-    servers = []
-
-    def start(data: bytes, **options) -> int:
-        servers.append(RawServer(data, **options))
-        return servers[-1].port
-
-    yield start
-    for server in servers:
-        server.close()
+    with contextlib.ExitStack() as stack:
+        yield lambda data, **options: stack.enter_context(sending(data, **options))
 
 
 @pytest.fixture(autouse=True)
@@ -83,18 +58,18 @@ def _no_proxy(monkeypatch):
 def words(kind: str, url: str, **options) -> str:
     """Fetch what must fail, and give why it did."""
     (result,) = fetch(kind, url, **options)
-    said = str(result) if isinstance(result, BrokenBody) else result.message()
+    said = str(result) if isinstance(result, BrokenBody) else words_of(result)
     assert not any(word in said for word in PYTHONISMS), said
     return said
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_there_is_no_such_host(kind):
     assert words(kind, "http://tea.invalid/x").startswith("no such host: tea.invalid")
     assert words(kind, "https://tea.invalid:8443/x").startswith("no such host: tea.invalid")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_nobody_listens(kind):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -104,14 +79,14 @@ def test_nobody_listens(kind):
         assert words(kind, f"https://{at}/robots.txt").endswith(f"(try http://{at}/)")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_https_is_asked_for_where_there_is_http(kind, raw):
     at = f"127.0.0.1:{raw(b'HTTP/1.0 400 Bad Request' + b' ' * 50)}"
     assert words(kind, f"https://{at}/x") == f"{at} does not speak TLS (try http://{at}/x)"
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     make = ["openssl", "req", "-x509", "-nodes", "-subj", "/CN=tea", "-newkey", "ec"]
@@ -126,9 +101,9 @@ def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
     assert "verify" in said
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("answer", "reset", "said"),
+@together("kind", KINDS)
+@together(
+    ("answer", "resets", "said"),
     [
         (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", False, CUT_OFF),
         (HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", True, CUT_OFF),
@@ -139,30 +114,48 @@ def test_a_certificate_that_nobody_knows(kind, raw, tmp_path):
     ],
     ids=["short", "reset in the body", "short chunk", "closed", "reset", "not HTTP"],
 )
-def test_what_comes_is_no_use(kind, raw, answer, reset, said):
-    port = raw(answer, reset=reset)
+def test_what_comes_is_no_use(kind, raw, answer, resets, said):
+    port = raw(answer, resets=resets)
     assert words(kind, f"http://127.0.0.1:{port}/x") == said.format(port=port)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_nothing_comes_in_time(kind, raw):
     port = raw(b"", hold=True)
-    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
-    assert said == "no response from 127.0.0.1 within 0.5 seconds"
+    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.2))
+    assert said == "no response from 127.0.0.1 within 0.2 seconds"
     port = raw(HEAD + b"Content-Length: 1000\r\n\r\n<urlset>", hold=True)
-    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.5))
-    assert said == "no more data from 127.0.0.1 within 0.5 seconds"
+    said = words(kind, f"http://127.0.0.1:{port}/x", timeout=(5.0, 0.2))
+    assert said == "no more data from 127.0.0.1 within 0.2 seconds"
 
 
-@pytest.mark.parametrize("kind", ["requests", "aiohttp"])
+@together("kind", ["requests", "requests, own session"])
+def test_a_message_has_the_words_of_requests_after_ours(kind, raw):
+    """Programs look for them; logs, trees and reports have ours alone."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        slow = f"http://127.0.0.1:{raw(b'', hold=True)}/x"
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}/x"
+        closed = f"http://127.0.0.1:{raw(b'')}/x"
+        urls = [slow, "http://tea.invalid/x", nobody, closed]
+        errors = fetch(kind, *urls, timeout=(5.0, 0.2))
+    theirs = ["Read timed out", "Failed to resolve", "Failed to establish a new connection"]
+    for error, words in zip(errors, [*theirs, "Connection aborted"], strict=True):
+        ours, _, rest = error.message().partition(" (")
+        assert words_of(error).startswith(ours)
+        assert words in rest
+        assert words not in words_of(error)
+
+
+@together("kind", ["requests", "aiohttp"])
 def test_a_proxy_that_wants_a_password_is_quoted(kind):
     said = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
-    with contextlib.closing(RawServer(said)) as proxy:
-        told = words(kind, "https://example.org/x", proxy=f"http://127.0.0.1:{proxy.port}")
+    with sending(said) as port:
+        told = words(kind, "https://example.org/x", proxy=f"http://127.0.0.1:{port}")
     assert told == "the proxy cannot be used: it responded 407 Proxy Authentication Required"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_proxy_that_fails_is_named_and_not_the_website(kind):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -184,7 +177,7 @@ def test_the_innermost_cause_is_told_however_it_is_wrapped():
         )
 
 
-@pytest.mark.parametrize(
+@together(
     ("error", "said"),
     [
         (requests.ConnectTimeout(), "no connection to h:443 within 9.05 seconds"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from both import KINDS, fetch, speaking
 
+from together import together
 from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
-from website import Answer, paths, urlset
+from website import Answer, paths
 
 OURS = ["requests", "aiohttp", "aiohttp, own session"]
 
@@ -27,13 +27,6 @@ INTERIM = {
 }
 
 
-@pytest.mark.parametrize("kind", OURS)
-@pytest.mark.parametrize("name", INTERIM)
-def test_what_comes_before_the_answer_is_not_the_answer(kind, name):
-    with speaking(says(INTERIM[name], OK)) as url:
-        assert fetch(kind, url, start=url) == [b"ok"]
-
-
 def test_the_session_of_a_user_that_stops_there_is_not_asked_for_more_on_that_connection():
     """What comes next on it would be taken for the answer to the next request."""
     with speaking(says(INTERIM["early hints"], OK)) as url:
@@ -41,17 +34,8 @@ def test_the_session_of_a_user_that_stops_there_is_not_asked_for_more_on_that_co
     assert (first.message(), second.message()) == ("103 Early Hints", "103 Early Hints")
 
 
-@pytest.mark.parametrize("kind", OURS)
-def test_a_tree_is_read_behind_early_hints(kind):
-    body = urlset("http://h.example/p").encode()
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: %d\r\n\r\n" % len(body)
-    with speaking(says(INTERIM["early hints"], head, body)) as url:
-        tree = sitemap_tree_for_homepage(url, use_robots=False)
-    assert {page.url for page in tree.all_pages()} == {"http://h.example/p"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("lines", [60, 4])
+@together("kind", KINDS)
+@together("lines", [60, 4])
 def test_a_head_has_32_kib_at_most(kind, lines):
     """In many lines or in a few, which all clients would read one by one."""
 
@@ -68,23 +52,8 @@ def test_a_head_has_32_kib_at_most(kind, lines):
     assert not result.retryable()
 
 
-def test_answers_that_never_end_being_announced_are_said_to_be_too_many():
-    with speaking(says(INTERIM["processing"] * 100, OK)) as url:
-        (result,) = fetch("requests", url, start=url)
-    assert "headers of the response are too many" in result.message()
-
-
-@pytest.mark.parametrize("kind", ["requests", "aiohttp"])
-def test_one_line_may_take_most_of_a_head(kind):
-    policy = b"Content-Security-Policy: " + b"x" * 20_000
-    with speaking(says(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", policy, b"\r\n\r\nok")) as url:
-        assert fetch(kind, url, start=url) == [b"ok"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("lines", "size"), [(300, 20), (300, 200), (60, 600), (4, 10_000), (1, 60_000)]
-)
+@together("kind", KINDS)
+@together(("lines", "size"), [(300, 20), (300, 200), (60, 600), (4, 10_000), (1, 60_000)])
 def test_a_head_that_is_too_large_is_said_to_be_that(kind, lines, size):
     headers = b"".join(b"Set-Cookie: c%d=%s\r\n" % (at, b"x" * size) for at in range(lines))
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + headers + b"\r\nok"
@@ -98,8 +67,8 @@ def test_a_head_that_is_too_large_is_said_to_be_that(kind, lines, size):
     assert "body" not in result.message()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", ["/{x}", "{base}/{x}", "//127.0.0.1/{x}", "?{x}", "#{x}"])
+@together("kind", KINDS)
+@together("target", ["/{x}", "{base}/{x}", "//127.0.0.1/{x}", "?{x}", "#{x}"])
 def test_a_redirect_to_an_address_that_is_too_long_is_not_followed(kind, target, serve):
     site = serve({"/": Answer(redirect=target.replace("{x}", "x" * 6000)), "/x": "there"})
     limits = Limits(url_length=5000)
@@ -113,7 +82,7 @@ def test_a_redirect_to_an_address_that_is_too_long_is_not_followed(kind, target,
     assert fetch(kind, site.url("/"), start=site.base, limits=limits) == [b"there"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_chain_of_redirects_does_not_make_an_address_longer_and_longer(kind, serve):
     """Escapes make what is sent longer than what was written."""
     site = serve({"/": Answer(redirect="/" + "|" * 2000)})

@@ -7,7 +7,8 @@ import time
 import pytest
 from both import KINDS, fetch, speaking
 
-from usp._http.failures import turns_robots_away
+from together import together
+from usp._http.failures import is_bot_wall
 from usp.limits import Limits
 from usp.web_client import zones
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
@@ -96,8 +97,8 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", NONSENSE)
+@together("kind", KINDS)
+@together("name", NONSENSE)
 def test_a_head_without_end_is_an_error(kind, name):
     first, more = NONSENSE[name]
 
@@ -141,8 +142,10 @@ def test_connections_are_kept_and_used_again(serve, monkeypatch):
     """Whatever stands between the answer and the socket, it lets go of it."""
     site = serve({"/": "home", "/c": Answer("chunked" * 50, chunked=True)})
     made = []
-    real = zones.Gate.connected
-    monkeypatch.setattr(zones.Gate, "connected", lambda *args: made.append(args) or real(*args))
+    real = zones.AddressGate.connected
+    monkeypatch.setattr(
+        zones.AddressGate, "connected", lambda *args: made.append(args) or real(*args)
+    )
     urls = [site.url("/"), site.url("/c")] * 3
     assert fetch("requests", *urls, start=site.base) == [b"home", b"chunked" * 50] * 3
     assert len(made) == 1
@@ -169,13 +172,13 @@ BLOCKS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "headers", "blocked"), BLOCKS)
+@together(("status", "headers", "blocked"), BLOCKS)
 def test_guards_are_known_by_what_they_say(status, headers, blocked):
-    assert turns_robots_away(status, headers) == blocked
+    assert is_bot_wall(status, headers) == blocked
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("status", "headers", "blocked"), BLOCKS[:9])
+@together("kind", KINDS)
+@together(("status", "headers", "blocked"), BLOCKS[:9])
 def test_an_error_says_whether_robots_are_turned_away(kind, status, headers, blocked, serve):
     given = {name: value for name, value in headers.items() if name != "Server"}
     site = serve({"/": Answer("", status, "Because", headers=given)})

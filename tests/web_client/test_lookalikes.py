@@ -13,6 +13,7 @@ import requests
 from lookalikes import DOCS, KINDS, PAGES, Client, Duck, H, Response, Session, answer, respond
 
 import usp.aio
+from together import together
 from usp.fetch_parse import SitemapFetcher
 from usp.objects.sitemap import IndexRobotsTxtSitemap, InvalidSitemap
 from usp.stream import pages
@@ -88,7 +89,7 @@ CLIENTS = {
 }
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@together("name", CLIENTS)
 def test_a_client_needs_get_and_a_limit(name):
     tree = tree_of(CLIENTS[name]())
     assert paths(tree, H) == PAGES
@@ -97,7 +98,7 @@ def test_a_client_needs_get_and_a_limit(name):
     assert "404" in invalid.reason
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@together("name", CLIENTS)
 def test_so_it_does_at_every_front_door(name):
     client = CLIENTS[name]
     assert [page.url for page in pages(f"{H}/", client())] == [H + path for path in PAGES]
@@ -186,7 +187,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@together("name", MISTAKES)
 def test_a_mistake_about_the_first_document_comes_out_of_the_call(name):
     """As in 1.8.1: a client that cannot work must not look like a website without sitemaps."""
     wrong, error, words = MISTAKES[name]
@@ -200,14 +201,14 @@ def test_a_mistake_about_the_first_document_comes_out_of_the_call(name):
         asyncio.run(usp.aio.sitemap_tree_for_homepage(f"{H}/", Broken(f"{H}/robots.txt", wrong)))
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@together("name", MISTAKES)
 def test_so_does_one_about_a_known_path_that_nobody_declares(name):
     wrong, error, words = MISTAKES[name]
     with pytest.raises(error, match=words):
         tree_of(Broken(f"{H}/sitemap.xml", wrong))
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@together("name", MISTAKES)
 def test_below_that_it_is_the_reason_of_the_sitemap_and_stands_in_the_log(name, caplog):
     wrong, error, words = MISTAKES[name]
     with caplog.at_level(logging.WARNING, "usp"):
@@ -229,7 +230,7 @@ def test_a_client_that_is_none_is_told_at_once():
 # Sessions ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@together("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_session_needs_get_with_five_keywords(kind):
     session = Session(kind)
     client = RequestsWebClient(session=session, verify=False)
@@ -250,7 +251,7 @@ def test_a_session_that_takes_anything_is_told_to_leave_redirects_to_us():
     assert session.get.call_args.kwargs["allow_redirects"] is False
 
 
-@pytest.mark.parametrize("spec", [requests.Session, requests.Session()], ids=["class", "object"])
+@together("spec", [requests.Session, requests.Session()], ids=["class", "object"])
 def test_a_mock_of_a_session(spec):
     session = mock.MagicMock(spec=spec)
     session.get.side_effect = lambda url, **_: respond(url)
@@ -267,7 +268,7 @@ def test_a_session_of_requests_whose_get_takes_less_than_it_did():
         assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
 
 
-@pytest.mark.parametrize(
+@together(
     "get",
     [
         lambda url: respond(url, kind=KINDS[0]),
@@ -284,7 +285,7 @@ def test_what_is_wrong_with_a_session_is_told(get):
         tree_of(RequestsWebClient(session=session))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@together("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_success_response_can_be_made_of_any_answer(kind):
     response = RequestsWebClientSuccessResponse(respond(f"{H}/a.xml", kind), 10)
     assert response.raw_data() == DOCS[f"{H}/a.xml"][:10].encode()
@@ -311,9 +312,9 @@ def client_with(**options):
     return client
 
 
-@pytest.mark.parametrize("used", [False, True])
-@pytest.mark.parametrize("name", COPIES)
-@pytest.mark.parametrize(
+@together("used", [False, True])
+@together("name", COPIES)
+@together(
     "options",
     [{}, {"wait": 0.001, "random_wait": True}, {"user_agent": "me", "headers": {"X-Key": "k"}}],
     ids=["plain", "waiting", "named"],
@@ -335,7 +336,7 @@ def test_a_client_can_be_copied(serve, name, used, options):
     assert sent.get("X-Key") == ("k" if "headers" in options else None)
 
 
-@pytest.mark.parametrize("name", COPIES)
+@together("name", COPIES)
 def test_a_client_with_a_session_can_be_copied(serve, name):
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})
     with requests.Session() as session:
@@ -349,15 +350,15 @@ def test_a_client_with_a_session_can_be_copied(serve, name):
         other._session.close()
 
 
-@pytest.mark.parametrize("name", COPIES)
+@together("name", COPIES)
 def test_a_subclass_keeps_what_is_its_own(name):
     client = Unmade()
     client.asked.append("before")
     assert COPIES[name](client).asked == ["before"]
 
 
-@pytest.mark.parametrize("used", [False, True])
-@pytest.mark.parametrize("name", COPIES)
+@together("used", [False, True])
+@together("name", COPIES)
 def test_the_asynchronous_client_can_be_copied(serve, name, used):
     aiohttp_client = pytest.importorskip("usp.web_client.aiohttp_client")
     site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")})

@@ -6,6 +6,7 @@ import gzip
 
 import pytest
 import requests
+from lookalikes import Response
 
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
@@ -20,28 +21,6 @@ from usp.web_client.requests_client import (
     RequestsWebClientSuccessResponse,
 )
 from website import Answer, index, paths, robots, urlset
-
-
-class MemoryResponse(AbstractWebClientSuccessResponse):
-    """An answer from memory, with nothing but what the old interface asks for."""
-
-    def __init__(self, url, data, headers=None):
-        self._url, self._data, self._headers = url, data, headers or {}
-
-    def status_code(self):
-        return 200
-
-    def status_message(self):
-        return "OK"
-
-    def header(self, case_insensitive_name):
-        return self._headers.get(case_insensitive_name.lower())
-
-    def raw_data(self):
-        return self._data[: MemoryClient.limit]
-
-    def url(self):
-        return self._url
 
 
 class MemoryClient(AbstractWebClient):
@@ -63,7 +42,7 @@ class MemoryClient(AbstractWebClient):
         data = (
             answer if isinstance(answer, bytes) else answer.replace("{base}", "http://h").encode()
         )
-        return MemoryResponse(url, data, self.headers)
+        return Response(url, data[: MemoryClient.limit], self.headers)
 
 
 SITE = {
@@ -154,7 +133,7 @@ def test_a_subclass_that_never_calls_the_constructor_of_its_base(serve):
             pass
 
         def get(self, url):
-            return MemoryResponse(url, b"http://h/p\n")
+            return Response(url, b"http://h/p\n")
 
     node = sitemap_tree_for_sitemap("http://h/a.txt", Lazy())
     assert paths(node, "http://h") == ["/p"]

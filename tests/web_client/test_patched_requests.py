@@ -14,8 +14,10 @@ import requests
 import requests_cache
 import responses
 import vcr
+from first_crawls import MOMENTS, PATCHES
 from lookalikes import PAGES, H, body_of, respond
 
+from together import together
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
@@ -99,7 +101,7 @@ def test_a_caching_session(site, tmp_path):
         assert read(site, RequestsWebClient(session=session)) == 0
 
 
-@pytest.mark.parametrize("options", [{"expire_after": 3600}, {"expire_after": 0}])
+@together("options", [{"expire_after": 3600}, {"expire_after": 0}])
 def test_a_redirect_is_kept_as_long_as_anything_else(site, options):
     with requests_cache.CachedSession("usp", backend="memory", **options) as session:
         read(site, RequestsWebClient(session=session))
@@ -132,23 +134,6 @@ def test_a_patched_class_is_used_when_it_is_needed():
     assert patched.called
 
 
-@pytest.mark.parametrize("where", ["requests.Session.get", "requests.sessions.Session.get"])
-def test_a_patched_get(where):
-    with mock.patch(where, autospec=True, side_effect=lambda _, url, **__: respond(url)):
-        assert paths(tree_of(), H) == PAGES
-    with mock.patch(where, side_effect=lambda url, **_: respond(url)):
-        assert paths(tree_of(), H) == PAGES
-
-
-def test_a_patched_request():
-    def request(self, method, url, **options):
-        del self, method, options
-        return respond(url)
-
-    with mock.patch("requests.Session.request", request):
-        assert paths(tree_of(), H) == PAGES
-
-
 def test_a_patched_send_of_the_adapter():
     with mock.patch(
         "requests.adapters.HTTPAdapter.send", side_effect=requests.ConnectionError("patched")
@@ -165,10 +150,10 @@ def test_mocked_responses():
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("kind", ["default", "session"])
+@together("kind", ["default", "session"])
 def test_a_cassette_is_recorded_and_played(site, tmp_path, kind):
     for requested in (REQUESTS, 0):
-        with vcr.use_cassette(tmp_path / "cassette.yaml"), requests.Session() as session:
+        with vcr.use_cassette(tmp_path / f"{kind}.yaml"), requests.Session() as session:
             client = RequestsWebClient(session=session) if kind == "session" else None
             assert read(site, client) == requested
 
@@ -183,8 +168,8 @@ def filled_in(url, raw=None):
     return response
 
 
-@pytest.mark.parametrize("raw", [None, io.BytesIO()])
-@pytest.mark.parametrize("level", [logging.WARNING, logging.DEBUG])
+@together("raw", [None, io.BytesIO()])
+@together("level", [logging.WARNING, logging.DEBUG])
 def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
     caplog.set_level(level)
     with mock.patch("requests.Session.get", side_effect=lambda url, **_: filled_in(url, raw)):
@@ -202,3 +187,17 @@ def test_a_response_that_was_made_and_left_empty():
     response.status_code = 200
     with mock.patch("requests.Session.get", return_value=response):
         assert RequestsWebClient().get(f"{H}/a.xml").raw_data() == b""
+
+
+# In fresh processes ------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_patch_around_the_first_crawl_of_a_process_is_seen(moment):
+    """As it is in the second one, and no longer when it has ended."""
+    script = Path(__file__).with_name("first_crawls.py")
+    done = subprocess.run(
+        [sys.executable, script, moment], check=False, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [f"{patch}: [1, 1, 0, 1]" for patch in PATCHES], done.stderr

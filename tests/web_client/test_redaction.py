@@ -12,7 +12,14 @@ import pytest
 import requests
 from both import fake_zones, fetch
 
-from usp._http.redaction import redacted, secrets_of_params, secrets_of_proxies, without_params
+from together import together
+from usp._http.identity import (
+    redacted,
+    safe_headers,
+    secrets_of_params,
+    secrets_of_proxies,
+    without_params,
+)
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
 from usp.web_client.aiohttp_client import AiohttpWebClient
@@ -38,7 +45,7 @@ def session_with(params) -> requests.Session:
 # Parameters -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("params", [KEY, {b"key": KEY["key"].encode(), "lang": ["de"]}])
+@together("params", [KEY, {b"key": KEY["key"].encode(), "lang": ["de"]}])
 def test_the_parameters_of_a_session_do_not_stand_in_the_tree(params, serve, caplog):
     caplog.set_level(logging.DEBUG, "usp")
     query = f"?key={SECRET}+%26x&lang=de"
@@ -108,10 +115,8 @@ PROXIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind", ["requests", "requests, own session", "aiohttp", "aiohttp, own session"]
-)
-@pytest.mark.parametrize("proxy", PROXIES)
+@together("kind", ["requests", "requests, own session", "aiohttp", "aiohttp, own session"])
+@together("proxy", PROXIES)
 def test_the_password_of_a_proxy_is_not_told(kind, proxy, closed_port, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("no_proxy", "")
@@ -157,3 +162,37 @@ def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
     home, other = proxy.requests
     assert home.headers["Authorization"] == SECRET
     assert "Authorization" not in other.headers
+
+
+# What is kept takes little memory: servers send most of it each time ------------------------------
+
+
+def test_headers_that_are_sent_again_are_kept_once():
+    first, second = (safe_headers([("Server", "x" * 20), ("Date", day)]) for day in ("Mon", "Tue"))
+    assert first[0] is second[0]
+    assert first[1:] == (("Date", "Mon"),)
+    assert first[1][0] is second[1][0]
+
+
+def test_headers_that_may_hold_secrets_are_not_kept_for_others():
+    link = "<http://user:secret@h/>"
+    first, second = (safe_headers([("Link", link), ("Set-Cookie", "a=b")]) for _ in range(2))
+    assert first == second == (("Link", "<http://h/>"),)
+    assert first[0] is not second[0]
+
+
+def test_the_documents_of_a_website_share_what_was_sent_for_them(serve):
+    names = [f"/{number}.xml" for number in range(3)]
+    site = serve(
+        {
+            "/robots.txt": robots("/i.xml"),
+            "/i.xml": index(*names),
+            **{name: urlset(f"{name}/p") for name in names},
+        }
+    )
+    tree = sitemap_tree_for_homepage(site.base + "/", use_known_paths=False)
+    sitemaps = [node for node in tree.all_sitemaps() if node.url.endswith(tuple(names))]
+    hops = [node.exchange.hops[0] for node in sitemaps]
+    assert len(hops) == len(names)
+    assert len({id(hop.sent) for hop in hops}) == 1
+    assert all(node.exchange.url is node.exchange.final_url for node in sitemaps)

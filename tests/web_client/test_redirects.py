@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 import requests
 from both import KINDS, fetch, speaking
 
+from together import together
 from usp._base.urls import read_url
 from usp._http.redirects import BadRedirect, follow
 from usp.limits import Limits
 from usp.web_client.abstract_client import WebClientErrorResponse
-from usp.web_client.aiohttp_client import AiohttpWebClient
-from usp.web_client.requests_client import RequestsWebClient
 from website import Answer
 
 
@@ -23,8 +20,8 @@ def chain(length: int) -> dict:
     return steps | {"/": Answer(redirect="/1"), f"/{length}": "there"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", [1, 3, None])
+@together("kind", KINDS)
+@together("limit", [1, 3, None])
 def test_as_many_redirects_are_followed_as_the_limit_says(kind, limit, serve):
     length = limit or 40
     site = serve(chain(length))
@@ -42,7 +39,7 @@ def test_as_many_redirects_are_followed_as_the_limit_says(kind, limit, serve):
     assert not site.hits[f"/{limit + 1}"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_no_redirects_at_all_can_be_the_limit(kind, serve):
     site = serve(chain(1))
     limits = Limits(redirects=0)
@@ -51,7 +48,7 @@ def test_no_redirects_at_all_can_be_the_limit(kind, serve):
     assert site.hits == {"/": 1}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_outside_a_crawl_twenty_are_followed(kind, serve):
     site = serve(chain(20))
     assert fetch(kind, site.url("/")) == [b"there"]
@@ -60,11 +57,8 @@ def test_outside_a_crawl_twenty_are_followed(kind, serve):
     assert "redirects=20" in result.message()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "target",
-    ["ftp://h/x", "file:///etc/passwd", "gopher://h/", "javascript:1"],
-)
+@together("kind", KINDS)
+@together("target", ["ftp://h/x", "file:///etc/passwd", "gopher://h/", "javascript:1"])
 def test_a_redirect_to_something_else_than_http_is_an_error(kind, target, serve):
     site = serve({"/": Answer(redirect=target)})
     (result,) = fetch(kind, site.url("/"), start=site.base)
@@ -73,26 +67,7 @@ def test_a_redirect_to_something_else_than_http_is_an_error(kind, target, serve)
     assert not result.retryable()
 
 
-def test_both_clients_tell_the_way(serve):
-    site = serve(chain(2))
-    expected = (site.url("/2"), (site.url("/"), site.url("/1")))
-    client = RequestsWebClient()
-    response = client.get(site.url("/"))
-    assert (response.url(), response.redirects()) == expected
-    response.close()
-    client.close()
-
-    async def ask():
-        client = AiohttpWebClient()
-        response = await client.get(site.url("/"))
-        await response.close()
-        await client.close()
-        return response.url(), response.redirects()
-
-    assert asyncio.run(ask()) == expected
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_the_body_of_a_redirect_is_not_read(kind, serve):
     """It may have no end; every hop would wait for it."""
     site = serve({"/": Answer("x", redirect="/there", endless=b"x" * 65536), "/there": "there"})
@@ -108,10 +83,8 @@ LOCATIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("location", LOCATIONS)
-@pytest.mark.parametrize(
-    "url", ["http://h.example/a/b?c=d", "http://h.example/a/b#old", "https://h.example"]
-)
+@together("location", LOCATIONS)
+@together("url", ["http://h.example/a/b?c=d", "http://h.example/a/b#old", "https://h.example"])
 def test_a_location_is_joined_as_requests_joins_it(url, location):
     session = requests.Session()
     response = requests.Response()
@@ -142,8 +115,8 @@ def test_a_location_that_is_not_utf8_is_latin_1():
     assert follow(here, "/é".encode()).text() == "http://h.example/%C3%A9"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@together("kind", KINDS)
+@together("encoding", ["utf-8", "latin-1"])
 def test_a_location_beyond_ascii_is_followed(kind, encoding, serve):
     if (kind, encoding) == ("requests, own session", "latin-1"):
         pytest.skip("requests reads every location as UTF-8, and fails")

@@ -7,6 +7,7 @@ import pytest
 import requests
 from both import KINDS, fetch
 
+from together import together
 from usp._base.urls import host_of
 from usp._http.identity import Identity
 from usp.web_client.requests_client import RequestsWebClient
@@ -37,7 +38,7 @@ def told(site, path) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if name in SECRETS}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_secret_headers_go_home_only(kind, site):
     urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
     more = {"Accept-Language": "de", "X-Api-Key": "secret"}
@@ -51,14 +52,14 @@ def test_secret_headers_go_home_only(kind, site):
     assert set(keys) == {"secret", None}  # what is not known to be harmless goes home only
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_home_is_the_start_and_not_what_is_asked_first(kind, site):
     fetch(kind, site.url("alt:/there"), site.url("/"), start=site.base, headers=SECRETS)
     assert told(site, "alt:/there") == {}
     assert told(site, "/") == SECRETS
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_auth_goes_home_only(kind, site):
     urls = [site.url(path) for path in ("/", "alt:/there", "/away", "alt:/back")]
     fetch(kind, *urls, start=site.base, auth=("me", "secret"))
@@ -67,8 +68,8 @@ def test_auth_goes_home_only(kind, site):
     assert (told(site, "alt:/there"), told(site, "alt:/back")) == ({}, {})
 
 
-@pytest.mark.parametrize("kind", OWN)
-@pytest.mark.parametrize(
+@together("kind", OWN)
+@together(
     ("session", "expected"),
     [
         ({"headers": SECRETS}, SECRETS),
@@ -88,7 +89,7 @@ def test_the_secrets_of_a_session_go_home_only(kind, session, expected, site):
     assert told(site, "alt:/back") == {}
 
 
-@pytest.mark.parametrize("kind", OWN)
+@together("kind", OWN)
 def test_of_a_sessions_headers_only_harmless_ones_go_to_everybody(kind, site):
     keys = {"X-Api-Key": "1", "X-Whatever": "2", "X-Amz-Security-Token": "3", "Referer": "4"}
     session = {"headers": {"Accept-Language": "de", "User-Agent": "mine/1", **keys, **SECRETS}}
@@ -127,7 +128,7 @@ def test_the_hooks_of_a_session_are_called(site):
     assert seen == [302, 200]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_password_in_an_address_stays_with_its_host(kind, site):
     site.answers |= {
         "/1": Answer(redirect="/2"),
@@ -160,7 +161,7 @@ URLS = {
 }
 
 
-@pytest.mark.parametrize("url", URLS)
+@together("url", URLS)
 def test_home_is_a_host_a_port_and_https(url):
     identity = Identity(None, SECRETS).at("https://h.example/robots.txt")
     assert identity.is_home(url) == URLS[url]
@@ -201,7 +202,7 @@ class Downgrading(requests.adapters.BaseAdapter):
         pass
 
 
-@pytest.mark.parametrize("where", ["client", "session"])
+@together("where", ["client", "session"])
 def test_a_redirect_that_leaves_https_carries_no_secrets(where):
     adapter = Downgrading()
     with requests.Session() as session:
@@ -219,7 +220,7 @@ def test_a_redirect_that_leaves_https_carries_no_secrets(where):
     assert not secret & unsafe
 
 
-@pytest.mark.parametrize("where", ["client", "session"])
+@together("where", ["client", "session"])
 def test_aiohttp_does_not_carry_secrets_out_of_https_either(where, monkeypatch):
     sent = []
 

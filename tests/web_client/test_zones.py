@@ -6,7 +6,8 @@ import ipaddress
 
 import pytest
 
-from usp.web_client.zones import Gate, Refused, Zone, Zones, asked_host, literal_of, zone_of
+from together import together
+from usp.web_client.zones import AddressGate, Refused, Zone, Zones, asked_host, literal_of, zone_of
 
 ADDRESSES = {
     Zone.PUBLIC: "8.8.8.8 1.1.1.1 192.31.196.1 172.15.0.1 172.32.0.1 100.63.0.1 2606:4700::1111"
@@ -23,7 +24,7 @@ ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize(
+@together(
     ("address", "zone"), [(text, zone) for zone, line in ADDRESSES.items() for text in line.split()]
 )
 def test_every_address_is_in_one_zone_and_embedded_ones_count(address, zone):
@@ -36,7 +37,7 @@ def test_a_teredo_address_is_where_its_client_is():
     assert zone_of(address) is Zone.PRIVATE
 
 
-@pytest.mark.parametrize(
+@together(
     "host",
     ["127.0.0.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "127.1", "127.0.1", "017700000001",
      "127.0.0.1.", "\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021"],
@@ -70,40 +71,24 @@ def test_the_host_of_a_url_is_the_one_that_will_be_connected_to():
 # Entries --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "entry",
     [
-        "10.0.0.0/8",
-        "10.0.0.5",
-        "::1",
-        "[::1]",
-        "fd00::/8",
-        "intranet",
-        "a.b-c.example",
-        "any",
+        "10.0.0.0/8", "10.0.0.5", "::1", "[::1]", "fd00::/8", "intranet", "a.b-c.example", "any",
         "bücher.example",
     ],
-)
+)  # fmt: skip
 def test_networks_addresses_and_names_can_be_allowed(entry):
     assert Zones(allow=(entry,)).allow == (entry,)
 
 
-@pytest.mark.parametrize(
+@together(
     "entry",
     [
-        "",
-        "10.0.0.0/33",
-        "10.0.0.5/8",
-        "http://h/",
-        "h:80",
-        "300.1.1.1",
-        "a b",
-        "*.example",
-        "-/-",
-        7,
-        "2130706433",
+        "", "10.0.0.0/33", "10.0.0.5/8", "http://h/", "h:80", "300.1.1.1", "a b", "*.example",
+        "-/-", 7, "2130706433",
     ],
-)
+)  # fmt: skip
 def test_an_entry_that_makes_no_sense_is_named(entry):
     with pytest.raises(ValueError, match=r"is not a network") as caught:
         Zones(allow=("10.0.0.0/8", entry))
@@ -129,7 +114,7 @@ def refused(gate, host, address) -> str | None:
 
 def begun(address, host="start.example", **zones):
     """Give the gate of a crawl whose start has answered at an address."""
-    gate = Gate(Zones(**zones), f"http://{host}/")
+    gate = AddressGate(Zones(**zones), f"http://{host}/")
     gate.connected(host, address)
     return gate
 
@@ -137,7 +122,7 @@ def begun(address, host="start.example", **zones):
 NOT_PUBLIC = ["127.0.0.1", "10.0.0.5", "169.254.169.254", "::1", "::ffff:127.0.0.1", "224.0.0.1"]
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@together("address", NOT_PUBLIC)
 def test_from_a_public_start_only_public_addresses_are_reached(address):
     gate = begun("8.8.8.8")
     assert refused(gate, "other.example", "1.1.1.1") is None
@@ -154,9 +139,7 @@ def test_the_message_says_why_and_what_permits_it():
     assert "wiki.example at 10.0.0.5 (a private" in refused(gate, "wiki.example", "10.0.0.5")
 
 
-@pytest.mark.parametrize(
-    "allow", ["10.0.0.0/8", "10.0.0.5", "wiki.example", "WIKI.example.", "any"]
-)
+@together("allow", ["10.0.0.0/8", "10.0.0.5", "wiki.example", "WIKI.example.", "any"])
 def test_what_is_allowed_is_reached(allow):
     gate = begun("8.8.8.8", allow=(allow,))
     assert refused(gate, "wiki.example", "10.0.0.5") is None
@@ -175,18 +158,18 @@ def test_a_private_start_stays_in_its_zone():
 
 
 def test_before_the_start_has_answered_only_the_start_is_trusted():
-    gate = Gate(Zones(), "http://start.example/")
+    gate = AddressGate(Zones(), "http://start.example/")
     assert refused(gate, "other.example", "10.0.0.5")
     assert refused(gate, "start.example", "10.0.0.5") is None
     assert refused(gate, "start.example", "169.254.169.254")
     assert refused(gate, "start.example", "224.0.0.1")
 
 
-@pytest.mark.parametrize(
+@together(
     "host", ["169.254.1.1", "198.18.0.1", "127.0.0.1", "localhost", "sub.localhost", "2130706433"]
 )
 def test_a_start_that_is_written_as_an_address_is_trusted_with_its_zone(host):
-    gate = Gate(Zones(), f"http://{host}/")
+    gate = AddressGate(Zones(), f"http://{host}/")
     inside = {"1": "169.254.9.9", "l": "127.0.0.5", "s": "127.0.0.5", "2": "127.0.0.5"}
     near = {"198.18.0.1": "100.64.0.1", "127.0.0.1": "127.0.0.9"}.get(host, inside[host[0]])
     assert refused(gate, host, near) is None
@@ -199,17 +182,15 @@ def test_a_name_that_is_allowed_at_a_strange_address_opens_no_more():
     assert refused(gate, "other.example", "169.254.169.254")
 
 
-@pytest.mark.parametrize(
-    "start", ["http://127.0.0.1/", "http://localhost/", "http://start.example/"]
-)
+@together("start", ["http://127.0.0.1/", "http://localhost/", "http://start.example/"])
 def test_a_start_that_is_not_trusted_is_like_any_other(start):
-    gate = Gate(Zones(trust_start=False), start)
+    gate = AddressGate(Zones(trust_start=False), start)
     assert refused(gate, asked_host(start), "127.0.0.1")
     assert refused(gate, asked_host(start), "8.8.8.8") is None
 
 
 def test_a_second_connection_to_another_zone_is_refused_even_if_both_were_let_through():
-    gate = Gate(Zones(), "http://start.example/")
+    gate = AddressGate(Zones(), "http://start.example/")
     for address in ("8.8.8.8", "127.0.0.1"):
         gate.admit("start.example", address)
     gate.connected("start.example", "8.8.8.8")
@@ -220,22 +201,22 @@ def test_a_second_connection_to_another_zone_is_refused_even_if_both_were_let_th
 # By name, for proxies -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "host",
     ["127.0.0.1", "2130706433", "0x7f000001", "127.1", "::1", "localhost", "a.localhost", "printer.local",
      "metadata.google.internal", "x.localdomain", "LOCALHOST.", "169.254.169.254"],
 )  # fmt: skip
 def test_a_proxy_is_not_asked_for_what_is_local_by_its_name(host):
-    gate = Gate(Zones(), "http://start.example/")
+    gate = AddressGate(Zones(), "http://start.example/")
     gate.admit_name("start.example")
     gate.admit_name("other.example")
     with pytest.raises(Refused):
         gate.admit_name(host)
-    Gate(Zones(allow=("any",)), "http://start.example/").admit_name(host)
+    AddressGate(Zones(allow=("any",)), "http://start.example/").admit_name(host)
 
 
 def test_a_start_that_is_local_by_its_name_is_trusted_behind_a_proxy():
-    gate = Gate(Zones(), "http://wiki.internal/")
+    gate = AddressGate(Zones(), "http://wiki.internal/")
     gate.admit_name("wiki.internal")
     gate.admit_name("10.0.0.5")
     with pytest.raises(Refused):

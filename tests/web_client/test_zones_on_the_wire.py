@@ -6,8 +6,9 @@ import socket
 
 import pytest
 import requests
-from both import KINDS, fake_names, fake_zones, fetch
+from both import KINDS, OURS, fake_names, fake_zones, fetch
 
+from together import together
 from usp.limits import Limits
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client import zones
@@ -17,7 +18,6 @@ from usp.web_client.zones import Zones
 from website import Answer, index, robots, urlset
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-OURS = ["requests", "aiohttp"]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def is_refused(result, text="refused to connect to") -> bool:
     return text in result.message()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_child_on_this_machine_is_not_asked_for(kind, site):
     home, secret = fetch(kind, site.url("/"), site.url("alt:/"), start=site.base)
     assert home == b"home"
@@ -47,8 +47,8 @@ def test_a_child_on_this_machine_is_not_asked_for(kind, site):
     assert not site.hits["alt:/"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@together("kind", KINDS)
+@together("status", [301, 302, 303, 307, 308])
 def test_a_redirect_to_this_machine_is_not_followed(kind, status, site):
     site.answers["/r"] = Answer(redirect="{alt}/x", status=status)
     (result,) = fetch(kind, site.url("/r"), start=site.base)
@@ -56,7 +56,7 @@ def test_a_redirect_to_this_machine_is_not_followed(kind, status, site):
     assert set(site.hits) == {"/r"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_outside_a_crawl_the_first_address_is_the_start(kind, site):
     home, secret = fetch(kind, site.url("/"), site.url("alt:/"))
     assert home == b"home"
@@ -64,8 +64,8 @@ def test_outside_a_crawl_the_first_address_is_the_start(kind, site):
     assert fetch(kind, site.url("alt:/")) == [b"secret"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
+@together("kind", KINDS)
+@together(
     "host",
     ["10.0.0.5", "192.168.0.1", "169.254.169.254", "[::1]", "[::ffff:127.0.0.1]", "224.0.0.1", "0.0.0.0",
      "[fd00::1]", "[fe80::1]", "255.255.255.255", "198.18.0.1", "100.64.0.1", "[64:ff9b::7f00:1]"],
@@ -90,8 +90,8 @@ def test_nothing_is_sent_to_an_address_that_is_not_public(kind, host, site, monk
     assert not connected
 
 
-@pytest.mark.parametrize("kind", OURS)
-@pytest.mark.parametrize("host", ["2130706434", "0x7f000002", "127.2", "0177.0.0.2"])
+@together("kind", OURS)
+@together("host", ["2130706434", "0x7f000002", "127.2", "0177.0.0.2"])
 def test_an_address_in_another_notation_is_an_address(kind, host, site):
     """Newer versions of aiohttp refuse such a URL by themselves."""
     url = f"http://{host}:{port(site.alt)}/"
@@ -103,10 +103,8 @@ def test_an_address_in_another_notation_is_an_address(kind, host, site):
     assert alone == b"secret"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "address", ["127.0.0.2", "10.0.0.5", "::1", "169.254.169.254", "::ffff:127.0.0.2"]
-)
+@together("kind", KINDS)
+@together("address", ["127.0.0.2", "10.0.0.5", "::1", "169.254.169.254", "::ffff:127.0.0.2"])
 def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch):
     fake_names(monkeypatch, {"evil.example": [address]})
     url = f"http://evil.example:{port(site.alt)}/"
@@ -115,14 +113,14 @@ def test_a_name_with_such_an_address_is_refused(kind, address, site, monkeypatch
     assert not site.hits["alt:/"]
 
 
-@pytest.mark.parametrize("kind", OURS)
+@together("kind", OURS)
 def test_of_several_addresses_only_those_that_are_allowed_are_tried(kind, site, monkeypatch):
     fake_names(monkeypatch, {"both.example": ["127.0.0.2", "127.0.0.1"]})
     url = f"http://both.example:{port(site.base)}/"
     assert fetch(kind, site.url("/"), url, start=site.base) == [b"home", b"home"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_start_whose_name_moves_to_this_machine_is_refused(kind, site, monkeypatch):
     """The second answer of the name service leads elsewhere; connections are not kept."""
     site.answers["/"] = Answer("home", headers={"Connection": "close"})
@@ -135,7 +133,7 @@ def test_a_start_whose_name_moves_to_this_machine_is_refused(kind, site, monkeyp
     assert not site.hits["alt:/"]
 
 
-@pytest.mark.parametrize("kind", ["requests, own session", "aiohttp, own session"])
+@together("kind", ["requests, own session", "aiohttp, own session"])
 def test_a_session_that_is_lied_to_between_two_lookups_gives_no_body(kind, site, monkeypatch):
     """What was looked up was public; where the answer came from is not."""
     fake_names(monkeypatch, {"evil.example": [["127.0.0.1"], ["127.0.0.2"]]})
@@ -145,20 +143,22 @@ def test_a_session_that_is_lied_to_between_two_lookups_gives_no_body(kind, site,
     assert is_refused(result)
 
 
-@pytest.mark.parametrize("kind", OURS)
+@together("kind", OURS)
 def test_the_other_end_of_a_connection_is_looked_at_before_anything_is_sent(
     kind, site, monkeypatch
 ):
     """Whatever the lookup said: here it says 127.0.0.1, and the connection leads to 127.0.0.2."""
-    real = zones.Gate.admit
-    monkeypatch.setattr(zones.Gate, "admit", lambda gate, host, _: real(gate, host, "8.8.8.8"))
+    real = zones.AddressGate.admit
+    monkeypatch.setattr(
+        zones.AddressGate, "admit", lambda gate, host, _: real(gate, host, "8.8.8.8")
+    )
     _, result = fetch(kind, site.url("/"), site.url("alt:/"), start=site.base)
     assert is_refused(result)
     assert not site.requests[1:]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("allow", ["127.0.0.0/8", "127.0.0.2", "any"])
+@together("kind", KINDS)
+@together("allow", ["127.0.0.0/8", "127.0.0.2", "any"])
 def test_what_is_allowed_is_reached(kind, allow, site):
     site.answers["/r"] = Answer(redirect="{alt}/x")
     results = fetch(
@@ -172,7 +172,7 @@ def test_what_is_allowed_is_reached(kind, allow, site):
     assert results == [b"home", b"secret", b"secret"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_name_that_is_allowed_is_reached_wherever_it_is(kind, site, monkeypatch):
     fake_names(monkeypatch, {"wiki.example": ["127.0.0.2"], "evil.example": ["127.0.0.2"]})
     wiki, evil = (f"http://{name}.example:{port(site.alt)}/" for name in ("wiki", "evil"))
@@ -183,7 +183,7 @@ def test_a_name_that_is_allowed_is_reached_wherever_it_is(kind, site, monkeypatc
     assert is_refused(results[2])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_private_start_reaches_its_network_and_not_this_machine(kind, serve, monkeypatch):
     fake_zones(monkeypatch, private="127.0.0.1 127.0.0.3")
     fake_names(monkeypatch, {"start.example": ["127.0.0.1"]})
@@ -194,7 +194,7 @@ def test_a_private_start_reaches_its_network_and_not_this_machine(kind, serve, m
     assert is_refused(results[2], "the crawl began at a private address")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@together("kind", KINDS)
 def test_a_start_that_is_not_trusted_must_be_public_itself(kind, serve):
     site = serve({"/": "home"})
     (result,) = fetch(kind, site.url("/"), start=site.base, zones=Zones(trust_start=False))
@@ -233,10 +233,8 @@ def test_a_connection_of_another_crawl_is_not_used(site):
 # Proxies ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "host", ["127.0.0.2", "2130706434", "[::1]", "localhost", "metadata.google.internal"]
-)
+@together("kind", KINDS)
+@together("host", ["127.0.0.2", "2130706434", "[::1]", "localhost", "metadata.google.internal"])
 def test_a_proxy_is_used_wherever_it_is_but_not_asked_for_what_is_local(kind, host, serve):
     site = serve({"proxied:http://far.invalid/": "far", f"proxied:http://{host}/": "secret"})
     site.answers["proxied:http://far.invalid/r"] = Answer(redirect=f"http://{host}/")
@@ -254,7 +252,7 @@ def test_a_proxy_is_used_wherever_it_is_but_not_asked_for_what_is_local(kind, ho
     assert set(site.hits) == {"proxied:http://far.invalid/", "proxied:http://far.invalid/r"}
 
 
-@pytest.mark.parametrize("kind", ["requests", "requests, own session"])
+@together("kind", ["requests", "requests, own session"])
 def test_a_proxy_of_the_environment_is_one_too(kind, serve, monkeypatch):
     site = serve({"proxied:http://far.invalid/": "far"})
     monkeypatch.setenv("http_proxy", site.base)

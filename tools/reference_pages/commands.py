@@ -35,20 +35,21 @@ STATUSES: dict[str, dict[int, str]] = {
     "snapshot": _USUAL,
     "update": {
         **_USUAL,
-        1: "nothing could be read; the snapshot still has the last good responses",
+        1: "more than half of the pages are gone or could not be read: the snapshot still has them",
     },
     "diff": {
         0: "nothing changed",
         1: "something changed",
         2: "A or B could not be read, the result could not be written, or wrong usage",
-        3: "nothing changed for certain, but something is missing in one of them that is not missing in "
-        "the other; with `--strict`, whenever something is missing",
+        3: "no confirmed change, but one side is incomplete; "
+        "with `--strict`, whenever something is missing",
         **_STOPPED,
     },
     "watch": {
         0: "stopped by Ctrl-C or SIGTERM, or all `--rounds` are over; what failed is reported, and the "
         "next round tries again",
-        1: "what was found could not be written",
+        1: "what was found could not be written; or all `--rounds` are over, and in the last one more than "
+        "half of the pages were gone or could not be read: the snapshot still has them",
         **_WRONG,
         3: "only with `--strict`: all `--rounds` are over, and in the last one a sitemap was missing or incomplete, or "
         "nothing could be read",
@@ -113,7 +114,7 @@ NOTES: dict[str, dict[int, str]] = {
         **dict.fromkeys(range(3), "<!-- exit status 1 -->"),
         **dict.fromkeys((5, 6), "<!-- exit status 1 -->"),
     },
-    "mcp": dict.fromkeys(range(4), _ENDLESS),
+    "mcp": dict.fromkeys(range(5), _ENDLESS),
     "crawl": {5: "<!-- not run: needs a cluster -->"},
     "stats": {1: _OTHER},
 }

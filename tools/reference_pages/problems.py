@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import escaped
 
+from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import FailureCode, ProblemCode
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def _part(title: str, codes: Iterable[Code]) -> Iterator[str]:
         yield f"| [`{code}`](#{code}) | {escaped(code.message)} |"
     yield ""
     for code in codes:
+        rule = rule_of(code)
         yield f"### {code}\n"
-        yield f"{escaped(code.meaning)}\n"
+        yield f"*{rule.code} of usp check, {rule.severity}.* {escaped(code.meaning)}\n"
         yield f"```text\n{code.example}\n```\n"
         yield f"*What to do:* {escaped(code.remedy)}\n"
+        if rule.name == code and rule.hint != code.remedy:
+            yield f"*On your own website:* {escaped(rule.hint)}\n"

@@ -1,7 +1,7 @@
 """The rules of the check: an overview, and for each group a page with a section for each rule of ``usp check``.
 
-Its texts are the docstrings of the rules (``usp.checks.rules``); those of the parser's codes are beside
-the codes.
+Its texts are the docstrings of the rules (``usp.checks.rules``). What the parser finds has its section in
+the page of problems, which names the rule too.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tools.reference_pages.markup import escaped, table
 
 from usp.checks import RULES, Group
+from usp.checks.registry import RuleScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,8 @@ never used for something else. `usp rule SM401` shows the same at a terminal.
 
 In examples, `{{now-3d}}` is the time three days before the check, `{{a*2000}}` a text that is repeated so
 often, and a line that ends with `(x 50001)` one that is repeated so often. Lines that begin with `---`
-name the document that follows.
+name the document that follows; what stands before them is a sitemap that robots.txt declares. Entries
+alone stand for a whole sitemap or index.
 """
 
 
@@ -38,7 +40,11 @@ def pages() -> dict[str, str]:
     """Return the overview, and a page for each group."""
     groups = {group: [r for r in RULES.values() if r.group is group] for group in Group}
     there = {group: rules for group, rules in groups.items() if rules}
-    overview = [line for group, rules in there.items() for line in _table(group, rules)]
+    overview = [
+        line
+        for group, rules in there.items()
+        for line in (f"## SM{group.digit}: {group.title}\n", _table(rules, ""), "")
+    ]
     contents = "```{toctree}\n:hidden:\n\nrules/*\n```\n"
     found = {"rules.md": "\n".join([_BEGIN, *overview, contents])}
     for group, rules in there.items():
@@ -52,24 +58,35 @@ def _path(group: Group) -> str:
     return f"rules/sm{group.digit}.md"
 
 
-def _table(group: Group, rules: list[Rule]) -> Iterator[str]:
-    yield f"## SM{group.digit}: {group.title}\n"
+def _section_of(rule: Rule, folder: str) -> str:
+    """Return the link to the section about a rule."""
+    if rule.scope is RuleScope.PARSER:
+        return f"{folder}problems.md#{rule.name}"
+    return f"{_path(rule.group)}#{rule.code.lower()}-{rule.name}"
+
+
+def _table(rules: list[Rule], folder: str) -> str:
     rows = [
         (
-            f"[{rule.code}]({_path(group)}#{rule.code.lower()}-{rule.name})",
+            f"[{rule.code}]({_section_of(rule, folder)})",
             f"`{rule.name}`",
             str(rule.severity),
             escaped(rule.summary),
         )
         for rule in rules
     ]
-    yield table("code | name | severity | finds", rows)
-    yield ""
+    return table("code | name | severity | finds", rows)
 
 
 def _all_sections(rules: list[Rule]) -> Iterator[str]:
+    found = [rule for rule in rules if rule.scope is RuleScope.PARSER]
     for rule in rules:
-        yield from _section(rule)
+        if rule not in found:
+            yield from _section(rule)
+    if found:
+        yield "## What reading or fetching a document finds\n"
+        yield _table(found, "../")
+        yield ""
 
 
 def _section(rule: Rule) -> Iterator[str]:

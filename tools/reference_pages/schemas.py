@@ -51,8 +51,9 @@ SITEMAPS = {
 SITES = {
     "site": "the homepage",
     "outcome": "`complete`; `partial`: something is missing; `failed`: nothing could be read; `empty`: there is no "
-    "page (that the filters select), and nothing failed",
-    "reason": "why it is partial or failed: the first failure, and how many more there are",
+    "page (that the filters select), and nothing failed; `kept`: it was crawled again and failed, or lost more than "
+    "half of its pages, and [keeps rows that it had](../guides/fleet.md#bad-rounds)",
+    "reason": "why it is partial, failed or kept: the first failure, and how many more there are",
     "code": f"the {_CODE} of that failure",
     "sitemaps": "rows of that table",
     "pages": "rows of that table: with filters, the pages that they select",

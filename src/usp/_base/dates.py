@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime, time, tzinfo
 from functools import lru_cache
 
-from usp._base.date_words import MONTHS, ZONES, offset_zone, read_words
+from usp._base.date_words import MONTHS, ZONES, offset_zone, read_words, unknown_zone
 
 __all__ = [
     "MAX_REMEMBERED",
@@ -23,6 +23,7 @@ __all__ = [
     "precision_of",
     "precision_of_text",
     "read_date",
+    "unknown_zone",
     "utc_text",
 ]
 
@@ -63,7 +64,10 @@ _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
 
-_OFFSETS = {name: f"{hours:+03d}00" for name, hours in ZONES.items()}
+_OFFSETS = {
+    name: f"{'-' if hours < 0 else '+'}{int(abs(hours)):02}{int(abs(hours) % 1 * 60):02}"
+    for name, hours in ZONES.items()
+}
 
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))

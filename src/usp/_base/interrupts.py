@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Aside:
+class InterruptibleThread:
     """Calls functions in another thread, one after another, and waits for each.
 
     A library that waits for a network holds up Ctrl-C in the thread that calls it, perhaps for minutes.
@@ -25,11 +25,11 @@ class Aside:
 
     def __init__(self) -> None:
         self.patience: float | None = None
-        self._call: _Call | None = None
+        self._call: _ThreadCall | None = None
 
     def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns."""
-        self._call = call = _Call(partial(function, *arguments))
+        self._call = call = _ThreadCall(partial(function, *arguments))
         threading.Thread(target=call.run, name="usp-aside", daemon=True).start()
         result: T = self.rest()
         return result
@@ -47,7 +47,7 @@ class Aside:
         return call.value
 
 
-class _Call:
+class _ThreadCall:
     """A call in another thread. An interrupt of the wait for it, at whatever moment, loses nothing."""
 
     def __init__(self, function: Callable[[], Any]) -> None:

@@ -19,21 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _MODULES = (
-    *(
-        "aio",
-        "changes",
-        "checks",
-        "cli",
-        "events",
-        "exceptions",
-        "export",
-        "fetch_parse",
-        "fleet",
-        "graph",
-    ),
-    "helpers",
-    *("limits", "mcp", "objects", "options", "report", "selection", "snapshot", "stream", "tree"),
-    "web_client",
+    *("aio", "changes", "checks", "cli", "events", "exceptions", "export", "fetch_parse", "fleet"),
+    *("graph", "helpers", "limits", "mcp", "objects", "options", "report", "selection", "snapshot"),
+    *("stream", "tree", "web_client"),
 )
 
 _OFFERED = {
@@ -80,7 +68,7 @@ _FLEET = {
 }
 """The same for ``usp.fleet``: workers and the help of a command need only parts of it."""
 
-ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+LAZY_NAMES: Mapping[str, Mapping[str, str]] = {
     "usp": {
         **{name: f"usp.{name}" for name in _MODULES},
         **{name: f"{module}:{name}" for module, names in _OFFERED.items() for name in names},
@@ -91,17 +79,21 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "diff": "usp.changes:diff_async",
         "watch": "usp.changes.watching:watch_async",
     },
+    "usp.checks": {
+        "RULES": "usp.checks.rules:RULES",
+        "Baseline": "usp.checks.baseline:Baseline",
+        **{name: f"usp.checks.finding:{name}" for name in ("Finding", "Severity")},
+        **{name: f"usp.checks.registry:{name}" for name in ("Group", "Rule")},
+        **{name: f"usp.checks.checking:{name}" for name in ("check", "check_async")},
+    },
     "usp.cli": {"cli": "usp.cli.cli"},
-    "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.ls"},
+    "usp.cli.cli": {"__version__": "usp:__version__", "ls_cmd": "usp.cli.commands.cmd_ls"},
     "usp.fetch_parse": {
         "Decimal": "decimal:Decimal",
         "InvalidOperation": "decimal:InvalidOperation",
         "OrderedDict": "collections:OrderedDict",
         "RequestsWebClient": "usp.web_client.requests_client:RequestsWebClient",
-        "abc": "abc",
-        "logging": "logging",
-        "re": "re",
-        "xml": "xml",
+        **{name: name for name in ("abc", "logging", "re", "xml")},
     },
     "usp.fleet": {
         **{module: f"usp.fleet.{module}" for module in _FLEET},
@@ -114,30 +106,24 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "Callable": "collections.abc:Callable",
         "HTTPStatus": "http:HTTPStatus",
         "TypeAlias": "typing:TypeAlias",
-        "datetime": "datetime",
         "dateutil_isoparse": "dateutil.parser:isoparse",
         "dateutil_parse": "dateutil.parser:parse",
         "gzip_lib": "gzip",
-        "html": "html",
-        "io": "io",
-        "logging": "logging",
-        "re": "re",
-        "sys": "sys",
-        "time": "time",
-        "unquote_plus": "urllib.parse:unquote_plus",
-        "urlparse": "urllib.parse:urlparse",
-        "urlunparse": "urllib.parse:urlunparse",
+        **{name: name for name in ("datetime", "html", "io", "logging", "re", "sys", "time")},
+        **{name: f"urllib.parse:{name}" for name in ("unquote_plus", "urlparse", "urlunparse")},
+    },
+    "usp.report": {
+        "FetchLog": "usp.report.fetches:FetchLog",
+        "html": "usp.report.html_page:html",
+        "summarise": "usp.report.summary:summarise",
+        "write_report": "usp.report.html_page:write_report",
     },
     "usp.objects": {"page": "usp.objects.page", "sitemap": "usp.objects.sitemap"},
     "usp.objects.page": {"datetime": "datetime"},
     "usp.objects.sitemap": {
         "Iterator": "collections.abc:Iterator",
-        "abc": "abc",
         "cache": "functools:cache",
-        "logging": "logging",
-        "os": "os",
-        "pickle": "pickle",
-        "tempfile": "tempfile",
+        **{name: name for name in ("abc", "logging", "os", "pickle", "tempfile")},
     },
     "usp.tree": {"logging": "logging"},
     "usp.web_client": {
@@ -163,9 +149,9 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 """By module and name: where it is, as ``module`` or ``module:name``."""
 
 
-def elsewhere(module: str) -> Callable[[str], Any]:
+def lazy_getattr(module: str) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for a module that finds the names in this table."""
-    names = ELSEWHERE[module]
+    names = LAZY_NAMES[module]
 
     def getattr_of_module(name: str) -> Any:
         if name not in names:

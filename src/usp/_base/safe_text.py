@@ -9,16 +9,23 @@ MAX_TEXT = 500
 """Maximum length of a message, a reason or a name."""
 
 
-def excerpt(text: str, most: int = MAX_TEXT) -> str:
-    """Return text, cut to at most ``most`` characters."""
+def shortened(text: str, most: int = MAX_TEXT) -> str:
+    """Return text, cut to at most ``most`` characters, as it was written otherwise."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def excerpt(text: str, most: int = MAX_TEXT) -> str:
+    """Return text that is safe to show, on one line of at most ``most`` characters."""
+    if len(text) <= most and text.isprintable():
+        return text
+    return shortened(printable(shortened(text, most)), most)
 
 
 def printable(text: str) -> str:
     """Return text with control characters, line ends and bidirectional marks percent-encoded."""
     if text.isprintable():
         return text
-    from urllib.parse import quote  # noqa: PLC0415 - most text is printable
+    from usp._base.urls import quote  # noqa: PLC0415 - most text is printable
 
     return "".join(
         char if char.isprintable() else quote(char, errors="surrogatepass") for char in text

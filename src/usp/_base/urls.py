@@ -10,12 +10,22 @@ import base64
 import functools
 import ipaddress
 import re
+import urllib.parse
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, quote, unquote_to_bytes, urldefrag, urlsplit
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import SplitResult, parse_qs, unquote_to_bytes, urldefrag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from urllib3.util import Url
+
+T = TypeVar("T")
+
+# Nobody else imports from there.
+quote, unquote = urllib.parse.quote, urllib.parse.unquote
+quote_plus, unquote_plus = urllib.parse.quote_plus, urllib.parse.unquote_plus
+urlsplit, urlunsplit, urljoin = urllib.parse.urlsplit, urllib.parse.urlunsplit, urllib.parse.urljoin
 
 PORTS = {"http": 80, "https": 443}
 """The default ports."""
@@ -27,7 +37,8 @@ _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::([0-9]*))?")
 _NAMED = re.compile(r"([^:\[\]]+)(?::([0-9]*))?")
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
-_BLANKS = " \t\r\n\f\v"
+BLANKS = " \t\r\n\f\v"
+"""What may be around a URL, and around values in XML and HTML."""
 
 _LONGEST_NAME = 253
 _LONGEST_PORT = 5
@@ -54,7 +65,7 @@ class BadUrl(ValueError):  # noqa: N818 - says what it is
     """A URL that cannot be requested; the message says why, without its password."""
 
     def __init__(self, why: str, url: str | None = None) -> None:
-        super().__init__(why if url is None else f"{shown(url)!r} {why}")
+        super().__init__(why if url is None else f"{redact_url(url)!r} {why}")
         self.why = why
 
     @property
@@ -141,28 +152,35 @@ class HttpUrl:
         return url
 
 
+def cached(maxsize: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that caches what a function returns for texts that are not long."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        known = functools.lru_cache(maxsize)(function)
+
+        @functools.wraps(function)
+        def cached_function(text: str) -> T:
+            is_short = isinstance(text, str) and len(text) <= _MOST_CACHED
+            return known(text) if is_short else function(text)
+
+        return cached_function
+
+    return decorate
+
+
+@cached(1024)
 def read_host(text: str) -> str:
     """Parse a host by itself, with or without brackets; raises :class:`BadUrl`."""
-    return (_known_host if len(text) <= _MOST_CACHED else _read_host)(text)
-
-
-def _read_host(text: str) -> str:
     text = text.strip("[]")
     return _address6(text) if ":" in text else _name(text)
 
 
-_known_host = functools.lru_cache(maxsize=1024)(_read_host)
-
-
+@cached(2048)  # it is parsed at several places, one after another; those of an index all at once
 def read_url(text: str) -> HttpUrl:
     """Parse an HTTP URL; raises :class:`BadUrl` if there is any doubt about its host."""
     if not isinstance(text, str):  # a program's own mistake, which is told as any other
         raise BadUrl(_NOT_HTTP, str(text))
-    return (_known_url if len(text) <= _MOST_CACHED else _read_url)(text)
-
-
-def _read_url(text: str) -> HttpUrl:
-    match = _URL.fullmatch(text.strip(_BLANKS))
+    match = _URL.fullmatch(text.strip(BLANKS))
     if match is None:
         raise BadUrl(_NOT_HTTP, text)
     scheme, authority, rest = match.groups()
@@ -184,21 +202,14 @@ def _read_url(text: str) -> HttpUrl:
     return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
 
 
-# A URL is parsed at several places, one after another; those of an index are all parsed at once.
-_known_url = functools.lru_cache(maxsize=2048)(_read_url)
-
-
 def _login(userinfo: str) -> Login | None:
     user, _, password = userinfo.partition(":")
     login = Login(unquote_to_bytes(user), unquote_to_bytes(password))
     return login if login.user or login.password else None
 
 
+@cached(4096)
 def _authority(text: str) -> tuple[str, int | None, str]:
-    return (_known_authority if len(text) <= _MOST_CACHED else _read_authority)(text)
-
-
-def _read_authority(text: str) -> tuple[str, int | None, str]:
     """Return host, port and both as they are written; the end of a message is raised."""
     if _NOT_IN_AUTHORITY.search(text):
         raise BadUrl(_ODD)
@@ -213,9 +224,6 @@ def _read_authority(text: str) -> tuple[str, int | None, str]:
     if len(digits) > _LONGEST_PORT or int(digits) > _HIGHEST_PORT:
         raise BadUrl("has a port above 65535")
     return host, int(digits), f"{written}:{digits}"
-
-
-_known_authority = functools.lru_cache(maxsize=4096)(_read_authority)
 
 
 def _address6(text: str) -> str:
@@ -314,7 +322,7 @@ def with_login(url: str, login: Login) -> str:
     return f"{head}{slashes}{login.written()}@{tail}"
 
 
-def shown(url: object) -> str:
+def redact_url(url: object) -> str:
     """Return a URL for a message: without anything that may be a password, and not too long.
 
     If it is not clear what the login is, everything up to the last ``@`` is hidden.
@@ -330,7 +338,7 @@ def shown(url: object) -> str:
 
 def _has_plain_login(text: str) -> bool:
     """Return whether it is clear what the login of a URL is, or that it has none."""
-    match = _URL.fullmatch(text.strip(_BLANKS))
+    match = _URL.fullmatch(text.strip(BLANKS))
     if match is None:
         return False
     userinfo, _, authority = match[2].rpartition("@")
@@ -353,19 +361,20 @@ def url_parts(url: str) -> SplitResult:
 
 
 def is_http_url(url: str | None) -> bool:
-    """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one."""
+    """Return whether ``url`` is an absolute HTTP(S) URL, without blanks; None is not one.
+
+    A host cannot begin with a dot.
+    """
     found = None if url is None else _HTTP_URL.fullmatch(url)
     if found is None:
         return False
-    authority = found[1]
-    return (_is_known_host if len(authority) <= _MOST_CACHED else _has_host)(authority)
+    return _has_host(found[1])
 
 
+@cached(4096)  # most URLs are of few hosts
 def _has_host(authority: str) -> bool:
-    return bool(url_parts(f"//{authority}").hostname)
-
-
-_is_known_host = functools.lru_cache(maxsize=4096)(_has_host)  # most URLs are of few hosts
+    host = url_parts(f"//{authority}").hostname
+    return bool(host) and not str(host).startswith(".")
 
 
 def origin_of(url: str) -> str:
@@ -378,3 +387,113 @@ def host_in(url: str) -> str:
     """Return what comes before the path, in lower case; quick, for many URLs."""
     parts = url.split("/", 3)
     return parts[2].lower() if len(parts) > 2 else ""  # noqa: PLR2004 - scheme, nothing, host
+
+
+# Relative URLs, resolved as RFC 3986 says ----------------------------------------------------------
+
+# RFC 3986, appendix B. What is missing is None, and something else than what is empty.
+_ANY_URL = re.compile(
+    r"(?:([A-Za-z][A-Za-z0-9+.-]*+):)?+(//[^/?#]*+)?+([^?#]*+)(\?[^#]*+)?+(#.*+)?+", re.DOTALL
+)
+_USUAL_PATH = re.compile(r"[^\s\x00-\x1f\"<>?#]*+")  # what a URL that is usual has before its query
+
+
+def resolved(base: str, url: str) -> str:
+    """Return a URL relative to a base, as RFC 3986, section 5.2 says."""
+    scheme, host, path, query, fragment = _split(url)
+    own_scheme, own_host, own_path, own_query, _ = _split(base)
+    if scheme is not None:
+        return url
+    if host is None:
+        host = own_host
+        if not path:
+            path, query = own_path, own_query if query is None else query
+        elif path[0] == "/":
+            path = _without_dots(path)
+        elif host is not None and not own_path:
+            path = _without_dots(f"/{path}")
+        else:
+            path = _without_dots(own_path[: own_path.rfind("/") + 1] + path)
+    else:
+        path = _without_dots(path)
+    before = "" if own_scheme is None else f"{own_scheme.lower()}:"
+    return f"{before}{host or ''}{path}{query or ''}{fragment or ''}"
+
+
+def _split(url: str) -> tuple[str | None, str | None, str, str | None, str | None]:
+    found = _ANY_URL.fullmatch(url)
+    assert found is not None  # every text has a path
+    scheme, host, path, query, fragment = found.groups()
+    return scheme, host, path, query, fragment
+
+
+def _without_dots(path: str) -> str:
+    """Return a path with ``.`` and ``..`` resolved; empty segments are segments as any other."""
+    if "/." not in path and path[:1] != ".":
+        return path
+    first, *segments = path.split("/")
+    kept: list[str] = []
+    for segment in segments if path[:1] == "/" else [first, *segments]:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    if path.endswith(("/.", "/..")) or path in (".", ".."):
+        kept.append("")
+    return ("/" if path[:1] == "/" else "") + "/".join(kept)
+
+
+class Base:
+    """The URL that others are relative to, taken apart once."""
+
+    __slots__ = ("_folder", "root", "url")
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        root, folder = resolved(url, "/"), resolved(url, ".")
+        self.root = root[:-1] if is_http_url(root) else None
+        self._folder = folder if is_http_url(folder) else None
+
+    def join(self, url: str) -> str:
+        """Return the absolute form of a URL, whatever that is."""
+        return self.join_plain(url) or resolved(self.url, url)
+
+    def join_plain(self, url: str) -> str | None:
+        """Return the absolute form of a URL that is only a path, as most are; None for all others."""
+        if _USUAL_PATH.fullmatch(url) is None or "/." in url or url[:1] == "." or url[:2] == "//":
+            return None
+        if url[:1] == "/":
+            return None if self.root is None else self.root + url
+        return None if self._folder is None or ":" in url or not url else self._folder + url
+
+
+known_base = functools.lru_cache(maxsize=64)(Base)
+"""Returns the :class:`Base` of a URL, cached."""
+
+
+# URLs that look like those of sitemaps, before anything is fetched ---------------------------------
+
+DOCUMENTS = (".xml", ".txt", ".rss", ".atom")
+"""Suffixes of sitemaps, feeds and robots.txt."""
+
+ARCHIVES = (".warc", ".wacz")
+"""Suffixes of web archives, which are files and never hosts."""
+
+PAGES = (".html", ".htm", ".xhtml")
+"""Suffixes of pages, which stand for their website."""
+
+
+def looks_like_sitemap(url: str) -> bool:
+    """Return whether a URL looks like that of a sitemap rather than of a website.
+
+    It does if the last segment of its path has a suffix of sitemaps, feeds or robots.txt (``.xml``,
+    ``.txt``, ``.rss``, ``.atom``, also compressed) or contains ``sitemap``, or if its query has a key
+    ``sitemap``. A path that ends in a slash or in ``.html`` stands for its website, like any other URL.
+    """
+    parts = url_parts(url)
+    name = parts.path.rpartition("/")[2].lower().removesuffix(".gz")
+    if name.endswith(PAGES):
+        return False
+    if name.endswith(DOCUMENTS) or "sitemap" in name:
+        return True
+    return "sitemap" in parse_qs(parts.query, keep_blank_values=True)

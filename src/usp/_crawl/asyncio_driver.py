@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from usp._crawl.driving import Driving, is_async, mistake, room_of
-from usp._crawl.fetch import END, Need, fetch_document, fetching
-from usp._crawl.orders import RESULTS, Arrival
+from usp._crawl.fetch import END, checked_response, fetch, fetch_document, is_async
+from usp._crawl.receiver import failure_from
+from usp._crawl.thread_driver import DriverCore
 from usp.web_client.abstract_client import AbstractAsyncWebClientSuccessResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from usp._crawl.crawl import Crawl
-    from usp._crawl.driving import News, Recorder
-    from usp._crawl.orders import Failed, Fetch, Received
-    from usp._store import Store
-    from usp.events import Listener
+    from usp._crawl.orders import Arrival, Failed, FetchOrder, Received
+    from usp._crawl.thread_driver import FetchUpdate, ResultRecorder
+    from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
 
@@ -35,30 +35,28 @@ class AsyncioDriver:
         self,
         crawl: Crawl,
         client: AbstractAsyncWebClient | AbstractWebClient,
-        store: Store,
-        on_event: Listener | None = None,
-        recorder: Recorder | None = None,
+        options: CrawlOptions,
         *,
         streams: bool = False,
+        recorder: ResultRecorder | None = None,
     ) -> None:
         self._streams = streams
         self._crawl = crawl
-        self._client = client
-        self._store = store
-        self._driving = Driving(crawl, on_event, recorder)
-        self._most = room_of(client)
+        self._client: Any = client
+        self._core = DriverCore(crawl, client, options, recorder)
         self._is_async = is_async(client)
-        self._busy = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._inbox: deque[News] = deque()
-        self._news = asyncio.Event()
-        self._alarm = _Alarm(self._news.set)
+        self._updates: deque[FetchUpdate] = deque()
+        self._awake = asyncio.Event()
+        self._alarm = _Alarm(self._awake.set)
+        self.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._awake.set)
+        """End the wait of a step; may be called from any thread."""
 
     async def __aenter__(self) -> AsyncioDriver:  # noqa: PYI034 - there are no subclasses
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._driving.stop()
+        self._core.is_stopped = True
         self._alarm.cancel()
         for task in self._tasks:
             task.cancel()
@@ -70,99 +68,85 @@ class AsyncioDriver:
             await self.step()
 
     async def step(self, *, wait: bool = True) -> None:
-        """Start new orders and process the news; if there is none, ``wait`` for some."""
-        driving = self._driving
-        for order in driving.orders(self._most - self._busy):
-            self._busy += 1
-            task = asyncio.create_task(self._obey(order))
+        """Start new orders and process the updates; if there are none, ``wait`` for some."""
+        for order in self._core.orders():
+            task = asyncio.create_task(self._execute(order))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        driving.tell()
         if self._crawl.complete:
             return
-        pause = driving.pause(room=self._busy < self._most)
+        pause = self._core.pause()
         if wait:
             self._alarm.set(pause)
-            await self._news.wait()
+            await self._awake.wait()
         else:
             await asyncio.sleep(0)
-        self._news.clear()
-        while self._inbox:
-            news = self._inbox.popleft()
-            self._busy -= not isinstance(news[1], Arrival)
-            driving.take(news)
+        self._awake.clear()
+        while self._updates:
+            self._core.take(self._updates.popleft())
 
-    def wake_by(self, arrival: Arrival) -> None:
-        """End the wait of a step when more of a document has arrived."""
+    async def _execute(self, order: FetchOrder) -> None:
+        client, core, limits = self._client, self._core, self._crawl.limits
         loop = asyncio.get_running_loop()
-        arrival.call_once(lambda: loop.call_soon_threadsafe(self._news.set))
-
-    async def _obey(self, order: Fetch) -> None:
+        announce: Callable[[Arrival], object] | None = None
+        if self._streams:
+            announce = partial(loop.call_soon_threadsafe, self._put, order)  # type: ignore[arg-type]
+        given = (core.store, core.stop_reason, announce, limits)
         result: Received | Failed
         try:
             if self._is_async:
-                result = await self._fetch(order, self._client)
+                result = await fetch(order, _AwaitedCalls(client), *given)
             else:
-                result = await self._fetch_in_thread(order, self._client)
+                result = await asyncio.to_thread(fetch_document, order, client, *given)
         except BaseException as error:
-            if self._driving.is_stopped or not isinstance(
-                error, Exception | asyncio.CancelledError
-            ):
+            if core.is_stopped or not isinstance(error, Exception | asyncio.CancelledError):
                 raise
-            result = mistake(error, self._client, order)
+            result = failure_from(error, client, order)
         self._put(order, result)
 
-    async def _fetch_in_thread(self, order: Fetch, client: Any) -> Received | Failed:
-        loop = asyncio.get_running_loop()
+    def _put(self, order: FetchOrder, what: Received | Failed | Arrival) -> None:
+        """Queue an update for the next step: callbacks and events run where the crawl is driven."""
+        self._updates.append((order, what))
+        self._awake.set()
 
-        def announce(arrival: Arrival) -> None:
-            loop.call_soon_threadsafe(self._put, order, arrival)
 
-        given_up, limits = self._driving.given_up, self._crawl.limits
-        heard = announce if self._streams else None
-        return await asyncio.to_thread(
-            fetch_document, order, client, self._store, given_up, heard, limits
-        )
+class _AwaitedCalls:
+    """Calls an asynchronous client; the work in between is done in short steps."""
 
-    async def _fetch(self, order: Fetch, client: Any) -> Received | Failed:
-        """Return the result of an order: ``fetch_document`` for an asynchronous client."""
-        kind, given_up = AbstractAsyncWebClientSuccessResponse, self._driving.given_up
-        limits, streams = self._crawl.limits, self._streams
-        fetch = fetching(order, client, self._store, given_up, limits, kind, streams=streams)
-        stepper = Stepper()
-        response: Any = None
-        body: Any = None
-        is_read = False
-        step = next(fetch)
-        try:
-            while not isinstance(step, RESULTS):
-                value: Any = None
-                try:
-                    if step is Need.ANSWER:
-                        value = response = await client.get(order.address)
-                    elif step is Need.PIECE:
-                        if body is None:
-                            body = aiter(response.body())
-                        value = await anext(body, END)
-                        is_read = value is END
-                    elif isinstance(step, Arrival):
-                        self._put(order, step)
-                except Exception as error:  # noqa: BLE001 - what it means is decided there
-                    step = await stepper.call(fetch.throw, error)
-                else:
-                    step = await stepper.call(fetch.send, value)
-            return step
-        finally:
-            fetch.close()
-            if not is_read and hasattr(body, "aclose"):  # a user's client may have any iterator
-                await body.aclose()
-            if isinstance(response, AbstractAsyncWebClientSuccessResponse):
-                await response.close()
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._stepper = Stepper()
+        self._response: Any = None
+        self._body: Any = None
+        self._is_read = False
 
-    def _put(self, order: Fetch, what: Received | Failed | Arrival) -> None:
-        """Queue news for the next step: callbacks and events run where the crawl is driven."""
-        self._inbox.append((order, what))
-        self._news.set()
+    async def get(self, url: str) -> Any:
+        self._response = await self.client.get(url)
+        return checked_response(self._response, AbstractAsyncWebClientSuccessResponse)
+
+    async def chunk(self) -> object:
+        if self._body is None:
+            self._body = aiter(self._response.body())
+        chunk = await anext(self._body, END)
+        self._is_read = chunk is END
+        return chunk
+
+    async def run(self, steps: Generator[None, None, T]) -> T:
+        results: list[T] = []
+
+        def work() -> Iterator[None]:
+            results.append((yield from steps))
+
+        left = work()
+        while await self._stepper.next(left) is not END:
+            pass
+        return results[0]
+
+    async def close(self) -> None:
+        if not self._is_read and hasattr(self._body, "aclose"):  # a user's may be any iterator
+            await self._body.aclose()
+        if isinstance(self._response, AbstractAsyncWebClientSuccessResponse):
+            await self._response.close()
 
 
 class _Alarm:

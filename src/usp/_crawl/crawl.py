@@ -1,9 +1,9 @@
 """The decisions of a crawl: work out, results in. No I/O, no clock, no threads.
 
-A crawl has *documents* and *places*. A document is what a URL returns: it is fetched once. A place is
-its position in the tree: a document that two indexes declare has two places. Documents are fetched in
-any order; places are settled in the order of the tree, depth first, so that the order in which
-callbacks run and limits take effect does not depend on the network.
+A crawl has *documents* and *slots*. A document is what a URL returns: it is fetched once. A slot is
+its position in the tree: a document that two indexes declare has two slots. Documents are fetched in
+any order; slots are settled in the order of the tree, depth first (:class:`TreeBuilder`), so that the
+order in which callbacks run and limits take effect does not depend on the network.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import BadUrl, read_url, without_fragment
 from usp._crawl import journal
-from usp._crawl.orders import Failed, Fetch, Fetched, HostGivenUp, Received, Settled, not_wanted
-from usp._crawl.places import Doc, Fetching, Queued
-from usp._crawl.schedule import Schedule
-from usp._crawl.skips import Skips
-from usp._crawl.stored_pages import StoredPages
-from usp._crawl.walk import (
-    Everything,
-    Walk,
-    has_callbacks,
-    recurs,
-    refuse_address,
-    without_fragments,
+from usp._crawl.orders import (
+    Failed,
+    Fetched,
+    FetchOrder,
+    FinalResult,
+    HostGivenUp,
+    LeftOut,
+    Received,
+    not_requested_error,
 )
+from usp._crawl.schedule import Schedule
+from usp._crawl.stored_pages import StoredPages
+from usp._crawl.tree_builder import TreeBuilder, refuse, without_fragments
+from usp._crawl.tree_slots import FetchTask, TreeSlot
 from usp._formats.document import Role
 from usp.events import (
     PagesReady,
@@ -40,32 +41,31 @@ from usp.events import (
 )
 from usp.objects.sitemap import AbstractPagesSitemap
 from usp.options import CrawlOptions
-from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
+from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from usp._base.reason import Reason
-    from usp._base.urls import HttpUrl, Login
+    from usp._base.urls import HttpUrl
     from usp._crawl.orders import Arrival
-    from usp._crawl.places import Place
-    from usp._crawl.walk import Top
     from usp.events import Event
+    from usp.objects.child import SkippedSitemap
 
 _INDEXES = 2  # of which each declares as many URLs as one may
 
 
-class Crawl:
+class Crawl(TreeBuilder):
     """Decides what is fetched next, and where it belongs in the tree.
 
     A driver gets orders (:meth:`next_fetches`), executes them, and reports the results
-    (:meth:`finished`) until the crawl is :attr:`complete`. ``awaited`` is the next place of the tree,
-    whose document has not arrived yet; :meth:`take_settled` returns the places before it, in order.
+    (:meth:`finished`) until the crawl is ``complete``. ``awaited`` is the next slot of the tree,
+    whose document has not arrived yet; :meth:`take_settled` returns the slots before it, in order.
     Once ``ending`` has a reason, nothing more is requested, and fetches in progress should end soon.
 
     ``options`` are the caller's, ``per_host`` is how many requests to one host the client allows at a
     time. ``chance`` returns random numbers from 0 to 1, for the pauses between attempts. A login in
-    the URL of the ``start`` is used for its host. ``tells`` is whether events are collected.
+    the URL of the ``start`` is used for its host.
     """
 
     def __init__(
@@ -75,49 +75,22 @@ class Crawl:
         per_host: int = 1,
         chance: Callable[[], float] = random.random,
         start: HttpUrl | None = None,
-        tells: bool = True,
+        collect_events: bool = True,
     ) -> None:
-        self._options = options = options or CrawlOptions()
-        self.limits = options.effective_limits
-        self._has_callbacks = has_callbacks(options)
-        self._skips = Skips(options)
+        self._options = options or CrawlOptions()
+        super().__init__(self._options)
         self._start = start
-        self._docs: dict[tuple[Role, str], Doc] = {}
+        self._tasks: dict[tuple[Role, str], FetchTask] = {}
         self._above_roots: frozenset[str] = frozenset()  # given by the caller
         self._declared = 0  # documents, without known paths
-        self._tells = tells
+        self._collect_events = collect_events
         self._events: list[Event] = []
-        self._settled: list[Doc] = []
-        self._schedule = Schedule(options, per_host, chance)
+        self._final: list[FetchTask] = []  # with a result that was not taken yet
+        self._schedule = Schedule(self._options, per_host, chance)
         self._ends_at: float | None = None
         self._url_text = 0  # characters of the URLs that indexes declare
-        self._walk = Walk(options, self._ask, Everything(), self._skipped)
-        self._walking = False
-        self.ending: Reason | None = None
 
-    @property
-    def complete(self) -> bool:
-        """Whether the tree is complete: nothing more will change it."""
-        return self._walk.complete
-
-    @property
-    def awaited(self) -> Place | None:
-        """The next place of the tree, whose document has not arrived yet."""
-        return self._walk.awaited
-
-    def holds(self, place: Place) -> bool:
-        """Return whether what is at or below a place is in the tree."""
-        return self._walk.holds(place)
-
-    def take_settled(self) -> list[Place]:
-        """Return the places that were settled since the last call, in the order of their pages."""
-        return self._walk.take_settled()
-
-    # What is wanted -------------------------------------------------------------------------------
-
-    def begin(self, top: Top) -> None:
-        """Let ``top`` decide which of the wanted documents are in the tree."""
-        self._walk.begin(top)
+    # What is requested ----------------------------------------------------------------------------
 
     def want(
         self,
@@ -126,109 +99,104 @@ class Crawl:
         role: Role = Role.SITEMAP,
         level: int = 0,
         parents: frozenset[str] = frozenset(),
-        probe: bool = False,
+        guess: bool = False,
         quiet: bool = False,
-    ) -> Place:
+    ) -> TreeSlot:
         """Add a document at the top of the tree, after those that were added before.
 
-        A ``probe`` may well not exist: it is retried less often, and failures are logged quietly. If
+        A ``guess`` may well not exist: it is retried less often, and failures are logged quietly. If
         children may be left out, it is requested only when everything before it is settled: it may
         be one of them.
         """
-        later = probe and (self._has_callbacks or bool(self._skips))
-        place = self._walk.add(url, level, parents, probe=probe, later=later)
+        position = (len(self._wanted),)
+        slot = TreeSlot(url, level, None, position, declared_by=parents, guess=guess)
+        self._wanted.append(slot)
+        self._slots += not guess
         self._above_roots |= without_fragments(parents)
-        if not later:
-            quiet = probe or quiet
-            place.doc = self._document(url, role, place.position, level, probe=probe, quiet=quiet)
-        return place
+        if guess and self._filter.may_skip:
+            self._later.append(slot)
+        else:
+            slot.task = self._request(slot, role=role, quiet=quiet)
+        return slot
 
-    def _ask(self, place: Place, parent_url: str | None) -> Doc:
-        """Return the document of a place that was declared, or of a known path."""
-        where, probe = place.position, place.probe
-        return self._document(
-            place.url,
-            Role.SITEMAP,
-            where,
-            place.level,
-            parent_url,
-            lastmod=place.lastmod,
-            probe=probe,
-            quiet=probe,
-        )
-
-    def _document(
+    def _request(
         self,
-        url: str,
-        role: Role,
-        position: tuple[int, ...],
-        level: int,
+        slot: TreeSlot,
         parent_url: str | None = None,
+        role: Role = Role.SITEMAP,
         *,
-        lastmod: str | None = None,
-        probe: bool = False,
         quiet: bool = False,
-    ) -> Doc:
-        key = (role, without_fragment(url))
-        doc = self._docs.get(key)
-        if doc is None:
-            doc = Doc(key[1], role, position, level, probe, quiet, *_host_and_origin(url), lastmod)
-            self._docs[key] = doc
-            self._declared += not probe
-            if self._tells:
-                self._events.append(SitemapFound(url, parent_url, level))
+    ) -> FetchTask:
+        key = (role, without_fragment(slot.url))
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = self._new_task(key[1], role, slot, quiet=quiet or slot.guess)
+            self._declared += not slot.guess
+            if self._collect_events:
+                self._events.append(SitemapFound(slot.url, parent_url, slot.level))
             if self.ending is not None:
-                doc.state = Failed(not_wanted(self.ending))
-                self._settled.append(doc)
+                task.result = Failed(not_requested_error(self.ending))
+                self._final.append(task)
             else:
-                self._schedule.add(doc)
-        elif doc.probe and not probe:
-            doc.lastmod = lastmod
-            self._promote(doc)
-        return doc
+                self._schedule.add(task)
+        elif task.guess and not slot.guess:
+            self._declare(task, slot.lastmod)
+        return task
 
-    def _skipped(self, event: SitemapSkipped) -> None:
-        self._events.append(event)
+    def _new_task(self, url: str, role: Role, slot: TreeSlot, *, quiet: bool) -> FetchTask:
+        host = origin = url  # unless it can be read
+        login, start = None, self._start
+        try:
+            there = read_url(url)
+        except BadUrl:
+            pass  # of a caller's own known path: its request will fail
+        else:
+            host, origin = sys.intern(there.site), sys.intern(there.origin)
+            if start is not None and there.login is None and start.may_share(there):
+                login = start.login
+        where = (slot.position, slot.level, slot.guess, quiet)
+        return FetchTask(url, role, *where, host, origin, login, slot.lastmod)
 
-    def _promote(self, doc: Doc) -> None:
-        """Request a document that failed as a probe again, now that it is declared."""
-        doc.probe = doc.quiet = False
-        error = _error_of(doc.result)
-        if error is not None and self.ending is None:
-            self._schedule.add_declared(doc, error)
+    def _declare(self, task: FetchTask, lastmod: str | None) -> None:
+        """Request a document that failed as a guess again, now that it is declared."""
+        task.guess = task.quiet = False
+        task.lastmod = lastmod
+        error = _error_of(task.result)
+        if error is not None and self.ending is None and self._schedule.add_declared(task, error):
+            task.result, task.failed_as_guess = None, True
+
+    def _skip(self, skipped: SkippedSitemap, slot: TreeSlot) -> None:
+        level, why = slot.level + 1, skipped.reason
+        self._events.append(SitemapSkipped(skipped.url, slot.final_url, level, why))
 
     # Work out -------------------------------------------------------------------------------------
 
-    def next_fetches(self, room: int, now: float) -> list[Fetch]:
+    def next_fetches(self, room: int, now: float) -> list[FetchOrder]:
         """Return what to fetch now: at most ``room`` orders, within the limits per host."""
-        self._watch_the_time(now)
-        self._settle_places()
-        orders: list[Fetch] = []
+        if self._ends_at is None and self.limits.seconds is not None:
+            self._ends_at = now + self.limits.seconds
+        if self.is_late(now):
+            self.end(self.limits.reached("seconds"))
+        self._advance()
+        orders: list[FetchOrder] = []
         while len(orders) < room and not self.complete and self.ending is None:
-            doc = self._schedule.next(now)
-            if doc is None:
+            task = self._schedule.next(now)
+            if task is None:
                 break
-            given_up = self._schedule.given_up(doc)
+            given_up = self._schedule.health[task.origin].given_up
             if given_up is not None:
-                self._schedule.leave(doc)
+                self._schedule.done(task)
                 error = HostGivenUp(given_up, retryable=False)
-                self._settle(doc, doc.partial or Failed(error, doc.last))
+                self._settle(task, task.partial or Failed(error, task.last))
                 continue
-            doc.begin()
-            journal.fetching(doc.url, doc.level)
-            if self._tells:
-                self._events.append(SitemapStarted(doc.url, doc.attempt))
-            login = self._login_for(doc.url)
-            orders.append(Fetch(doc.url, doc.role, doc.attempt, login, doc.lastmod, doc.probe))
+            task.attempt += 1
+            task.is_active = True
+            journal.fetching(task.url, task.level)
+            if self._collect_events:
+                self._events.append(SitemapStarted(task.url, task.attempt))
+            known = (task.attempt, task.login, task.lastmod, task.guess)
+            orders.append(FetchOrder(task.url, task.role, *known))
         return orders
-
-    def _login_for(self, url: str) -> Login | None:
-        """Return the login in the URL of the start, if this URL is on the same host and has none."""
-        start = self._start
-        if start is None or start.login is None:
-            return None
-        there = read_url(url)
-        return start.login if there.login is None and start.may_share(there) else None
 
     def wake_at(self, *, room: bool = True) -> float | None:
         """Return the time at which there is something to do even if nothing arrives.
@@ -236,14 +204,9 @@ class Crawl:
         A request that is due matters only if there is ``room`` for it.
         """
         due = self._schedule.next_due() if room else None
-        times = [time for time in (due, self._ends_at) if time is not None]
-        return min(times, default=None)
-
-    def _watch_the_time(self, now: float) -> None:
-        if self._ends_at is None and self.limits.seconds is not None:
-            self._ends_at = now + self.limits.seconds
-        if self._ends_at is not None and now >= self._ends_at:
-            self.end(self.limits.reached("seconds"))
+        if due is None or self._ends_at is None:
+            return self._ends_at if due is None else due
+        return min(due, self._ends_at)
 
     def overdue(self, now: float) -> Reason | None:
         """Return why fetches in progress should end, if they should; does not change anything."""
@@ -259,7 +222,6 @@ class Crawl:
         """Request nothing more; the results of fetches in progress are still accepted."""
         if self.ending is None:
             self.ending = reason
-            self._walk.ask_no_more()
             self._give_up(active=False)
 
     def abandon(self) -> None:
@@ -268,61 +230,71 @@ class Crawl:
 
     def _give_up(self, *, active: bool) -> None:
         assert self.ending is not None
-        for doc in list(self._docs.values()):
-            if isinstance(doc.state, Queued) or (active and isinstance(doc.state, Fetching)):
-                self._settle(doc, doc.partial or Failed(not_wanted(self.ending), doc.last))
+        for task in list(self._tasks.values()):
+            if task.result is None and (active or not task.is_active):
+                error = not_requested_error(self.ending)
+                self._settle(task, task.partial or Failed(error, task.last))
 
     # Results in -----------------------------------------------------------------------------------
 
-    def arriving(self, order: Fetch, arrival: Arrival) -> None:
+    def arriving(self, order: FetchOrder, arrival: Arrival) -> None:
         """Record a page sitemap whose first part has arrived."""
-        doc = self._docs[order.role, order.url]
-        if isinstance(doc.state, Fetching):  # else it is no longer awaited
-            doc.state = Fetching(arrival)
+        task = self._tasks[order.role, order.url]
+        if task.is_active and task.result is None:  # else it is no longer awaited
+            task.arrival = arrival
 
-    def finished(self, order: Fetch, result: Received | Failed, now: float) -> None:
+    def finished(self, order: FetchOrder, result: Received | Failed, now: float) -> None:
         """Take the result of an order."""
-        doc = self._docs[order.role, order.url]
-        if isinstance(doc.state, Fetching):
-            doc.put_back()  # unless it is settled below
+        task = self._tasks[order.role, order.url]
+        task.is_active = False
         if isinstance(result, Failed) and result.error.shortage is not None:
-            self._schedule.wait_out(doc, result.error.shortage, now)
+            self._schedule.wait_out(task, result.error.shortage, now)
             return
-        given_up = self._schedule.given_up(doc) is not None
-        self._schedule.finished(doc, result, now)
-        if doc.result is not None:
+        given_up = self._schedule.health[task.origin].given_up is not None
+        self._schedule.finished(task, result, now)
+        if task.result is not None:
             return  # it is no longer awaited
         error = _error_of(result)
         if error is not None:
-            if isinstance(result, Received):
-                doc.partial = _longer(doc.partial, result)
-            else:
-                doc.last = result.exchange
-            pause = self._schedule.repeat(doc, error, now, ending=self.ending is not None)
-            quiet = doc.quiet or doc.role is Role.HOMEPAGE
-            journal.request_failed(doc.url, error, retry_in=pause, quiet_404=quiet, quiet=given_up)
+            if isinstance(result, Failed):
+                task.last = result.exchange
+            elif task.partial is None or task.partial.document.size <= result.document.size:
+                task.partial = result
+            pause = self._schedule.repeat(task, error, now, ending=self.ending is not None)
+            journal.request_failed(
+                task.url,
+                error,
+                retry_in=pause,
+                quiet_404=task.quiet,
+                guess=task.guess or task.role is Role.HOMEPAGE,
+                quiet=given_up,
+            )
             if pause is not None:
                 return
-            result = doc.partial or result
-        self._settle(doc, result)
+            result = task.partial or result
+        self._settle(task, result)
 
-    def recall(self, order: Fetch, settled: Settled) -> None:
+    def recall(self, order: FetchOrder, final: FinalResult) -> None:
         """Take the result of an order in another crawl: it is not retried, and no host is judged."""
-        doc = self._docs[order.role, order.url]
-        self._schedule.leave(doc)
-        doc.attempt = settled.attempts
-        if doc.result is None:
-            self._settle(doc, settled.result)
+        task = self._tasks[order.role, order.url]
+        self._schedule.done(task)
+        task.is_active = False
+        task.attempt = final.attempts
+        if task.result is None:
+            self._settle(task, final.result)
 
-    def take_documents(self) -> list[Settled]:
+    def take_documents(self) -> list[FinalResult]:
         """Return the documents that were settled since the last call, each with its result."""
-        docs, self._settled = self._settled, []
-        return [_as_settled(doc) for doc in docs if doc.result is not None]
+        tasks, self._final = self._final, []
+        return [task.final_result() for task in tasks if task.result is not None]
 
     def fetched(self, kind: str, url: str) -> Fetched:
         """Return what the tree was read from; ``kind`` and ``url`` are where the crawl began."""
-        docs = (doc for doc in self._docs.values() if doc.result is not None)
-        documents = tuple(_without_children(_as_settled(doc)) for doc in docs)
+        documents = tuple(
+            task.final_result(with_children=False)
+            for task in self._tasks.values()
+            if task.result is not None
+        )
         return Fetched((kind, url), self._options, documents)
 
     def take_events(self) -> list[Event]:
@@ -330,115 +302,69 @@ class Crawl:
         events, self._events = self._events, []
         return events
 
-    def _settle(self, doc: Doc, result: Received | Failed) -> None:
-        result = self._bounded(result)
-        doc.state = result
-        self._settled.append(doc)
-        self._schedule.settled(doc, result)
-        if self._tells:
-            self._tell(doc, result)
+    def _settle(self, task: FetchTask, result: Received | Failed) -> None:
+        if isinstance(result, Received) and result.probe.children:
+            result = self._bounded(result)
+        task.result, task.arrival = result, None
+        self._final.append(task)
+        if task.role is Role.ROBOTS:
+            delay = result.probe.crawl_delay if isinstance(result, Received) else None
+            self._schedule.robots_settled(task.host, delay)
+        if self._collect_events:
+            self._add_events(task, result)
         if isinstance(result, Received):
-            journal.received(result.document.exchange, result.look, quiet=doc.quiet)
-            if not self._has_callbacks:
-                self._fetch_ahead(doc, result)
-        self._settle_places()
+            journal.received(result.document, result.probe, quiet=task.quiet)
+            if not self._filter.has_callbacks:
+                self._fetch_ahead(task, result)
+        self._advance()
 
-    def _bounded(self, result: Received | Failed) -> Received | Failed:
+    def _bounded(self, result: Received) -> Received:
         """Return a result without its children if the URLs of the tree would take too much memory."""
-        most = self.limits.url_text
-        if isinstance(result, Failed) or most is None or not result.look.children:
+        most, probe = self.limits.url_text, result.probe
+        self._url_text += sum(map(len, (child.loc for child in probe.children)))
+        if most is None or self._url_text <= _INDEXES * most:
             return result
-        self._url_text += sum(len(child.loc) for child in result.look.children)
-        if self._url_text <= _INDEXES * most:
-            return result
-        look = result.look.without_children(self.limits.reached("url_length"))
-        return replace(result, look=look)
+        count = len(probe.children) + (probe.left_out.count if probe.left_out else 0)
+        left_out = LeftOut(count, self.limits.reached("url_length"))
+        return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
-    def _tell(self, doc: Doc, result: Received | Failed) -> None:
+    def _add_events(self, task: FetchTask, result: Received | Failed) -> None:
         """Add the events for the result of a document."""
         if isinstance(result, Failed):
-            why, message = failure_reason(result.error), result.error.message()
-            self._events.append(SitemapFailed(doc.url, message, doc.attempt, why.code))
+            why, message = failure_reason(result.error), words_of(result.error)
+            self._events.append(SitemapFailed(task.url, message, task.attempt, why.code))
             return
-        exchange, look = result.document.exchange, result.look
+        exchange, probe = result.exchange, result.probe
         self._events.append(
-            SitemapReceived(doc.url, exchange.final_url, exchange.received, exchange.seconds)
+            SitemapReceived(task.url, exchange.final_url, exchange.received, exchange.seconds)
         )
-        if look.kind is None:
-            assert look.refusal is not None
-            code = look.refusal.code
-            self._events.append(SitemapFailed(doc.url, str(look.refusal), doc.attempt, code))
+        if probe.kind is None:
+            assert probe.refusal is not None
+            code = probe.refusal.code
+            self._events.append(SitemapFailed(task.url, str(probe.refusal), task.attempt, code))
             return
-        self._events.append(SitemapFinished(doc.url, look.kind.__name__))
-        if issubclass(look.kind, AbstractPagesSitemap) or look.pages_at is not None:
+        self._events.append(SitemapFinished(task.url, probe.kind.__name__))
+        if issubclass(probe.kind, AbstractPagesSitemap) or probe.pages_at is not None:
             pages = StoredPages(result.document, exchange.final_url, self.limits)
             self._events.append(PagesReady(exchange.final_url, pages))
 
-    def _fetch_ahead(self, doc: Doc, result: Received) -> None:
-        """Queue the children of a document before its place is settled: no callback will object."""
-        if not _below(doc.level, self.limits.depth):
-            return
-        parent_url = result.document.exchange.final_url
-        children, _ = self._skips.parted(result.look) if self._skips else (result.look.children, ())
+    def _fetch_ahead(self, task: FetchTask, result: Received) -> None:
+        """Queue the children of a document before its slot is settled: no callback will object."""
+        most, level = self.limits.sitemaps, task.level + 1
+        children, _ = self._filter.select(result.probe, task.level, frozenset(), ask=False)
         for at, child in enumerate(children):
-            if not _below(self._declared, self.limits.sitemaps):
+            if most is not None and self._declared >= most:
                 return
-            if refuse_address(child.loc) or recurs(child.loc, self._above_roots):
-                continue
-            where = (*doc.position, at)
-            self._document(
-                child.loc, Role.SITEMAP, where, doc.level + 1, parent_url, lastmod=child.lastmod
-            )
-
-    def _settle_places(self) -> None:
-        """Settle the places of the tree whose documents have arrived."""
-        if self._walking:  # settling a place has ended the crawl, and settled more
-            return
-        self._walking = True
-        try:
-            while (reason := self._walk.advance()) is not None:
-                self.end(reason)
-        finally:
-            self._walking = False
-
-
-def _as_settled(doc: Doc) -> Settled:
-    result = doc.result
-    assert result is not None
-    return Settled(doc.url, doc.role, doc.lastmod, doc.attempt, result, doc.probe)
-
-
-def _without_children(settled: Settled) -> Settled:
-    """Return a document without its children, which the nodes of the tree have."""
-    result = settled.result
-    if isinstance(result, Failed) or not result.look.children:
-        return settled
-    look = replace(result.look, children=(), problems=())
-    return replace(settled, result=replace(result, look=look))
-
-
-def _below(number: int, limit: int | None) -> bool:
-    return limit is None or number < limit
-
-
-def _host_and_origin(url: str) -> tuple[str, str]:
-    """Return the unit of the concurrency limit, and that of availability; for a bad URL, itself."""
-    try:
-        read = read_url(url)
-    except BadUrl:
-        return url, url
-    return sys.intern(read.site), sys.intern(read.origin)
+            if refuse(child.loc, level, self._above_roots, self.limits) is None:
+                slot = TreeSlot(child.loc, level, None, (*task.position, at), child.lastmod)
+                self._request(slot, result.exchange.final_url)
 
 
 def _error_of(result: Received | Failed | None) -> WebClientErrorResponse | None:
     """Return the error of a document that failed, or that broke off and may be complete next time."""
     if isinstance(result, Failed):
         return result.error
-    broken = result.look.broken if result is not None else None
+    broken = result.probe.broken if result is not None else None
     if broken is None:
         return None
     return WebClientErrorResponse(broken.after("the transfer broke off"), retryable=True)
-
-
-def _longer(one: Received | None, other: Received) -> Received:
-    return one if one is not None and one.document.size > other.document.size else other

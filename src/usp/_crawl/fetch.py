@@ -1,108 +1,153 @@
-"""Fetches one document and takes the first look at it. All HTTP of a crawl goes through here.
+"""Fetches documents by the clients of users and ours. All HTTP of a crawl goes through here.
 
-:func:`fetching` is the same for every driver: a generator that yields what it needs, the response or a
-piece of the body, and is sent that by the driver. :func:`fetch_document` is the driver for synchronous
-clients.
+:func:`fetch` is the same for every driver: a coroutine. With :class:`BlockingCalls` it never waits, so
+that :func:`fetch_document` can run it without an event loop.
+
+A client needs ``get`` and ``set_max_response_data_length``, as in ultimate-sitemap-parser 1.8.1. Newer
+methods are called only if its class defines them: a mock has every name, but no meaning for it.
 """
 
 from __future__ import annotations
 
+import inspect
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from usp._base.reason import Reason
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.driving import call_newer, checked_response, mistake, without_secrets
 from usp._crawl.orders import (
-    RESULTS,
     Arrival,
     Failed,
-    NotFetched,
-    Recalls,
+    FetchOrder,
+    HasEarlierResults,
+    NoNetwork,
     Received,
-    not_fetched,
 )
-from usp._crawl.reception import Reception
-from usp._http.redaction import safe_headers
+from usp._crawl.receiver import BodyReceiver, call_newer, failure_from
+from usp._crawl.stored_pages import StoredPages, result_of
+from usp._formats.document import Role
+from usp._formats.html import MAX_HEAD
+from usp._http.identity import safe_headers
+from usp._store import Store
 from usp.limits import DEFAULT
 from usp.objects.exchange import Exchange
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.abstract_client import (
+    AbstractAsyncWebClient,
+    AbstractWebClient,
     AbstractWebClientSuccessResponse,
     BrokenBody,
     NoWebClientException,
     WebClientErrorResponse,
+    failure_reason,
     status_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from usp._base.reason import Reason
-    from usp._crawl.orders import Fetch
-    from usp._store import Store
     from usp.limits import Limits
-    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.options import CrawlOptions
+
+T = TypeVar("T")
 
 
-class Need(Enum):
-    """What a fetch needs to go on."""
+class Calls(Protocol):
+    """How a driver calls a client for one document, and does the work in between."""
 
-    ANSWER = "answer"  # the response of the client; an exception is thrown
-    PIECE = "piece"  # of the body, or :data:`END`; an exception is thrown
-    TURN = "turn"  # nothing: a step of reading is done, others may go on
+    client: Any
+
+    async def get(self, url: str) -> Any:
+        """Return the response."""
+
+    async def chunk(self) -> object:
+        """Return the next chunk of its body, or :data:`END`."""
+
+    async def run(self, steps: Generator[None, None, T]) -> T:
+        """Take all steps of some work; return its result."""
+
+    async def close(self) -> None:
+        """Close the response."""
 
 
-END = object()
-"""Marks the end of a body."""
+END: Any = object()
+"""Marks the end of a body, or of other work."""
 
 
-def fetching(
-    order: Fetch,
-    client: object,
+async def fetch(
+    order: FetchOrder,
+    calls: Calls,
     store: Store,
-    given_up: Callable[[], Reason | None],
+    stop_reason: Callable[[], Reason | None],
+    announce: Callable[[Arrival], object] | None = None,
     limits: Limits = DEFAULT,
-    kind: type = AbstractWebClientSuccessResponse,
-    *,
-    streams: bool = False,
-) -> Generator[Need | Arrival | Received | Failed, Any, None]:
-    """Fetch a document, store it and glance at it: yield what that needs, and finally the result.
+) -> Received | Failed:
+    """Fetch a document, store it and read it as far as a crawl needs; every failure is a result.
 
-    With ``streams``, a page sitemap is yielded as soon as it is known to be one. ``given_up`` is
-    called while the body is received: a reason ends the transfer. Every failure is a result.
+    ``stop_reason`` is called while the body is received: a reason ends the transfer. ``announce`` is
+    called for a page sitemap as soon as it is known to be one.
     """
-    started = time.monotonic()
-    result: Received | Failed
-    recalls = client if isinstance(client, Recalls) else None
-    recalled = recalls.recall(order) if recalls else None
-    if recalled is not None:
-        yield recalled
-        return
+    started, client = time.monotonic(), calls.client
+    result: Received | Failed | None
+    earlier = client if isinstance(client, HasEarlierResults) else None
+    if earlier and (result := earlier.recall(order)):
+        return result
     try:
-        response = checked_response((yield Need.ANSWER), kind)
+        response = await calls.get(order.address)
         if isinstance(response, WebClientErrorResponse):
-            if recalls is not None:
-                unchanged = recalls.unchanged(order, _exchange(order, response, started))
-                if unchanged is not None:
-                    yield unchanged
-                    return
-            result = Failed(without_secrets(order, response))
+            if earlier and (
+                result := earlier.unchanged(order, _exchange(order, response, started))
+            ):
+                return result
+            result = Failed(_without_secrets(order, response))
         else:
-            reception = Reception(order, response, store, started, limits, streams=streams)
-            result = yield from _receive(reception, given_up, client)
+            receiver = BodyReceiver(
+                order, response, store, started, limits, stop_reason=stop_reason, announce=announce
+            )
+            result = await _receive(receiver, calls)
     except NoWebClientException:
-        result = not_fetched()
+        reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")
+        return Failed(NoNetwork(reason, retryable=False))
     except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-        result = mistake(error, client, order)
-    if isinstance(result, Failed) and not isinstance(result.error, NotFetched):
+        result = failure_from(error, client, order)
+    finally:
+        await calls.close()
+    if isinstance(result, Failed):
         result = replace(result, exchange=_exchange(order, result.error, started))
-    yield result
+    return result
 
 
-def _exchange(order: Fetch, error: WebClientErrorResponse, started: float) -> Exchange:
+async def _receive(receiver: BodyReceiver, calls: Calls) -> Received | Failed:
+    broken = None
+    try:
+        while receiver.wants_more:
+            try:
+                chunk = await calls.chunk()
+                if chunk is END:
+                    break
+                if not isinstance(chunk, bytes | bytearray | memoryview):
+                    name = type(chunk).__name__
+                    raise TypeError(f"the body of a response must be bytes, not {name}")  # noqa: TRY301
+            except BrokenBody as error:
+                broken = error.reason
+                break
+            except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
+                return receiver.fail(error, calls.client)
+            await calls.run(receiver.take(bytes(chunk)))
+        return await calls.run(receiver.end(broken))
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
+        return receiver.fail(error)
+    except BaseException as error:
+        receiver.fail(error)
+        raise
+
+
+def _exchange(order: FetchOrder, error: WebClientErrorResponse, started: float) -> Exchange:
     """Return what is known about a request that failed."""
     known = error.exchange
     if not isinstance(known, Exchange):
@@ -122,94 +167,208 @@ def _exchange(order: Fetch, error: WebClientErrorResponse, started: float) -> Ex
     )
 
 
-def _receive(
-    reception: Reception, given_up: Callable[[], Reason | None], client: object
-) -> Generator[Need | Arrival, Any, Received | Failed]:
-    try:
-        while reception.wants_more:
-            try:
-                piece = yield Need.PIECE
-                if piece is END:
-                    break
-                chunk = _checked(piece)
-            except BrokenBody as error:
-                return reception.end(error.reason)
-            except Exception as error:  # noqa: BLE001 - a client's mistake must not end the crawl
-                return reception.fail(error, client)
-            if reason := (yield from _read(reception, chunk, given_up)):
-                return reception.give_up(reason)
-        return reception.end()
-    except Exception as error:  # noqa: BLE001 - a mistake of ours must not end the crawl
-        return reception.fail(error)
-    except BaseException as error:
-        reception.fail(error)
-        raise
+def _without_secrets(order: FetchOrder, error: WebClientErrorResponse) -> WebClientErrorResponse:
+    """Return the error of a client, without the login that was passed to it."""
+    message = error.message()
+    if order.without_secrets(message) == message:
+        return error
+    reason = failure_reason(error)
+    hidden = replace(reason, text=order.without_secrets(reason.text))
+    copy = WebClientErrorResponse(hidden, error.retryable())
+    vars(copy).update(
+        {name: value for name, value in vars(error).items() if not name.startswith("_")}
+    )
+    return copy
 
 
-def _read(
-    reception: Reception, chunk: bytes, given_up: Callable[[], Reason | None]
-) -> Generator[Need | Arrival, Any, Reason | None]:
-    """Read a chunk, step by step; return why the fetch should end, if it should."""
-    if reason := given_up():
-        return reason
-    for _ in reception.take(chunk):
-        if arrival := reception.tell():
-            yield arrival
-        if reason := given_up():
-            return reason
-        yield Need.TURN
-    if arrival := reception.tell():
-        yield arrival
-    return None
+class BlockingCalls:
+    """Calls a synchronous client. Nothing waits but the calls themselves."""
 
+    def __init__(self, client: AbstractWebClient) -> None:
+        self.client: Any = client
+        self._url = ""
+        self._response: Any = None
+        self._body: Iterator[object] | None = None
 
-def _checked(piece: object) -> bytes:
-    """Return a piece of a body, which must be bytes."""
-    if isinstance(piece, bytes | bytearray | memoryview):
-        return bytes(piece)
-    raise TypeError(f"the body of a response must be bytes, not {type(piece).__name__}")
+    async def get(self, url: str) -> Any:
+        """Return the response."""
+        self._url = url
+        self._response = self.client.get(url)
+        return checked_response(self._response, AbstractWebClientSuccessResponse)
+
+    async def chunk(self) -> object:
+        """Return the next chunk of its body, or :data:`END`."""
+        if self._body is None:
+            body = AbstractWebClientSuccessResponse.body
+            self._body = iter(call_newer(self._response, "body", body))
+        return next(self._body, END)
+
+    async def run(self, steps: Generator[None, None, T]) -> T:
+        """Take all steps of some work; return its result."""
+        return result_of(steps)
+
+    async def close(self) -> None:
+        """Close the response."""
+        if self._response is None:
+            return
+        try:
+            call_newer(self._response, "close", AbstractWebClientSuccessResponse.close)
+        except Exception as error:  # noqa: BLE001 - what came of it is there
+            journal.not_closed(without_login(self._url), error)
 
 
 def fetch_document(
-    order: Fetch,
+    order: FetchOrder,
     client: AbstractWebClient,
     store: Store,
-    given_up: Callable[[], Reason | None] = lambda: None,
+    stop_reason: Callable[[], Reason | None] = lambda: None,
     announce: Callable[[Arrival], object] | None = None,
     limits: Limits = DEFAULT,
 ) -> Received | Failed:
-    """Return the result of an order; ``announce`` is called for a page sitemap as it begins."""
-    fetch = fetching(order, client, store, given_up, limits, streams=announce is not None)
-    response: Any = None
-    body: Iterator[bytes] | None = None
-    step = next(fetch)
+    """Return the result of an order, by a synchronous client."""
+    work = fetch(order, BlockingCalls(client), store, stop_reason, announce, limits)
     try:
-        while not isinstance(step, RESULTS):
-            value: Any = None
-            try:
-                if step is Need.ANSWER:
-                    value = response = client.get(order.address)
-                elif step is Need.PIECE:
-                    if body is None:
-                        body = iter(
-                            call_newer(response, "body", AbstractWebClientSuccessResponse.body)
-                        )
-                    value = next(body, END)
-                elif isinstance(step, Arrival) and announce is not None:
-                    announce(step)
-            except Exception as error:  # noqa: BLE001 - what it means is decided there
-                step = fetch.throw(error)
-            else:
-                step = fetch.send(value)
-        return step
+        work.send(None)
+    except StopIteration as end:
+        result: Received | Failed = end.value
+        return result
+    raise AssertionError("a blocking call has waited for an event loop")
+
+
+# Clients --------------------------------------------------------------------------------------------
+
+
+def for_crawl(client: T, start_url: str, limits: Limits) -> T:
+    """Return the client for one crawl: the same, or a new one that it creates."""
+    method = getattr(type(client), "for_crawl", None)
+    return method(client, start_url, limits) if inspect.isfunction(method) else client
+
+
+def prepared(client: T, start_url: str, limits: Limits, *, awaits: bool) -> T:
+    """Return the client for one crawl, with the limit for the size of a response.
+
+    Raises ``TypeError`` for an object that is not a web client, or is an asynchronous one unless the
+    driver ``awaits``.
+    """
+    if isinstance(client, type) and issubclass(client, AbstractWebClient | AbstractAsyncWebClient):
+        raise TypeError(f"web_client must be a client, not a class; pass {client.__name__}()")
+    name = type(client).__name__
+    if not _has(client, "get", "set_max_response_data_length"):
+        raise TypeError(
+            "web_client must have the methods get and set_max_response_data_length, which "
+            f"{name} does not; pass a session as RequestsWebClient(session=...)"
+        )
+    if not awaits and is_async(client):
+        raise TypeError(f"{name} is asynchronous; use the functions of usp.aio with it")
+    client = for_crawl(client, without_login(start_url), limits)
+    most = limits.document_bytes
+    # One byte more shows that the limit is exceeded.
+    client.set_max_response_data_length(None if most is None else most + 1)  # type: ignore[attr-defined]
+    return client
+
+
+@contextmanager
+def client_for(
+    web_client: AbstractWebClient | None, start_url: str, options: CrawlOptions
+) -> Iterator[AbstractWebClient]:
+    """Yield the client for one crawl: ours, or the caller's."""
+    given = own_client() if web_client is None else web_client
+    client = prepared(given, start_url, options.effective_limits, awaits=False)
+    try:
+        yield client
     finally:
-        fetch.close()
-        if response is not None:
-            _release(response, order.url)
+        if client is not web_client:
+            client.close()
 
 
-def _release(response: AbstractWebClientSuccessResponse, url: str) -> None:
-    try:
-        call_newer(response, "close", AbstractWebClientSuccessResponse.close)
-    except Exception as error:  # noqa: BLE001 - what came of it is there
-        journal.not_closed(url, error)
+def own_client() -> AbstractWebClient:
+    """Return the default client; ``requests`` is loaded now, since many programs never need it."""
+    from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415
+
+    return RequestsWebClient()
+
+
+def concurrency_of(client: object) -> int:
+    """Return how many requests to one host a client allows at a time: one, unless it sets more."""
+    most = getattr(client, "max_concurrent_requests", 1)
+    return most if issubclass(type(most), int) and most > 1 else 1
+
+
+def is_async(client: object) -> bool:
+    """Return whether the ``get`` of a client must be awaited."""
+    if isinstance(client, AbstractWebClient | AbstractAsyncWebClient):  # or a mock of one
+        return isinstance(client, AbstractAsyncWebClient)
+    return inspect.iscoroutinefunction(getattr(client, "get", None))
+
+
+def checked_response(response: Any, kind: Any) -> Any:
+    """Return a response: a success of this ``kind``, or an error.
+
+    Raises ``TypeError`` for an object that is neither, and does not have the methods of either.
+    """
+    if isinstance(response, kind) or issubclass(type(response), WebClientErrorResponse):
+        return response
+    if isinstance(response, WebClientErrorResponse) or _has(response, "message", "retryable"):
+        return WebClientErrorResponse(str(response.message()), bool(response.retryable()))
+    if kind is AbstractWebClientSuccessResponse and _has(response, "url", "header", "raw_data"):
+        return response
+    raise TypeError(
+        f"get() of the web client returned {type(response).__name__}; it must return an "
+        "AbstractWebClientSuccessResponse or a WebClientErrorResponse"
+    )
+
+
+def _has(response: object, *names: str) -> bool:
+    return all(callable(getattr(response, name, None)) for name in names)
+
+
+# Pages themselves, a few of them --------------------------------------------------------------------
+
+MOST_AT_ONCE = 4
+_MAX_SECONDS = 60.0  # for one page
+
+
+def fetch_pages(
+    urls: Sequence[str],
+    start_url: str,
+    web_client: AbstractWebClient | None,
+    options: CrawlOptions,
+    pause: float = 0.0,
+) -> Iterator[tuple[str, Received | Failed]]:
+    """Yield the result of each page, in their order; only the beginning of a page is received.
+
+    ``start_url`` is that of the website, which decides about network zones: what it lists must not.
+    With a ``pause``, in seconds, they are requested one after another.
+    """
+    if not urls:
+        return
+    limits = options.effective_limits
+    seconds = limits.document_seconds
+    limits = replace(
+        limits,
+        document_bytes=MAX_HEAD,
+        document_seconds=_MAX_SECONDS if seconds is None else min(seconds, _MAX_SECONDS),
+    )
+    options = replace(options, limits=limits)
+    store = Store()
+    with client_for(web_client, start_url, options) as client:
+
+        def fetch_one(url: str) -> Received | Failed:
+            return fetch_document(FetchOrder(url, Role.HOMEPAGE), client, store, limits=limits)
+
+        if pause or concurrency_of(client) == 1:
+            for number, url in enumerate(urls):
+                if number:
+                    time.sleep(pause)
+                yield url, fetch_one(url)
+            return
+        pool = ThreadPoolExecutor(min(MOST_AT_ONCE, concurrency_of(client)), "usp-page")
+        try:
+            yield from zip(urls, pool.map(fetch_one, urls), strict=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def text_of(received: Received) -> str:
+    """Return the text of a page, as far as it was received."""
+    return StoredPages(received.document, None).text(MAX_HEAD)

@@ -9,22 +9,27 @@ failure that is expected, or that is followed by a retry, is not a warning.
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING
 
 from usp._base.safe_text import get_logger
-from usp._crawl.orders import ClientMistake
+from usp._crawl.orders import ClientRaised, NoNetwork
+from usp._formats.decode import Decoder
 from usp._formats.unpack import gunzip_complaint
-from usp.web_client.abstract_client import WebClientErrorResponse, status_of
+from usp.limits import Limits
+from usp.web_client.abstract_client import WebClientErrorResponse, status_of, words_of
 
 if TYPE_CHECKING:
-    from usp._crawl.orders import Look
-    from usp.objects.exchange import Exchange
+    from usp._crawl.orders import Probe
+    from usp._store import Document
 
 requests = get_logger("usp.helpers")
 documents = get_logger("usp.fetch_parse")
 nodes = get_logger("usp.objects.sitemap")
 
 _NOT_FOUND = 404
+_ELEMENT = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]{0,99}+)(?=[ \t\r\n/>])")  # without a prefix
+_MOST_READ = 1 << 20  # bytes, compressed or not, in which names are looked for
 
 
 def fetching(url: str, level: int) -> None:
@@ -38,14 +43,19 @@ def request_failed(
     *,
     retry_in: float | None,
     quiet_404: bool,
+    guess: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Log a failed request: as a warning if it was expected to succeed, and is not repeated."""
-    expected = quiet or (quiet_404 and status_of(error) == _NOT_FOUND)
-    again = retry_in is not None
-    level = logging.DEBUG if expected else logging.INFO if again else logging.WARNING
-    trace = error.shown if isinstance(error, ClientMistake) else None
-    requests.log(level, "Request for URL %s failed: %s", url, error.message(), exc_info=trace)
+    """Log a failed request: as a warning if it was expected to succeed, and is not repeated.
+
+    A caller who wants 404 to be quiet still hears of it; nobody asked for a ``guess``.
+    """
+    missing, again = status_of(error) == _NOT_FOUND, retry_in is not None
+    level = logging.INFO if again or (missing and quiet_404) else logging.WARNING
+    if quiet or (missing and guess) or isinstance(error, NoNetwork):
+        level = logging.DEBUG
+    trace = error.shown if isinstance(error, ClientRaised) else None
+    requests.log(level, "Request for URL %s failed: %s", url, words_of(error), exc_info=trace)
     if again:
         requests.debug("Retrying URL %s in %.1f seconds...", url, retry_in)
 
@@ -61,10 +71,11 @@ def not_closed(url: str, error: Exception) -> None:
     requests.warning("The response for URL %s could not be closed", url, exc_info=error)
 
 
-def received(exchange: Exchange, look: Look, *, quiet: bool = False) -> None:
+def received(document: Document, probe: Probe, *, quiet: bool = False) -> None:
     """Log what a document is, or why it is not a sitemap, and what is wrong with it."""
+    exchange = document.exchange
     url, loud = exchange.final_url, logging.DEBUG if quiet else logging.WARNING
-    complaint = gunzip_complaint(url, exchange.content_type, look.start, look.problems)
+    complaint = gunzip_complaint(url, exchange.content_type, probe.start, probe.problems)
     if complaint is not None:
         requests.log(
             loud,
@@ -72,24 +83,43 @@ def received(exchange: Exchange, look: Look, *, quiet: bool = False) -> None:
             url,
             complaint,
         )
-    if look.kind is None:
+    if probe.kind is None:
         level = logging.DEBUG if quiet else logging.ERROR
-        documents.log(level, "Parsing sitemap from URL %s failed: %s", url, look.refusal)
+        documents.log(level, "Parsing sitemap from URL %s failed: %s", url, probe.refusal)
         return
     documents.info(
-        "Parsing sitemap from URL %s... %s, %d bytes", url, look.kind.__name__, exchange.received
+        "Parsing sitemap from URL %s... %s, %d bytes", url, probe.kind.__name__, exchange.received
     )
-    if look.namespace is not None:
+    if probe.namespace is not None:
         documents.log(
             loud,
             "XML sitemap root tag %s detected without expected xmlns (value is %s), assuming is an "
             "XML sitemap.",
-            look.namespace[0],
-            f'"{look.namespace[1]}"',
+            probe.namespace[0],
+            f'"{probe.namespace[1]}"',
         )
-    if look.broken is None:  # else it has been told as a failed request
-        for problem in look.problems:
-            if look.unfinished is not None and problem.code is look.unfinished.code:
+        if documents.isEnabledFor(logging.DEBUG):
+            for name in filter(probe.namespace[0].__ne__, _names(document)):
+                documents.debug("Assuming %s should be in sitemap namespace", name)
+    if probe.broken is None:  # else it has been told as a failed request
+        for problem in probe.problems:
+            if probe.unfinished is not None and problem.code is probe.unfinished.code:
                 documents.error("Parsing sitemap from URL %s failed: %s", url, problem)
             else:
                 documents.warning("Parsing sitemap from URL %s: %s", url, problem)
+
+
+def _names(document: Document) -> dict[str, None]:
+    """Return the names of elements without a prefix, in a document or its beginning."""
+    exchange, data = document.exchange, b""
+    for chunk in document.chunks():
+        data += chunk
+        if len(data) >= _MOST_READ:
+            break
+    decoder = Decoder(
+        content_type=exchange.content_type,
+        content_encoding=exchange.content_encoding,
+        limits=Limits(unpacked_bytes=_MOST_READ),
+    )
+    text = decoder.feed(data[:_MOST_READ]) + decoder.close()
+    return dict.fromkeys(_ELEMENT.findall(text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from usp._base.urls import Login
     from usp._formats.abstract_parser import ChildEntry
-    from usp._store import Document, Writer
+    from usp._store import Document, DocumentWriter
     from usp.objects.exchange import Exchange
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap, AbstractSitemap
     from usp.options import CrawlOptions
@@ -35,7 +35,7 @@ PATIENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class FetchOrder:
     """An order of the crawl: fetch this URL."""
 
     url: str
@@ -43,7 +43,7 @@ class Fetch:
     attempt: int = 1
     login: Login | None = field(default=None, repr=False)
     lastmod: str | None = None  # of the entry that declares it
-    is_probe: bool = False  # a known path
+    is_guess: bool = False  # a known path
 
     @property
     def address(self) -> str:
@@ -57,10 +57,16 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A document was received."""
+    """A document was received; with ``kept``, at an earlier time."""
 
     document: Document
-    look: Look
+    probe: Probe
+    kept: Kept | None = None
+
+    @property
+    def exchange(self) -> Exchange:
+        """How it was fetched."""
+        return self.document.exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +77,21 @@ class Failed:
     exchange: Exchange | None = None
 
 
-RESULTS = (Received, Failed)
-"""The final results of an order."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Why a document is its last good version: what came of the last request, and that in words."""
+
+    instead: Received | Failed
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FinalResult:
     """A document and its final result: what a snapshot keeps.
 
     ``lastmod`` is that of the entry that declares it, ``attempts`` the number of requests.
-    ``is_probe`` is whether it is a known path that nothing declares.
+    ``is_guess`` is whether it is a known path that nothing declares; ``failed_as_guess``, whether it
+    was requested again after it had failed as one, as something declares it.
     """
 
     url: str
@@ -88,7 +99,8 @@ class Settled:
     lastmod: str | None
     attempts: int
     result: Received | Failed
-    is_probe: bool = False
+    is_guess: bool = False
+    failed_as_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,37 +112,37 @@ class Fetched:
 
     start: tuple[str, str]  # "website" or "sitemap", and its URL
     options: CrawlOptions
-    documents: tuple[Settled, ...] = field(repr=False)
+    documents: tuple[FinalResult, ...] = field(repr=False)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
 
 
-class Recalls(abc.ABC):
+class HasEarlierResults(abc.ABC):
     """A client that has the documents of an earlier crawl, and knows which are still current."""
 
     @abc.abstractmethod
-    def recall(self, order: Fetch) -> Received | Failed | None:
+    def recall(self, order: FetchOrder) -> Received | Failed | None:
         """Return the earlier result of an order if no request is needed."""
 
     @abc.abstractmethod
-    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
         """Return the earlier document if a response, told without secrets, says it is the same."""
 
 
-class NotFetched(WebClientErrorResponse):
+class NoNetwork(WebClientErrorResponse):
     """Error of a client without network access."""
 
 
-class NotAsked(WebClientErrorResponse):
+class NotRequested(WebClientErrorResponse):
     """Error of a document that was not requested, or not received to its end."""
 
 
-class HostGivenUp(NotAsked):
+class HostGivenUp(NotRequested):
     """Error of a document that was not requested because its host was given up."""
 
 
-class ClientMistake(WebClientErrorResponse):
+class ClientRaised(WebClientErrorResponse):
     """Error of a client that raised an exception, which it should not."""
 
     def __init__(self, exception: Exception, message: str, *, secret: bool = False) -> None:
@@ -139,15 +151,9 @@ class ClientMistake(WebClientErrorResponse):
         self.shown = None if secret else exception  # in a log; it may hold a password
 
 
-def not_fetched() -> Failed:
-    """Return the result of a client that fetches nothing."""
-    reason = Reason(FailureCode.NOT_FETCHED, "the client has no network access")
-    return Failed(NotFetched(reason, retryable=False))
-
-
-def not_wanted(reason: Reason) -> NotAsked:
+def not_requested_error(reason: Reason) -> NotRequested:
     """Return the error of a document that was not requested, or not received to its end."""
-    return NotAsked(reason, retryable=False)
+    return NotRequested(reason, retryable=False)
 
 
 class Arrival:
@@ -158,7 +164,7 @@ class Arrival:
     """
 
     def __init__(
-        self, exchange: Exchange, writer: Writer, kind: type[AbstractSitemap] | None = None
+        self, exchange: Exchange, writer: DocumentWriter, kind: type[AbstractSitemap] | None = None
     ) -> None:
         self.exchange = exchange
         self.writer = writer
@@ -171,7 +177,7 @@ class Arrival:
         """Register a callback for the next time that more has arrived, or that it is the end."""
         self._call = call
 
-    def tell(self) -> None:
+    def notify_reader(self) -> None:
         """Call the registered callback: more has arrived, or this is the end."""
         call, self._call = self._call, None
         if call:
@@ -194,8 +200,8 @@ def left_out_problem(left_out: LeftOut, what: str) -> Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What the first look at a document showed.
+class Probe:
+    """What reading a document for the first time showed.
 
     ``kind`` is the class of its node, None if it is not a sitemap; ``refusal`` then says why.
     ``children`` are those that an index declares, each URL once; ``pages_at`` is the position of the
@@ -218,8 +224,3 @@ class Look:
     pages: int | None = None
     namespace: tuple[str, str] | None = None  # of the root, if it is not that of sitemaps
     start: bytes = b""  # the first bytes, as received
-
-    def without_children(self, reason: Reason) -> Look:
-        """Return the same without the children, which are counted as left out."""
-        more = self.left_out.count if self.left_out else 0
-        return replace(self, children=(), left_out=LeftOut(len(self.children) + more, reason))

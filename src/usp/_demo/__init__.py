@@ -39,7 +39,7 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
 
     With ``later``, some stories and pages are new, others changed or gone.
     """
-    server = _Server(port, later=later)
+    server = _DemoServer(port, later=later)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -50,11 +50,11 @@ def demo_site(port: int = 0, *, later: bool = False) -> Iterator[str]:
         thread.join()
 
 
-class _Server(ThreadingHTTPServer):
+class _DemoServer(ThreadingHTTPServer):
     request_queue_size = 64  # connections that come at once wait here, or for a second elsewhere
 
     def __init__(self, port: int, *, later: bool) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), _DemoHandler)
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.files = demo_files(self.address, later=later)
 
@@ -86,8 +86,8 @@ def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, str]]:
             yield f"{path}/{entry.name}", entry.read_text(encoding="utf-8")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class _DemoHandler(BaseHTTPRequestHandler):
+    server: _DemoServer
 
     def do_GET(self) -> None:
         path = "/index.html" if self.path == "/" else self.path

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import abc
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
 from usp.limits import DEFAULT
-from usp.objects.page import rows_of
+from usp.objects.page import DeferredPage, SitemapPage, rows_of
 from usp.objects.problem import FailureCode, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.objects.page import PageFields, SitemapPage
+    from usp.objects.page import PageFields
     from usp.objects.problem import ProblemCode
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
     Note = Callable[[ProblemCode, str], None]
     """``note(code, excerpt)``: called for each field that cannot be read."""
+
+
+def ignore(code: ProblemCode, excerpt: str) -> None:
+    """Ignore damage: problems were not requested."""
 
 
 TRUNCATED = Reason(FailureCode.TRUNCATED, "the document breaks off before its end")
@@ -38,7 +41,7 @@ class ChildEntry:
     line: int | None = field(default=None, compare=False)
 
 
-class PageEntry(abc.ABC):
+class PageEntry:
     """A page as written in a document, before its fields are parsed."""
 
     line: int | None = None
@@ -52,9 +55,22 @@ class PageEntry(abc.ABC):
         """``lastmod``, ``changefreq`` and ``priority`` as written, as far as that is known."""
         return {}
 
-    @abc.abstractmethod
-    def page(self, note: Note | None = None) -> SitemapPage | None:
-        """Parse the fields; None if there is no page in the entry. ``note`` is called for damage."""
+    url: str
+    """The URL of a page that is finished."""
+
+    def own(self, at: int) -> PageFields:
+        """Read the fields of the entry, which is the only one here."""
+        return self.fields(at)
+
+    def fields(self, at: int, note: Note | None = None) -> PageFields:
+        """Read the same; ``note`` is called for damage."""
+        raise NotImplementedError
+
+    def page(self, note: Note | None = None) -> SitemapPage:
+        """Return the page; its fields are read at once if there is a ``note`` to call for damage."""
+        if note is None:
+            return DeferredPage(self.url, self, 0)
+        return SitemapPage.of(self.url, self.fields(0, note))
 
 
 class BlockText(NamedTuple):
@@ -65,7 +81,7 @@ class BlockText(NamedTuple):
     entry: str
 
 
-class PageBatch(abc.ABC):
+class PageBatch:
     """Many pages at once: their URLs in a column, everything else parsed on demand."""
 
     urls: list[str]
@@ -79,13 +95,13 @@ class PageBatch(abc.ABC):
     lines: Sequence[int] = ()
     """The lines where the entries of the pages begin, if these are known without their text."""
 
-    @abc.abstractmethod
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order."""
+        raise NotImplementedError
 
-    @abc.abstractmethod
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
+        return None
 
     def own_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same for pages that have other fields too; None if that is not known."""
@@ -102,28 +118,6 @@ def own_columns(entries: Iterable[object]) -> dict[str, list[str]]:
     return {name: [one.get(name, "") for one in texts] for name in set().union(*texts)}
 
 
-class Pages(PageBatch):
-    """Pages that exist already."""
-
-    __slots__ = ("_pages", "entries", "urls")
-
-    def __init__(self, pages: list[SitemapPage]) -> None:
-        self._pages = pages
-        self.urls = [page.url for page in pages]
-        self.entries: Sequence[object] = ()  # what they were read from, if problems were requested
-
-    def pages(self) -> Iterator[SitemapPage]:
-        """Return the pages."""
-        return iter(self._pages)
-
-    def texts(self) -> None:
-        """Return None: use the pages."""
-
-    def own_texts(self) -> dict[str, list[str]] | None:
-        """Return the fields of the protocol as written, if that is known."""
-        return own_columns(self.entries) if self.entries else None
-
-
 Entry: TypeAlias = ChildEntry | PageEntry | PageBatch
 """What parsers return."""
 
@@ -138,7 +132,7 @@ def pieces(text: str, most: int = MAX_PIECE) -> Iterator[str]:
         yield text[at : at + most]
 
 
-class AbstractSitemapParser(abc.ABC):
+class FormatParser:
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
     However the text is split, the entries and problems are the same. Relative URLs are resolved
@@ -152,8 +146,8 @@ class AbstractSitemapParser(abc.ABC):
     url_length: int | None = DEFAULT.url_length
     """The maximum length of the base of relative URLs, which becomes a part of each of them."""
 
-    scans: bool = False
-    """Whether to read tag by tag, without the quick lanes: what these are compared with."""
+    scanner_only: bool = False
+    """Whether to read tag by tag, without blocks: what these are compared with."""
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
@@ -162,10 +156,10 @@ class AbstractSitemapParser(abc.ABC):
         self.fast = fast
         self.problems = problems if problems is not None else Problems()
 
-    @abc.abstractmethod
     def feed(self, text: str) -> Iterable[Entry]:
         """Return the entries that are complete so far."""
+        raise NotImplementedError
 
-    @abc.abstractmethod
     def close(self) -> Iterable[Entry]:
         """Return the rest, and note what is missing."""
+        raise NotImplementedError

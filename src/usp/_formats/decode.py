@@ -2,7 +2,8 @@
 
 Encodings are trusted in this order: byte order mark, HTTP header, XML declaration, UTF-8. Bytes that
 are valid UTF-8 beat a label of an older encoding, because such labels are often left over from a
-template while no text of that kind happens to be valid UTF-8.
+template while no text of that kind happens to be valid UTF-8. Without any label, bytes that are not
+UTF-8 are read as windows-1252 if they look like that: single letters among ASCII.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from usp.limits import DEFAULT
 from usp.objects.problem import ProblemCode, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from usp.limits import Limits
 
@@ -33,6 +34,16 @@ _DECLARED = re.compile(rb"""<\?xml[^<>]{0,200}?encoding\s*+=\s*+["']\s*+([A-Za-z
 _CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _PROOF = 4  # so many characters that are valid UTF-8 are no coincidence in another encoding
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+_SAMPLE = 4096  # bytes from the first that are not UTF-8, by which an encoding is guessed
+_CHARACTER = re.compile(  # in UTF-8, beyond ASCII
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+_CUT_CHARACTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{0,2}\Z")
+_RUN = re.compile(rb"[\x80-\xff]+")
+_RARE = frozenset(
+    b"\x81\x82\x83\x86\x87\x88\x8b\x8d\x8f\x90\x98\x9b\x9d\xa4\xa5\xa6\xac\xaf\xb1\xb6\xb8"
+)
+_MOST_UNLIKELY = 4  # one of so many runs may be longer, or rare in windows-1252
 _ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
 _ASCII = frozenset(b"\0\t\r\n") | frozenset(range(0x20, 0x7F))
 _WIDE = ("utf-16", "utf-32")
@@ -80,8 +91,12 @@ class Decoder:
     """Turns the bytes of a document into text: ``feed`` chunks, then ``close``.
 
     However the bytes are split, the text is the same. Bytes that could not be decoded are in
-    ``problems``.
+    ``problems``. Text is decoded as UTF-8 as long as that is possible, and in another encoding from
+    then on, if there is one.
     """
+
+    encoding: str | None = None
+    """The encoding the document turned out to have, once it is known."""
 
     def __init__(
         self,
@@ -94,10 +109,15 @@ class Decoder:
         self.problems = problems if problems is not None else Problems()
         self._unpacker = Unpacker(self.problems, content_encoding=content_encoding, limits=limits)
         self._content_type = content_type
-        self._head = b""
-        self._text: _Text | None = None
-        self._first = b""  # what the encoding was decided by
+        self._first = b""  # what the encoding is decided by
         self.size = 0  # bytes without compression, so far
+        self._fallback: str | None = None  # the encoding of bytes that are not UTF-8,
+        self._guesses = False  # or whether they may be windows-1252: that is decided once
+        self._errors = "strict"
+        self._rest = b""  # that is not decoded yet
+        self._proof = 0  # characters that are UTF-8, beyond ASCII
+        self._damaged = False
+        self._other: codecs.IncrementalDecoder | None = None
 
     @property
     def layers(self) -> int:
@@ -108,71 +128,117 @@ class Decoder:
     def labels(self) -> Labels:
         """What the document says about its encoding."""
         mark = next((name for bom, name in _BOMS if self._first.startswith(bom)), None)
-        first = self._first.replace(b"\0", b"") if mark or _shape(self._first) else self._first
-        declared = _DECLARED.search(first)
+        wide = mark or (b"\0" in self._first[:4] and _shape(self._first))
+        first = self._first.replace(b"\0", b"") if wide else self._first
         header = _CHARSET.search(self._content_type or "")
-        return Labels(
-            mark, header[1] if header else None, declared[1].decode("ascii") if declared else None
-        )
+        return Labels(mark, header[1] if header else None, _declared(first))
 
     @property
     def is_mislabelled(self) -> bool:
         """Whether the text is UTF-8, beyond ASCII, and labelled as something else."""
-        return self._text is not None and self._text.is_mislabelled
-
-    @property
-    def encoding(self) -> str | None:
-        """The encoding the document turned out to have, once it is known."""
-        return self._text.encoding if self._text else None
+        return self._other is None and self._fallback is not None and self._proof > 0
 
     def feed(self, data: bytes) -> str:
         """Return the text that is complete so far."""
         return "".join(self.texts(data))
 
-    def texts(self, data: bytes) -> Iterator[str]:
-        """Yield the same text in bounded pieces, each decoded when the one before it was read."""
-        return self._decode(self._unpacker.feed(data))
+    def texts(self, data: bytes | None) -> Iterator[str]:
+        """Yield the same text in bounded pieces, each decoded when the one before it was read.
+
+        None is the end of the data.
+        """
+        for piece in self._unpacker.close() if data is None else self._unpacker.feed(data):
+            self.size += len(piece)
+            if self.encoding is not None:
+                yield self._decode(piece)
+                continue
+            self._rest += piece
+            if len(self._rest) >= _HEAD:
+                yield self._start()
 
     def close(self) -> str:
         """Return the rest of the text."""
-        text = "".join(self._decode(self._unpacker.close()))
-        if self._text is None:
+        text = "".join(self.texts(None))
+        if self.encoding is None:
             text += self._start()
-        assert self._text is not None
-        return text + self._text.decode(b"", final=True)
-
-    def _decode(self, pieces: Iterable[bytes]) -> Iterator[str]:
-        for piece in pieces:
-            self.size += len(piece)
-            if self._text is not None:
-                yield self._text.decode(piece)
-                continue
-            self._head += piece
-            if len(self._head) >= _HEAD:
-                yield self._start()
+        return text + self._decode(b"", final=True)
 
     def _start(self) -> str:
-        head, self._head = self._head, b""
-        self._first = head[:_HEAD]
-        self._text, skip = _choose(head[:_HEAD], self._content_type, self.problems)
-        return self._text.decode(head[skip:])
+        """Decide the encoding by the first bytes, and return their text."""
+        head, self._rest = self._rest, b""
+        first = self._first = head[:_HEAD]
+        skip, encoding = 0, None
+        if not first.startswith(b"<?xml"):
+            skip, encoding = next(
+                ((len(bom), name) for bom, name in _BOMS if first.startswith(bom)), (0, None)
+            )
+            if encoding is None and b"\0" in first[:4]:
+                encoding = _shape(first)
+        if encoding is None:
+            # The documents of a website begin alike.
+            label = _declared(first[: first.find(b">") + 1]) or _declared(first)
+            # Servers send few content types; one that is long or new each time need not be kept.
+            short = self._content_type is None or len(self._content_type) <= _LONGEST_TYPE
+            labelled = (_known_labelled if short else _labelled)(self._content_type, label)
+            encoding, self._fallback, self._guesses = labelled
+        self.encoding = encoding
+        if encoding != "utf-8":
+            self._turn(encoding)
+        return self._decode(head[skip:])
 
+    def _turn(self, encoding: str) -> None:
+        self.encoding = encoding
+        self._other = codecs.getincrementaldecoder(encoding)(_MARK)
 
-def _choose(head: bytes, content_type: str | None, problems: Problems) -> tuple[_Text, int]:
-    """Decide the encoding by the first bytes; also give the length of the byte order mark."""
-    if not head.startswith(b"<?xml"):
-        for bom, name in _BOMS:
-            if head.startswith(bom):
-                return _Text(name, None, problems), len(bom)
-        shape = _shape(head)
-        if shape:
-            return _Text(shape, None, problems), 0
-    # The documents of a website begin alike.
-    label = _declared(head[: head.find(b">") + 1]) or _declared(head)
-    # Servers send few content types; one that is long or new each time need not be kept.
-    short = content_type is None or len(content_type) <= _LONGEST_TYPE
-    encoding, fallback = (_known_labelled if short else _labelled)(content_type, label)
-    return _Text(encoding, fallback, problems), 0
+    def _decode(self, data: bytes, *, final: bool = False) -> str:
+        if self._other is not None:
+            return self._note(self._other.decode(data, final))
+        data = self._rest + data
+        try:
+            text, used = codecs.utf_8_decode(data, self._errors, final)
+        except UnicodeDecodeError as error:
+            return self._disproved(data, error.start, final=final)
+        self._rest = data[used:]
+        if (self._fallback or self._guesses) and self._proof < _PROOF and not text.isascii():
+            self._proof += len(_BEYOND_ASCII.findall(text))
+        return text
+
+    def _disproved(self, data: bytes, at: int, *, final: bool) -> str:
+        """Go on after the first bytes that are not UTF-8."""
+        self._rest = b""
+        text = codecs.utf_8_decode(data[:at])[0]
+        self._proof += len(_BEYOND_ASCII.findall(text))
+        if self._fallback and self._proof < _PROOF:
+            self._turn(self._fallback)
+        elif self._guesses and self._proof < _PROOF:
+            if len(data) - at < _SAMPLE and not final:
+                self._rest = data[at:]  # wherever the bytes are cut, as many are looked at
+                return text
+            self._guess(data[at : at + _SAMPLE])
+        else:
+            self._errors = "replace"
+            self.problems.add(ProblemCode.BAD_BYTES, excerpt="utf-8")
+        return text + self._decode(data[at:], final=final)
+
+    def _guess(self, sample: bytes) -> None:
+        """Decide what bytes are that are not UTF-8, by those that follow."""
+        self._guesses = False
+        others = _CHARACTER.sub(b"", _CUT_CHARACTER.sub(b"", sample))
+        runs = _RUN.findall(others)
+        unlikely = [run for run in runs if len(run) > 1 or run[0] in _RARE]
+        in_utf_8 = self._proof + (len(sample) - len(others)) // 2
+        if not runs or len(unlikely) * _MOST_UNLIKELY > len(runs) or in_utf_8 > len(runs):
+            return
+        self.encoding, self._errors = "cp1252", _AS_1252
+        self.problems.add(ProblemCode.GUESSED_ENCODING)
+
+    def _note(self, text: str) -> str:
+        if _STAND_IN not in text:
+            return text
+        if not self._damaged:
+            self._damaged = True
+            self.problems.add(ProblemCode.BAD_BYTES, excerpt=self.encoding)
+        return text.replace(_STAND_IN, "\ufffd")
 
 
 @lru_cache(maxsize=64)
@@ -182,18 +248,25 @@ def _declared(head: bytes) -> str | None:
     return found[1].decode("ascii") if found else None
 
 
-def _labelled(content_type: str | None, declared: str | None) -> tuple[str, str | None]:
-    """Return the encoding according to the labels, and the fallback if that is wrong."""
+class _Labelled(NamedTuple):
+    """The encoding according to the labels, and the fallback if that is wrong, or whether to guess."""
+
+    encoding: str
+    fallback: str | None = None
+    guesses: bool = False
+
+
+def _labelled(content_type: str | None, declared: str | None) -> _Labelled:
     from_header = _CHARSET.search(content_type or "")
     labels = [known_encoding(from_header[1] if from_header else None), known_encoding(declared)]
     # No zero byte stands where UTF-16 and UTF-32 would have one: such a label is mistaken.
     trusted = [label for label in labels if label and not label.startswith(_WIDE)]
     others = [label for label in trusted if label != "utf-8"]
     if not others:
-        return "utf-8", None
+        return _Labelled("utf-8", guesses=not trusted)
     if trusted[0].startswith(_SEVEN_BIT):
-        return trusted[0], None
-    return "utf-8", others[0]
+        return _Labelled(trusted[0])
+    return _Labelled("utf-8", others[0])
 
 
 _LONGEST_TYPE = 100  # characters
@@ -202,7 +275,7 @@ _known_labelled = lru_cache(maxsize=256)(_labelled)
 
 def _shape(head: bytes) -> str | None:
     """Return which UTF-16 or UTF-32 it is, by the zeros around the first characters."""
-    if b"\0" not in head[:4] or not _ASCII.issuperset(head[:4]):
+    if not _ASCII.issuperset(head[:4]):
         return None
     zeros = "".join("0" if byte == 0 else "x" for byte in head[:4])
     return _ZEROS.get(zeros)
@@ -221,63 +294,6 @@ def known_encoding(label: str | None) -> str | None:
     return _ALIASES.get(info.name, info.name)
 
 
-class _Text:
-    """Decodes, as UTF-8 as long as that is possible, and as ``fallback`` from then on."""
-
-    def __init__(self, encoding: str, fallback: str | None, problems: Problems) -> None:
-        self.encoding = encoding
-        self._fallback = fallback
-        self._problems = problems
-        self._rest = b""
-        self._proof = 0
-        self._damaged = False
-        self._other: codecs.IncrementalDecoder | None = None
-        if encoding != "utf-8":
-            self._turn(encoding)
-
-    @property
-    def is_mislabelled(self) -> bool:
-        return self._other is None and self._fallback is not None and self._proof > 0
-
-    def _turn(self, encoding: str) -> None:
-        self.encoding = encoding
-        self._other = codecs.getincrementaldecoder(encoding)(_MARK)
-
-    def decode(self, data: bytes, *, final: bool = False) -> str:
-        if self._other is not None:
-            return self._note(self._other.decode(data, final))
-        data = self._rest + data
-        errors = "replace" if self._damaged else "strict"
-        try:
-            text, used = codecs.utf_8_decode(data, errors, final)
-        except UnicodeDecodeError as error:
-            return self._disproved(data, error.start, final=final)
-        self._rest = data[used:]
-        if self._fallback and self._proof < _PROOF and not text.isascii():
-            self._proof += len(_BEYOND_ASCII.findall(text))
-        return text
-
-    def _disproved(self, data: bytes, at: int, *, final: bool) -> str:
-        """Go on after the first bytes that are not UTF-8."""
-        self._rest = b""
-        text = codecs.utf_8_decode(data[:at])[0]
-        self._proof += len(_BEYOND_ASCII.findall(text))
-        if self._fallback and self._proof < _PROOF:
-            self._turn(self._fallback)
-        else:
-            self._damaged = True
-            self._problems.add(ProblemCode.BAD_BYTES, excerpt="utf-8")
-        return text + self.decode(data[at:], final=final)
-
-    def _note(self, text: str) -> str:
-        if _STAND_IN not in text:
-            return text
-        if not self._damaged:
-            self._damaged = True
-            self._problems.add(ProblemCode.BAD_BYTES, excerpt=self.encoding)
-        return text.replace(_STAND_IN, "\ufffd")
-
-
 _MARK = "usp.mark"
 _STAND_IN = "\udfff"  # half a pair: no decoder gives it
 
@@ -289,3 +305,14 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_MARK, _mark)
+
+_AS_1252 = "usp.as-1252"
+
+
+def _as_1252(error: UnicodeError) -> tuple[str, int]:
+    """Replace bytes that are not UTF-8 by what they are in windows-1252: texts of both may be mixed."""
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+codecs.register_error(_AS_1252, _as_1252)

@@ -10,15 +10,16 @@ import re
 from enum import Enum
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.reason import Reason, limit_advice
 from usp._formats.abstract_parser import MAX_PIECE, TRUNCATED, pieces
 from usp._formats.decode import Decoder
 from usp._formats.html import CHALLENGE, HomepageLinksParser, html_refusal, is_challenge
-from usp._formats.plain_text import PlainTextSitemapParser, has_url
-from usp._formats.robots import IndexRobotsTxtSitemapParser, has_directive
-from usp._formats.root import Beginning, XMLSitemapParser, usual_beginning
+from usp._formats.plain_text import PlainTextParser, has_url
+from usp._formats.robots import RobotsParser, has_directive
+from usp._formats.root import RootFinder, usual_beginning
+from usp._formats.xml.scanner import DEAF
 from usp.limits import DEFAULT
 from usp.objects.problem import FailureCode, Problems
 from usp.objects.sitemap import AbstractPagesSitemap
@@ -26,10 +27,11 @@ from usp.objects.sitemap import AbstractPagesSitemap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from usp._formats.abstract_parser import AbstractSitemapParser, Entry
-    from usp._formats.xml.parser import AbstractXMLSitemapParser
+    from usp._formats.abstract_parser import Entry, FormatParser
+    from usp._formats.xml.xml_parser import XmlParser
     from usp.limits import Limits
 
+_Parser = TypeVar("_Parser", RootFinder, PlainTextParser)
 _BEGINNING = 4 * 1024  # characters that are kept, for those who want to see the root tag
 _LOOK = 64 * 1024  # characters that are looked at to tell what a document is
 _LOOK_SHORT = 1024  # the same, where it begins as HTML does
@@ -93,7 +95,7 @@ class DocumentParser:
     ``parser`` is the parser for the document, once its kind is known; if it is not a sitemap,
     ``refusal`` is the reason. With ``glance``, the pages of a page sitemap are not parsed: it is only
     decompressed, to see what it is and whether it is complete. With ``fast``, problems inside entries
-    are not looked for. With ``scans``, it is read tag by tag, without the quick lanes.
+    are not looked for. With ``scanner_only``, it is read tag by tag, without blocks.
     """
 
     def __init__(
@@ -105,18 +107,18 @@ class DocumentParser:
         content_encoding: str | None = None,
         glance: bool = False,
         fast: bool = False,
-        scans: bool = False,
+        scanner_only: bool = False,
         limits: Limits = DEFAULT,
     ) -> None:
         self.url = url
         self.problems = Problems()
-        self.parser: AbstractSitemapParser | None = None
+        self.parser: FormatParser | None = None
         self.refusal: Reason | None = None
         self._role = role
         self._url_length = limits.url_length
         # As XML says: whatever ends a line is one character to everything that follows.
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
-        self._decoder = Decoder(
+        self.decoder = Decoder(
             content_type=content_type,
             content_encoding=content_encoding,
             limits=limits,
@@ -124,40 +126,27 @@ class DocumentParser:
         )
         self._glance = glance
         self._fast = fast
-        self._scans = scans
+        self._scanner_only = scanner_only
         self.beginning = ""  # the first characters of the text
         self._head: list[str] = []
         self._missing = 0  # how much more is needed until another look at the head is worth it
         self._look = _LOOK
-        self._xml: XMLSitemapParser | Beginning | None = None
+        self.markup: XmlParser | None = None  # the same parser, if it reads XML
+        self.namespace: tuple[str, str] | None = None  # of a root that is not in that of sitemaps
+        self._xml: RootFinder | None = None  # looks for a root that is not a usual one
         self._tail = ""
         self.may_have_children = False  # whether a glance has seen what may be sitemaps among pages
         self._has_more = False  # whether there is more after the root than the tail
 
     @property
-    def namespace(self) -> tuple[str, str] | None:
-        """The name and namespace of a root that is not in the namespace of sitemaps."""
-        return self._xml.namespace if self._xml else None
-
-    @property
-    def markup(self) -> AbstractXMLSitemapParser | None:
-        """The parser of a document in XML, which knows its root and its elements."""
-        return self._xml.concrete if self._xml else None
-
-    @property
     def unpacked(self) -> int:
         """How many bytes without compression were read."""
-        return self._decoder.size
-
-    @property
-    def decoder(self) -> Decoder:
-        """What turns its bytes into text: it knows how they are compressed and encoded."""
-        return self._decoder
+        return self.decoder.size
 
     @property
     def encoding(self) -> str | None:
         """The character encoding of the document, once it is known."""
-        return self._decoder.encoding
+        return self.decoder.encoding
 
     def feed(self, data: bytes) -> Iterable[Entry]:
         """Return the entries that are complete so far."""
@@ -169,15 +158,14 @@ class DocumentParser:
         A few bytes may decompress to a lot of work: callers can do other things, or check the time,
         between the steps. ``piece`` is how many characters are read at a time.
         """
-        if not self.refusal:
-            yield from self._read_pieces(self._decoder.texts(data), piece)
+        return iter(()) if self.refusal else self._read_pieces(self.decoder.texts(data), piece)
 
     def close(self, unfinished: Reason | None = None) -> Iterable[Entry]:
         """Return the rest; ``unfinished`` is why the document is incomplete, if it is."""
         if self.refusal:
             return ()
         self.problems.unfinished = self.problems.unfinished or unfinished
-        rest = self._line_ends.decode(self._decoder.close(), final=True)
+        rest = self._line_ends.decode(self.decoder.close(), final=True)
         entries = list(chain.from_iterable(self._read_pieces([rest]))) if rest else []
         if self.parser is None:
             entries.extend(self._read("", final=True))
@@ -185,8 +173,9 @@ class DocumentParser:
             self._check_end()
         elif self.parser is not None:
             entries.extend(self.parser.close())
-        if self._xml is not None:
-            self._xml.release()
+        scanning = self._xml or self.markup
+        if scanning is not None:
+            scanning.scanner.handler = DEAF  # they know each other
         return entries
 
     @property
@@ -213,23 +202,9 @@ class DocumentParser:
     def _read(self, text: str, *, final: bool) -> Iterable[Entry]:
         if self.refusal:
             return ()
-        if self.parser is None and self._xml is None:
-            self._head.append(text)
-            self._missing -= len(text)
-            if self._missing > 0 and not final:
-                return ()
-            text = "".join(self._head)
-            self._head = [text]
-            if not self._tell(text, final=final):
-                self._missing = len(text) // 2  # linear time, in however small pieces it comes
-                return ()
-            self._head.clear()
-        if self.parser is None and self._xml is not None:
-            start, text = text, self._xml.look(text, final=final)
-            self.parser, self.refusal = self._xml.concrete, self._xml.refusal
-            if self.refusal and is_challenge(start):
-                self.refusal = CHALLENGE
-        if self._glances:
+        if self.parser is None:
+            text = self._begin(text, final=final)
+        if self._glance and self._glances:
             self._look_for_children(text)
             tail = text if len(text) > _TAIL else self._tail + text
             self._has_more = self._has_more or len(tail) > _TAIL
@@ -237,16 +212,55 @@ class DocumentParser:
             return ()
         return self.parser.feed(text) if self.parser is not None else ()
 
+    def _begin(self, text: str, *, final: bool) -> str:
+        """Find out what the document is; return the text that is left for its parser."""
+        if self._xml is None:
+            found = None
+            if self._role is Role.SITEMAP and not self._head:
+                found = usual_beginning(text)
+            if found is not None:
+                self.namespace = found.root.namespace
+                self.parser = self.markup = found.root.example
+                if not (self._glance and self._glances):
+                    self.parser = self.markup = found.root.parser(
+                        self.url,
+                        self.problems,
+                        fast=self._fast,
+                        longest=self._url_length,
+                        root=found.root.known,
+                        line=found.line,
+                    )
+                    self.parser.scanner_only = self._scanner_only
+                return text[found.end :]
+            self._head.append(text)
+            self._missing -= len(text)
+            if self._missing > 0 and not final:
+                return ""
+            text = "".join(self._head)
+            self._head = [text]
+            if not self._tell(text, final=final):
+                self._missing = len(text) // 2  # linear time, in however small pieces it comes
+                return ""
+            self._head.clear()
+        return text if self._xml is None else self._look_for_root(self._xml, text, final=final)
+
+    def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:
+        rest = xml.look(text, final=final)
+        self.parser = self.markup = xml.concrete
+        self.refusal, self.namespace = xml.refusal, xml.namespace
+        if self.refusal and (is_challenge(text) or is_challenge(self.beginning)):
+            self.refusal = CHALLENGE
+        return rest
+
     def _look_for_children(self, text: str) -> None:
         """Check whether there may be sitemaps among the pages: then a glance is not enough."""
-        concrete = self._xml.concrete if self._xml else None
-        if concrete is not None and not self.may_have_children:
+        if self.markup is not None and not self.may_have_children:
             seen = self._tail[-_LONGEST_TAG:] + text if self._tail else text
-            self.may_have_children = concrete.may_have_strays(seen)
+            self.may_have_children = self.markup.may_have_strays(seen)
 
     def _check_end(self) -> None:
         """Note a page sitemap whose root is not closed: it breaks off."""
-        concrete = self._xml.concrete if self._xml else None
+        concrete = self.markup
         if self.may_have_children:
             return  # the document will be read
         if concrete and not concrete.root_closed and not concrete.root_implied:
@@ -270,8 +284,6 @@ class DocumentParser:
             self.refusal = _BLANK
             return True
         if start[:1] == "<" and self._role is Role.SITEMAP:
-            if self._glance and self._glances_at(head):
-                return True
             return self._tell_markup(start, final=final)
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
@@ -280,17 +292,9 @@ class DocumentParser:
         self._tell_text(start[: self._look])
         return True
 
-    def _glances_at(self, head: str) -> bool:
-        """Return whether a document is a page sitemap that needs no parser for a glance."""
-        found = usual_beginning(head)
-        if found is None or not issubclass(found.root.parser.sitemap_class, AbstractPagesSitemap):
-            return False
-        self._xml = found
-        return True
-
     def _tell_markup(self, start: str, *, final: bool) -> bool:
         if not _HTML_DOCTYPE.startswith(start[: len(_HTML_DOCTYPE)].lower()):
-            self._xml = self._xml_parser()
+            self._xml = self._make(RootFinder)
             return True
         if len(start) < _LOOK_SHORT and not final:
             return False
@@ -298,15 +302,15 @@ class DocumentParser:
         root = _ROOT.search(after)
         is_xml = root and not _HTML.search(after[: root.start()])  # some write it before any XML
         if len(start) < len(_HTML_DOCTYPE) or is_xml:
-            self._xml = self._xml_parser()
+            self._xml = self._make(RootFinder)
         else:
             self.refusal = html_refusal(start)
         return True
 
-    def _xml_parser(self) -> XMLSitemapParser:
-        parser = XMLSitemapParser(self.url, self.problems, fast=self._fast)
+    def _make(self, kind: type[_Parser]) -> _Parser:
+        parser = kind(self.url, self.problems, fast=self._fast)
         parser.url_length = self._url_length
-        parser.scans = self._scans
+        parser.scanner_only = self._scanner_only
         return parser
 
     def _tell_text(self, start: str) -> None:
@@ -315,19 +319,17 @@ class DocumentParser:
             return
         root = _ROOT.search(start)
         if start.startswith("<") or (root and not has_url(start[: root.start()])):
-            self._xml = self._xml_parser()
+            self._xml = self._make(RootFinder)
         elif (self.url or "").partition("?")[0].endswith("/robots.txt"):
-            self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+            self.parser = RobotsParser(self.url, self.problems)
         elif not start:
             self.refusal = self._why_empty()
         elif _PAGE.search(start):
             self.refusal = html_refusal(start)
         elif _ENTRY.search(start):
-            self._xml = self._xml_parser()
+            self._xml = self._make(RootFinder)
         elif has_url(start):
-            self.parser = PlainTextSitemapParser(self.url, self.problems, fast=self._fast)
-            self.parser.url_length = self._url_length
-            self.parser.scans = self._scans
+            self.parser = self._make(PlainTextParser)
         else:
             self.refusal = _NEITHER
 
@@ -353,5 +355,5 @@ class DocumentParser:
                 return True
             if _ROOT.match(content) or not has_directive(content):
                 return False
-        self.parser = IndexRobotsTxtSitemapParser(self.url, self.problems)
+        self.parser = RobotsParser(self.url, self.problems)
         return True

@@ -1,269 +1,227 @@
-"""Feeds as sitemaps: RSS 2.0, 1.0 and 0.9x; Atom 1.0 and 0.3."""
+"""Feeds as sitemaps: RSS 2.0, 1.0 and 0.9x with ``<item>``s, Atom 1.0 and 0.3 with ``<entry>``s."""
 
 from __future__ import annotations
 
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
+from functools import lru_cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, ClassVar
 
-from usp._base.dates import MAX_REMEMBERED, read_date
-from usp._formats import feed_cutting, values
-from usp._formats.abstract_parser import Pages
-from usp._formats.feed_entries import AtomEntry, FeedEntry, Item, bases_in
-from usp._formats.feed_stories import Demand, Stories, story_fields
-from usp._formats.url_batches import ignore
+from usp._base.dates import MAX_REMEMBERED
+from usp._base.urls import is_http_url
+from usp._formats import values
+from usp._formats.abstract_parser import PageEntry, ignore
 from usp._formats.values import absolute_url
-from usp._formats.xml import cut
-from usp._formats.xml.entries import Sort, text_of
-from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
+from usp._formats.xml.blocks import BlockParser
 from usp._formats.xml.namespaces import Space
-from usp._formats.xml.references import attribute_value, decode_text
-from usp._formats.xml.trees import Unvouched, check_text_before, check_texts, is_well_formed
-from usp.objects.page import SitemapPage
+from usp._formats.xml.raw_entries import ElementNames, RawEntry, given_in, note_scheme
+from usp.objects.page import PageFields, SitemapNewsStory
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesAtomSitemap, PagesRSSSitemap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import datetime
-    from xml.etree.ElementTree import Element
 
-    from usp._formats.abstract_parser import Entry
-    from usp._formats.xml.entries import Step
-
-
-class _Plan(NamedTuple):
-    """Where an entry has its addresses, its title and its date, as numbers of its elements."""
-
-    entry: type[FeedEntry]
-    links: tuple[int, ...]
-    title: int
-    date: int | None
-
-    @classmethod
-    def of(cls, steps: list[Step], entry: type[FeedEntry]) -> _Plan | None:
-        """Look at the elements of an entry; None if it has no address or no title."""
-        own: dict[str, list[int]] = {}
-        first: dict[str, int] = {}
-        for sort, name, _, at in steps:
-            first.setdefault(name, at)
-            if sort is Sort.FIELD:
-                own.setdefault(name, []).append(at)
-        links = next((own[name] for name in entry.links if name in own), ())
-        title = next((first[name] for name in entry.titles if name in first), None)
-        date = next((first[name] for name in entry.dates if name in first), None)
-        return cls(entry, tuple(links), title, date) if links and title is not None else None
-
-    def texts(self, elements: list[Element]) -> tuple[str, str, str]:
-        """Return address, title and date of an entry as written."""
-        link = self.entry.address_of([elements[at] for at in self.links])
-        date = "" if self.date is None else text_of(elements[self.date]) or _BLANK
-        return link, text_of(elements[self.title]), date
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.raw_entries import Notes, Written
 
 
-_Columns: TypeAlias = "tuple[list[str], list[str], list[datetime | None]]"
-_Texts: TypeAlias = tuple[str, str, str, str | None]
-_BLANK = " "  # a date that is empty: there may be another one
-_ODD = ("", "", "", None)
-_MAX_PLANS, _MAX_TAGS = 500, 1000
-_MAX_REFUSED = 8  # then no other block is cut
+_IANA = "http://www.iana.org/assignments/relation/"  # what a relation without a URL stands for
 
 
-class _FeedParser(LaneParser):
-    """Reads trees of feeds: the usual entries quickly, the others as all entries are read."""
+@lru_cache(maxsize=256)
+def _relation(rel: str) -> str:
+    """Return what a link is to its entry: the page itself, unless it is written otherwise."""
+    return (values.text(rel) or "alternate").lower().removeprefix(_IANA)
 
-    reads_bases = True
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._plans: dict[tuple[object, ...], _Plan | None] = {}
-        self._planned: object = None  # the scope in which they are valid
-        self.largest = self._size = LARGEST_TREE
-        self._style: feed_cutting.Style | None = None
-        self._around: tuple[object, ...] = ()
-        self._demand = Demand()
-        self._refused = 0  # blocks in a row that could not be cut
+class FeedEntry(RawEntry, PageEntry):
+    """What the entries of both kinds of feeds share.
 
-    def _cut(self, block: str) -> list[Entry] | None:
-        """Cut link, title and date of entries; where problems are requested, if there are none."""
-        stories = self._cut_stories(block) if self._refused < _MAX_REFUSED else None
-        self.largest = LARGEST_TREE if stories is None else LARGEST
-        return None if stories is None else [stories]
+    Of two fields with one name the first counts, of two dates the first that can be read. A field is
+    read when it is needed: most are not.
+    """
 
-    def _cut_stories(self, block: str) -> Stories | None:
-        text = feed_cutting.shortened(block)
-        found = None if text is None else self._columns(text)
-        if text is None or found is None or (self.thorough and self._may_note(block, text)):
-            return None
-        if any(feed_cutting.LEFT_OUT in "".join(texts) for texts in found):
-            return None
-        urls = self._urls(_decoded(found.link, self._style.quote if self._style else ""))
-        titles = _titles(_decoded(found.title))
-        dates: list[datetime | None] = _dates(_decoded(found.date))
-        if None in urls or None in dates or not all(titles):
-            return None
-        columns = cast("_Columns", (urls, titles, dates or [None] * len(urls)))
-        stories = Stories(*columns, self._demand)
-        return None if self.thorough and self.is_too_long(stories.urls) else stories
+    titles: tuple[str, ...]
+    dates: tuple[str, ...]
+    """The names of dates, the best first."""
 
-    def _may_note(self, block: str, text: str) -> bool:
-        """Return whether there may be problems in what was passed over."""
-        room = self.url_length
-        if room is not None and feed_cutting.length_of_bases(text) + len(self.base() or "") > room:
-            return True
-        return not is_well_formed(block)
+    def __init__(self, line: int | None, base: str | None) -> None:
+        super().__init__(line, base)
+        self._given: dict[str, list[str]] = {}  # the texts of fields by name
+        self._links: dict[str, str] = {}  # as Atom writes them: the first of each relation
+        self._written: dict[str, str] = {}  # links by URL, where they differ
 
-    def _columns(self, text: str) -> feed_cutting.Columns | None:
-        """Cut a block like the one before it, or else like its own first entry."""
-        around = (self._scope, *self._stack)
-        if self._style is not None and self._around == around:
-            found = feed_cutting.columns(text, self._style)
-            if found is not None:
-                return found
-        self._style, self._around = None, around
-        self._refused += 1
-        style = feed_cutting.style_of(text, self._name, self, self._stack, strict=self.thorough)
-        if style is None:
-            return None
-        if not feed_cutting.is_worth_it(text, style):
-            self._refused -= 1
-            return None
-        for self._style in (style, style._replace(between=())):
-            found = feed_cutting.columns(text, self._style)
-            if found is not None:
-                self._refused = 0
-                return found
-        self._style = None
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field."""
+        del written, notes
+        self._keep(name, text)
+
+    def _keep(self, name: str, text: str) -> None:
+        self._given.setdefault(name, []).append(text)
+
+    def _add_link(self, text: str, written: Written, base: str | None, note: Note) -> None:
+        """Take a link as Atom writes it; its URL may also be its text."""
+        given = given_in(written, note)
+        href = values.text(given.get("href")) or values.text(text)
+        if href:
+            url = absolute_url(href, base) or href
+            if url != href:
+                self._written.setdefault(url, href)
+            self._links.setdefault("", url)
+            self._links.setdefault(_relation(given.get("rel", "").strip()[:MAX_REMEMBERED]), url)
+
+    def _links_of(self, *kinds: str) -> list[str]:
+        """Return the links of some relations, in that order; ``""`` is the first of any relation."""
+        return list(dict.fromkeys(self._links[kind] for kind in kinds if kind in self._links))
+
+    def _texts(self, name: str) -> Iterator[str]:
+        """Yield the texts of the fields of some name, without empty ones."""
+        for given in self._given.get(name, ()):
+            text = values.text(given)
+            if text is not None:
+                yield text
+
+    def addresses(self) -> Iterator[str]:
+        """Yield what may be the address of the page, as written, the most likely one first."""
+        raise NotImplementedError
+
+    def finish(self, notes: Notes) -> list[Entry]:
+        """Return the entry itself, if it has an address."""
+        bad: list[str] = []
+        for address in chain(self.addresses(), self._stray_addresses(notes)):
+            url = absolute_url(address, self.base)
+            if url is not None:
+                self.url = url
+                self.as_written = self._written.get(address, address)
+                note_scheme(self.as_written, self, notes)
+                for other in bad:
+                    notes.note(ProblemCode.BAD_LINK, other, line=self.line)
+                return [self]
+            bad.append(address)
+        for at, address in enumerate(bad, 1):
+            notes.note(ProblemCode.BAD_LINK, address, line=self.line, lost=int(at == len(bad)))
+        if not bad:
+            notes.note(ProblemCode.NO_LINK, line=self.line, lost=1)
+        return []
+
+    def _stray_addresses(self, notes: Notes) -> Iterator[str]:
+        """Yield the address of an entry that has no other: in its tag, or in the entry itself.
+
+        The latter is how programs write an address after ``<link/>``.
+        """
+        if next(self.addresses(), None) is None:
+            about = given_in(self.written, ignore).get("rdf:about")
+            stray = about or self.stray_address(notes)
+            if stray:
+                yield stray
+
+    def fields(self, at: int, note: Note | None = None) -> PageFields:
+        """Read title and date, which are the news story of the page.
+
+        Without a title there is no story, and the date is that of the page.
+        """
+        del at
+        date = self._date(note)
+        title = next((text for name in self.titles for text in self._texts(name)), None)
+        if title is None:
+            return PageFields(last_modified=date)
+        return PageFields(news_story=SitemapNewsStory(title, date))
+
+    def _date(self, note: Note | None) -> datetime | None:
+        """Return the first date that can be read."""
+        for name in self.dates:
+            unreadable = None
+            for text in self._texts(name):
+                date = values.date(text)
+                if unreadable and note and unreadable != text:
+                    note(ProblemCode.BAD_FEED_DATE, unreadable)
+                if date is not None:
+                    if note:
+                        values.note_zone(text, date, note)
+                    return date
+                unreadable = text
+            if unreadable and note:
+                note(ProblemCode.BAD_FEED_DATE, unreadable)
         return None
 
-    def _urls(self, links: Sequence[str], bases: Sequence[str | None] = ()) -> list[str | None]:
-        """Return the URLs of links without references; None for what is not a URL."""
-        urls: list[Any] = list(map(str.strip, links))
-        if "&" not in "".join(urls) and cut.are_plain(urls):
-            return urls
-        base = self.base()
-        found = zip(links, bases or repeat(None), strict=False)
-        return [absolute_url(values.text(link) or "", own or base) for link, own in found]
 
-    def _read_tree(self, root: Element) -> list[Entry]:
-        check_text_before(root)
-        if self._planned is not self.scope:
-            self._planned, self._plans = self.scope, {}
-        links, titles, texts, bases = zip(*map(self._texts, root), strict=True)
-        columns = self._urls(links, bases), _titles(titles), _dates(texts)
-        is_usual = [
-            bool(url and title and (date or not text))
-            for url, title, date, text in zip(*columns, texts, strict=True)
-        ]
-        batch = (
-            Stories(*cast("_Columns", columns), self._demand)
-            if all(is_usual)
-            else Pages(list(self._all_pages(root, is_usual, *cast("_Columns", columns))))
-        )
-        if self.thorough and self.is_too_long(batch.urls):
-            raise Unvouched
-        return [batch]
+class Item(FeedEntry):
+    """An ``<item>`` of RSS."""
 
-    def _all_pages(
-        self,
-        root: Element,
-        is_usual: list[bool],
-        urls: list[str],
-        titles: list[str],
-        dates: list[datetime | None],
-    ) -> Iterator[SitemapPage]:
-        """Yield the pages of a tree; those that are not usual are read like any other entry."""
-        for element, usual, url, title, date in zip(
-            root, is_usual, urls, titles, dates, strict=True
-        ):
-            if usual:
-                yield SitemapPage.of(url, story_fields(title, date))
-                continue
-            if bases_in(element.iter()):
-                raise Unvouched
-            (batch,) = self._read_elements([element])
-            assert isinstance(batch, Pages)
-            yield from batch.pages()
+    own_fields = frozenset(
+        {"title", "description", "link", "guid", "pubDate", "pubdate"}
+        | {"date", "published", "updated"}  # no part of RSS, and found in it
+    )
+    extensions: ClassVar = {
+        Space.DUBLIN_CORE: ElementNames("", frozenset({"date", "created", "issued", "modified"})),
+        Space.ATOM: ElementNames("", frozenset({"link", "published", "updated"})),
+    }
+    titles = ("title", "description")
+    dates = (
+        *("pubDate", "pubdate", "date", "published", "issued", "created"),
+        *("modified", "updated"),
+    )
 
-    def _texts(self, element: Element) -> _Texts:
-        """Return address, title and date of an entry, and the base of URLs that it declares.
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field; a guid only if it may be a permanent link."""
+        if name == "link" and not values.text(text):
+            self._add_link(text, written, notes.base_in(self), notes.note)
+            return
+        if name == "guid" and written != "":
+            permanent = given_in(written, notes.note).get("ispermalink", "true")
+            if values.yes_no(permanent) is False:
+                return
+        self._keep(name, text)
 
-        All are empty if it must be read otherwise.
-        """
-        elements = list(element.iter())
-        if self.thorough:
-            check_texts(element)
-            self._check_bases(elements)
-        key = (*[one.tag for one in elements], *map(len, elements))
-        plan = self._plans.get(key)
-        if plan is None and key not in self._plans:
-            plan = self._plan(elements)
-            if len(self._plans) < _MAX_PLANS and len(key) < _MAX_TAGS:
-                self._plans[key] = plan
-        if plan is None:
-            return _ODD
-        base = self._base_in(element) if element.keys() else None
-        return *plan.texts(elements), base
+    def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
+        """Take a date of Dublin Core (RSS 1.0 has no pubDate), or what is borrowed from Atom."""
+        if space is Space.ATOM and name == "link":
+            self._add_link(text, written, self.base, ignore)
+        else:
+            self._keep(name, text)
 
-    def _base_in(self, element: Element) -> str | None:
-        """Return the base of URLs that an entry declares; raises :class:`Unvouched`."""
-        self._check_bases([element])
-        given = bases_in([element])
-        return self._joined(given[0]) if given else None
-
-    def _check_bases(self, elements: list[Element]) -> None:
-        """Raise :class:`Unvouched` if a base of URLs may be too long."""
-        given = bases_in(elements)
-        room = self.url_length
-        if given and room is not None and sum(map(len, (self.base() or "", *given))) > room:
-            raise Unvouched
-
-    def _plan(self, elements: list[Element]) -> _Plan | None:
-        sort, local, _ = self.trees().meaning(elements[0].tag, type(None))
-        if sort is not Sort.ENTRY:
-            raise Unvouched
-        entry = cast("type[FeedEntry]", self.entries[local])
-        return _Plan.of(self.trees().steps(elements, entry), entry)
+    def addresses(self) -> Iterator[str]:
+        """Yield the link, then the permanent guid, then a link as Atom writes it."""
+        yield from islice(self._texts("link"), 1)
+        yield from islice(filter(is_http_url, self._texts("guid")), 1)
+        yield from self._links_of("alternate", "self")
 
 
-def _titles(texts: Sequence[str]) -> list[str | None]:
-    """Return titles of which references were decoded once; nothing for empty ones."""
-    if "&" in "".join(texts):
-        return list(map(values.text, texts))
-    return list(map(str.strip, texts))
+class AtomEntry(FeedEntry):
+    """An ``<entry>`` of Atom."""
+
+    own_fields = frozenset(
+        {"title", "summary", "tagline", "link", "id"}
+        | {"issued", "published", "created", "updated", "modified", "pubDate"}
+    )
+    titles = ("title", "summary", "tagline")
+    dates = ("published", "issued", "pubDate", "updated", "modified", "created")
+
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field, or a link."""
+        if name == "link":
+            self._add_link(text, written, notes.base_in(self), notes.note)
+        else:
+            self._keep(name, text)
+
+    def addresses(self) -> Iterator[str]:
+        """Yield the alternate link, then the feed's own, then the first; without any, the id."""
+        links = self._links_of("alternate", "self", "")
+        yield from links or islice(filter(is_http_url, islice(self._texts("id"), 1)), 1)
 
 
-def _dates(texts: Sequence[str]) -> list[datetime | None]:
-    """Return dates; None for one that cannot be read, or is empty."""
-    texts = list(map(str.strip, texts))
-    if max(map(len, texts), default=0) > MAX_REMEMBERED or "&" in "".join(texts):
-        return list(map(values.date, texts))
-    if max(texts, default="")[:4].isdigit():  # then all begin with digits
-        return list(values.dates(texts))
-    return [read_date(text) if text else None for text in texts]
-
-
-def _decoded(texts: Sequence[str], quote: str = "") -> Sequence[str]:
-    """Return texts as written, or attributes in quotes, with their references decoded."""
-    joined = "".join(texts)
-    if "&" not in joined and joined.isprintable():
-        return texts
-    if quote:
-        return [attribute_value(text, ignore) for text in texts]
-    return [decode_text(text, ignore) for text in texts]
-
-
-class PagesRSSSitemapParser(_FeedParser):
+class RssParser(BlockParser):
     """Reads an RSS feed."""
 
     sitemap_class = PagesRSSSitemap
-    Page = Item
     vocabulary = frozenset({Space.RSS})
     entries: ClassVar = {"item": Item, "entry": AtomEntry}
 
 
-class PagesAtomSitemapParser(_FeedParser):
+class AtomParser(BlockParser):
     """Reads an Atom feed."""
 
     sitemap_class = PagesAtomSitemap
-    Page = AtomEntry
     vocabulary = frozenset({Space.ATOM})
     entries: ClassVar = {"entry": AtomEntry, "item": Item}

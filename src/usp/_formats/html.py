@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 
 from usp._base.reason import Reason, Topic, advised
-from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
+from usp._formats.abstract_parser import ChildEntry, FormatParser, ignore
 from usp._formats.values import absolute_url
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.scanner import Scanner
-from usp._formats.xml.tokens import DEAF
+from usp._formats.xml.scanner import DEAF, Scanner, TokenHandler
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap
@@ -47,9 +46,38 @@ def html_refusal(start: str) -> Reason:
 
 
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml"})
+_SILENT = frozenset({"script", "style", "template", "svg", "textarea", "title"})
+"""Elements in which no tag means anything, whatever is quoted there."""
 
 
-class HomepageLinksParser(AbstractSitemapParser):
+class _HeadParser(TokenHandler):
+    """Reads tags that have a meaning in the head of a page."""
+
+    silent = _SILENT
+
+    def __init__(self) -> None:
+        # HTML is not XML: what the scanner has to say about it is of no interest.
+        self._scanner = Scanner(self, Problems())
+        self._inside: str | None = None  # an element whose content means nothing
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Look at a tag."""
+        local = name.lower()
+        if self._inside is None and local in self.silent:
+            self._inside = None if empty else local
+        elif self._inside is None:
+            self._look_at(local, attributes)
+
+    def _look_at(self, name: str, attributes: str) -> None:
+        raise NotImplementedError
+
+    def end(self, name: str) -> None:
+        """Look at an end tag."""
+        if name.lower() == self._inside:
+            self._inside = None
+
+
+class HomepageLinksParser(_HeadParser, FormatParser):
     """Parses a homepage: a child for every ``<link rel="sitemap" href="…">`` and every feed.
 
     A feed is ``<link rel="alternate" type="application/rss+xml" href="…">``, or one of Atom.
@@ -58,9 +86,9 @@ class HomepageLinksParser(AbstractSitemapParser):
     sitemap_class = IndexWebsiteSitemap
 
     def __init__(self, url: str | None = None, problems: Problems | None = None) -> None:
-        super().__init__(url, problems)
-        # HTML is not XML: what the scanner has to say about it is of no interest.
-        self._scanner = Scanner(self, Problems())
+        FormatParser.__init__(self, url, problems)
+        _HeadParser.__init__(self)
+        self._base: str | None = None  # of URLs, if the page declares one
         self._room = MAX_HEAD
         self._found: list[ChildEntry] = []
 
@@ -80,42 +108,38 @@ class HomepageLinksParser(AbstractSitemapParser):
         found, self._found = self._found, []
         return found
 
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Look at a tag."""
-        del empty
-        if name.lower() != "link":
+    def _look_at(self, name: str, attributes: str) -> None:
+        if name not in ("link", "base"):
             return
-        link = read_attributes(attributes, self._ignore)
-        relations = link.get("rel", "").lower().split()
-        kind = link.get("type", "").partition(";")[0].strip().lower()
+        given = read_attributes(attributes, ignore)
+        href = given.get("href", "").strip()
+        if name == "base":
+            self._base = self._base or absolute_url(href, self.url)
+            return
+        relations = given.get("rel", "").lower().split()
+        kind = given.get("type", "").partition(";")[0].strip().lower()
         if "sitemap" not in relations and not ("alternate" in relations and kind in _FEEDS):
             return
-        url = absolute_url(link.get("href", ""), self.url)
+        url = absolute_url(href, self._base or self.url)
         if url is None:
             self.problems.add(ProblemCode.BAD_SITEMAP_LINK, self._scanner.line, attributes)
         else:
             self._found.append(ChildEntry(url))
 
-    def _ignore(self, *_: object) -> None:
-        """Pass over everything else."""
 
-    end = text = cdata = take = declaration = _ignore
-
-
-class PageHeadParser:
+class PageHeadParser(_HeadParser):
     """Reads what a page tells search engines: whether to index it, and which page it is a copy of.
 
     ``robots`` are the contents of ``<meta name="robots">``, ``canonical`` is the address in
     ``<link rel="canonical">``, as written.
     """
 
-    _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "textarea", "title"})
+    silent = _SILENT | {"noscript"}  # search engines run scripts
 
     def __init__(self) -> None:
+        super().__init__()
         self.robots: list[str] = []
         self.canonical: str | None = None
-        self._scanner = Scanner(self, Problems())
-        self._inside: str | None = None  # an element whose content means nothing
         self._in_body = False
 
     def read(self, text: str) -> None:
@@ -124,30 +148,14 @@ class PageHeadParser:
         self._scanner.close()
         self._scanner.handler = DEAF  # they know each other
 
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        """Look at a tag."""
-        local = name.lower()
-        if self._inside is not None:
-            return
-        if local in self._SILENT:
-            self._inside = None if empty else local
-        elif local == "body":
+    def _look_at(self, name: str, attributes: str) -> None:
+        if name == "body":
             self._in_body = True
-        elif local == "meta":
-            given = read_attributes(attributes, self._ignore)
+        elif name == "meta":
+            given = read_attributes(attributes, ignore)
             if given.get("name", "").strip().lower() in ("robots", "googlebot", "bingbot"):
                 self.robots.append(given.get("content", ""))
-        elif local == "link" and not self._in_body and self.canonical is None:
-            given = read_attributes(attributes, self._ignore)
+        elif name == "link" and not self._in_body and self.canonical is None:
+            given = read_attributes(attributes, ignore)
             if "canonical" in given.get("rel", "").lower().split():
                 self.canonical = given.get("href", "").strip() or None
-
-    def end(self, name: str, *_: object) -> None:
-        """Look at an end tag."""
-        if name.lower() == self._inside:
-            self._inside = None
-
-    def _ignore(self, *_: object) -> None:
-        """Pass over everything else."""
-
-    text = cdata = take = declaration = _ignore

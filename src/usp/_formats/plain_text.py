@@ -6,7 +6,8 @@ from itertools import compress, repeat
 from typing import TYPE_CHECKING
 
 from usp._base.urls import is_http_url
-from usp._formats.abstract_parser import AbstractSitemapParser, BlockText, PageBatch, PageEntry
+from usp._formats.abstract_parser import BlockText, FormatParser, PageBatch, PageEntry
+from usp._formats.values import absolute_url, begins_with_host
 from usp._formats.xml import cut
 from usp.objects.page import PageFields, SitemapPage
 from usp.objects.problem import ProblemCode
@@ -32,31 +33,17 @@ class Lines:
         self._problems = problems
         self._parts: list[str] = []  # of the line that is not complete
         self._length = 0  # of that line, however much of it is kept
-        self._cr = False  # whether a CR waits: it may be half of a CRLF
-        self._number = 0
+        self.number = 0  # how many lines were read
 
     @property
     def idle(self) -> bool:
         """Whether the next character begins a line."""
-        return not self._length and not self._cr
-
-    @property
-    def number(self) -> int:
-        """How many lines were read."""
-        return self._number
-
-    def skip(self, count: int) -> None:
-        """Count lines that were read elsewhere."""
-        self._number += count
+        return not self._length
 
     def feed(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the lines that are complete so far, without their ends."""
-        if not text:
-            return
-        if self._cr:
-            text = "\r" + text
-        self._cr = text.endswith("\r")
-        begun, *lines = _between_ends(text[:-1] if self._cr else text)
+        *lines, last = f"{text}.".splitlines()  # which leaves out an empty text after the last end
+        begun, *lines = [*lines, last[:-1]]
         self._hold(begun)
         for line in lines:
             yield from self._complete()
@@ -64,12 +51,11 @@ class Lines:
 
     def close(self) -> Iterator[tuple[int, str]]:
         """Yield the last line, unless the document breaks off in it."""
-        self._cr = False
         if not self._length:
             return
         if self._problems.unfinished is not None and self._length <= MAX_LINE:
             line = "".join(self._parts)
-            self._problems.add(ProblemCode.CUT_LINE, self._number + 1, line, lost=1)
+            self._problems.add(ProblemCode.CUT_LINE, self.number + 1, line, lost=1)
             return
         yield from self._complete()
 
@@ -85,37 +71,35 @@ class Lines:
         line, too_long = "".join(self._parts), self._length > MAX_LINE
         self._parts.clear()
         self._length = 0
-        self._number += 1
+        self.number += 1
         if too_long:
-            self._problems.add(ProblemCode.LONG_LINE, self._number)
+            self._problems.add(ProblemCode.LONG_LINE, self.number)
         else:
-            yield self._number, line
-
-
-def _between_ends(text: str) -> list[str]:
-    """Return the texts before, between and after the ends of lines."""
-    *lines, last = f"{text}.".splitlines()  # which leaves out an empty text after the last end
-    return [*lines, last[:-1]]
+            yield self.number, line
 
 
 def has_url(text: str) -> bool:
-    """Return whether any line of a text is a URL."""
-    return any(is_http_url(line.strip().strip("\ufeff")) for line in text.splitlines())
+    """Return whether any line of a text is a URL, or a host and a path."""
+    lines = (line.strip().strip("\ufeff") for line in text.splitlines())
+    return any(is_http_url(line) or ("/" in line and is_on_host(line, None)) for line in lines)
 
 
-class _Line(PageEntry):
+def is_on_host(line: str, base: str | None) -> bool:
+    """Return whether a line is a URL that has lost its scheme."""
+    return begins_with_host(line, base) and len(line.split()) == 1
+
+
+class _TextLine(PageEntry):
     """A line that is a URL."""
 
-    __slots__ = ("_url", "line")
-
     def __init__(self, url: str, line: int) -> None:
-        self._url = url
+        self.url = url
         self.line = line
 
-    def page(self, note: Note | None = None) -> SitemapPage:
-        """Return the page, of which nothing but its URL is known."""
-        del note
-        return SitemapPage(self._url)
+    def fields(self, at: int, note: Note | None = None) -> PageFields:
+        """Return no fields: nothing but the URL is known."""
+        del at, note
+        return _NOTHING
 
 
 class _Batch(PageBatch):
@@ -139,11 +123,10 @@ class _Batch(PageBatch):
         return {}
 
 
-class PlainTextSitemapParser(AbstractSitemapParser):
+class PlainTextParser(FormatParser):
     """Reads a list of URLs."""
 
     sitemap_class = PagesTextSitemap
-    Page = _Line
 
     def __init__(
         self, url: str | None = None, problems: Problems | None = None, *, fast: bool = False
@@ -154,7 +137,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
     def feed(self, text: str) -> list[Entry]:
         """Return the pages of the lines that are complete so far."""
-        if self.scans:
+        if self.scanner_only:
             return list(self._pages(self._lines.feed(text)))
         block = self._held + text
         end = block.rfind("\n") + 1
@@ -167,7 +150,7 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         if not lines or max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
             return list(self._pages(self._lines.feed(block)))
         batch = self._batch(lines, block)
-        self._lines.skip(len(lines))
+        self._lines.number += len(lines)
         return [batch] if batch.urls else []
 
     def _batch(self, lines: list[str], block: str) -> _Batch:
@@ -182,8 +165,9 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         for number, (url, well) in enumerate(
             zip(urls, begins_well, strict=True), self._lines.number + 1
         ):
-            if (is_sure and well) or self._is_url(url := url.strip("\ufeff"), number):
-                found.append(url)
+            address = url if is_sure and well else self._url(url.strip("\ufeff"), number)
+            if address is not None:
+                found.append(address)
                 numbers.append(number)
         return _Batch(found, lines=numbers)
 
@@ -192,16 +176,19 @@ class PlainTextSitemapParser(AbstractSitemapParser):
         lines = [*self._lines.feed(self._held), *self._lines.close()]
         return list(self._pages(lines))
 
-    def _pages(self, lines: Iterable[tuple[int, str]]) -> Iterator[_Line]:
+    def _pages(self, lines: Iterable[tuple[int, str]]) -> Iterator[_TextLine]:
         for number, line in lines:
-            url = line.strip().strip("\ufeff")
-            if self._is_url(url, number):
-                yield _Line(url, number)
+            url = self._url(line.strip().strip("\ufeff"), number)
+            if url is not None:
+                yield _TextLine(url, number)
 
-    def _is_url(self, text: str, line: int) -> bool:
-        """Return whether a line is a URL; note it if it is something else."""
+    def _url(self, text: str, line: int) -> str | None:
+        """Return the URL that a line is; note it if it is something else."""
         if is_http_url(text):
-            return True
+            return text
+        if is_on_host(text, self.url):
+            self.problems.add(ProblemCode.NO_SCHEME, line, text)
+            return absolute_url(text, self.url)
         if text:
             self.problems.add(ProblemCode.BAD_LINE, line, text, lost=1)
-        return False
+        return None

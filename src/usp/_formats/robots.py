@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from usp._base.urls import is_http_url
-from usp._formats.abstract_parser import AbstractSitemapParser, ChildEntry
+from usp._base.urls import is_http_url, urlsplit
+from usp._formats.abstract_parser import ChildEntry, FormatParser
 from usp._formats.plain_text import Lines
 from usp._formats.values import absolute_url, begins_with_host
 from usp.objects.problem import ProblemCode
@@ -19,9 +17,7 @@ if TYPE_CHECKING:
 
     from usp.objects.problem import Problems
 
-_NAMED = re.compile(
-    r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)"
-)  # "Sitemap: URL", "Sitemap : URL"
+_NAMED = re.compile(r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)")  # "Sitemap : URL"
 _NO_COLON = re.compile(r"site-?map\s++(https?://\S++|/\S*+)", re.IGNORECASE)
 _WITHIN = re.compile(r"(?<=\s)site-?map\s?:\s?(?=https?://)", re.IGNORECASE)
 _SITEMAP = re.compile(r"site ?maps?")
@@ -34,9 +30,7 @@ _AROUND = " \t\u00a0\u200b<>[]\"'"  # what stands around a URL that was pasted
 _BETWEEN = f"{_AROUND},;|"
 _GLUED = re.compile(r"[,;|]\s?(?=https?://)|(?:(?<=\.xml)|(?<=\.gz))(?=https?://)", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?:?/|[./?]", re.IGNORECASE)
-_EMBEDDED = re.compile(
-    r"(?<=[\s(\[<:])https?://[^\s()\[\]<>]++", re.IGNORECASE
-)  # in words, Markdown
+_EMBEDDED = re.compile(r"(?<=[\s(\[<:])https?://[^\s()\[\]<>]++", re.IGNORECASE)  # in words
 _CUT = re.compile(r"<|\]\(")  # markup of HTML or Markdown after an address
 _MARKER = re.compile(r"[-*\u2022]\s++")  # of a list
 _TWO_SCHEMES = re.compile(r"(?:https?:?/*)+(?=https?:/)", re.IGNORECASE)
@@ -49,6 +43,8 @@ _DIRECTIVE = re.compile(
 )
 
 
+_RULE = re.compile(r"(?:dis)?allow\s*+:", re.IGNORECASE)
+_MAY_DECLARE = re.compile("map|http", re.IGNORECASE)
 _DELAY = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 MAX_CRAWL_DELAY = 60.0
@@ -60,7 +56,7 @@ def has_directive(text: str) -> bool:
     return bool(_DIRECTIVE.search(text))
 
 
-class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
+class RobotsParser(FormatParser):
     """Reads a robots.txt: returns a child for each ``Sitemap:`` line, anywhere in the file.
 
     ``crawl_delay`` is the pause that it requests from all robots, if it does.
@@ -89,6 +85,9 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
             line = _COMMENT.sub("", written).strip().strip(_INVISIBLE).strip()
             if not line:
                 continue
+            if _RULE.match(line) and not _MAY_DECLARE.search(line):  # as most lines are
+                self._awaited = self._in_agents = False
+                continue
             value = self._value(line, number)
             if value is None:
                 self._look_for_delay(line)
@@ -107,13 +106,12 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
         if marker:
             line = line[marker.end() :]
         named = _NAMED.fullmatch(line)
-        kind = _kind(named[1]) if named else None
-        if named and kind is _Kind.SITEMAP:
+        if named and _is_sitemap(named[1]):
             value = named[2].lstrip(f"{_AROUND}:=").rstrip(_AROUND)
             self._awaited = not value
             again = _NAMED.fullmatch(value)
-            return again[2] if again and _kind(again[1]) is _Kind.SITEMAP else value
-        if named and kind is _Kind.OTHER_SITEMAP and _is_address(named[2].strip(_AROUND)):
+            return again[2] if again and _is_sitemap(again[1]) else value
+        if named and _is_other_sitemap(named[1]) and _is_address(named[2].strip(_AROUND)):
             self.problems.add(ProblemCode.SITEMAP_LINE_MISNAMED, number, line)
             return named[2]
         no_colon = _NO_COLON.fullmatch(line)
@@ -174,20 +172,20 @@ class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
                 self.crawl_delay = min(float(value), MAX_CRAWL_DELAY)
 
 
-class _Kind(Enum):
-    SITEMAP = auto()
-    OTHER_SITEMAP = auto()  # "Video Sitemap:", "Sitemap-News:"
+def _is_sitemap(name: str) -> bool:
+    """Return whether a line of that name declares a sitemap."""
+    return _SITEMAP.fullmatch(" ".join(_words(name))) is not None
 
 
-def _kind(name: str) -> _Kind | None:
-    """Return whether a line of that name is about sitemaps."""
-    words = name.lower().replace("-", " ").replace("_", " ").split()
-    text = " ".join(words)
-    if _SITEMAP.fullmatch(text):
-        return _Kind.SITEMAP
-    if len(words) <= _MAX_WORDS and _SITEMAP_WORD.search(text) and _NEVER.isdisjoint(words):
-        return _Kind.OTHER_SITEMAP
-    return None
+def _is_other_sitemap(name: str) -> bool:
+    """Return whether a name is about sitemaps, too: "Video Sitemap", "Sitemap-News"."""
+    words = _words(name)
+    found = len(words) <= _MAX_WORDS and _SITEMAP_WORD.search(" ".join(words))
+    return bool(found) and _NEVER.isdisjoint(words)
+
+
+def _words(name: str) -> list[str]:
+    return name.lower().replace("-", " ").replace("_", " ").split()
 
 
 def _is_address(text: str) -> bool:

@@ -62,7 +62,7 @@ class Inflater:
                 plain = self._inflate.decompress(piece)
             except zlib.error as error:
                 yield _replay(before, piece)
-                text = f"the compressed data is broken ({_reason(error)})"
+                text = f"the compressed data is broken ({str(error).rpartition(': ')[2]})"
                 self._problems.end(Reason(FailureCode.GZIP_BROKEN, text))
                 self._over = True
                 return
@@ -130,19 +130,13 @@ def gunzip_complaint(
     if start[:2] == _MAGIC[:2]:
         damage = next((problem for problem in problems if problem.code in _DAMAGE), None)
         reason = damage and damage.message
-        if (
-            damage and damage.code is FailureCode.GZIP_CUT_OFF
-        ):  # in Python's words, which programs know
+        if damage and damage.code is FailureCode.GZIP_CUT_OFF:  # in words of Python's own
             reason = "Compressed file ended before the end-of-stream marker was reached"
     else:
         path = url.partition("?")[0].partition("#")[0].lower()
         promised = path.endswith(".gz") or "gzip" in (content_type or "").lower()
         reason = f"Not a gzipped file ({start[:2]!r})" if promised else None
     return None if reason is None else f"Unable to gunzip data: {reason}"
-
-
-def _reason(error: zlib.error) -> str:
-    return str(error).rpartition(": ")[2]
 
 
 class Unpacker:
@@ -187,7 +181,9 @@ class Unpacker:
             if len(self._head) < (_DEFLATE_HEAD if self._deflated else len(_MAGIC)):
                 return ()
             data = self._look()
-        return self._pass(data)
+        if self._inflater is None or self._inner is None:
+            return self._count(data)
+        return self._inflated(self._inflater, self._inner, data)
 
     def close(self) -> Iterable[bytes]:
         """Return what is left, and note a stream that broke off."""
@@ -195,7 +191,7 @@ class Unpacker:
 
     def _rest(self) -> Iterator[bytes]:
         if self._inflater is None:
-            yield from self._pass(self._look())
+            yield from self.feed(self._look())
         if self._inflater and self._inner:
             if not self.full:
                 self._inflater.close()
@@ -204,7 +200,9 @@ class Unpacker:
     def _look(self) -> bytes:
         """Decide by the first bytes what this layer is, and return them."""
         head, self._head = self._head, b""
-        window = self._window(head)
+        window = _GZIP if head.startswith(_MAGIC) else None
+        if window is None and self._deflated:
+            window = _deflate_window(head)
         if window is None or self._layer >= MAX_LAYERS:
             self._plain = True
         else:
@@ -216,20 +214,6 @@ class Unpacker:
                 layer=self._layer + 1,
             )
         return head
-
-    def _window(self, head: bytes) -> int | None:
-        if head.startswith(_MAGIC):
-            return _GZIP
-        if not self._deflated or len(head) < 2:  # noqa: PLR2004 - a zlib header has two bytes
-            return None
-        if head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0:
-            return _ZLIB
-        return None if _PRINTABLE.issuperset(head[:_DEFLATE_HEAD]) else _RAW
-
-    def _pass(self, data: bytes) -> Iterable[bytes]:
-        if self._inflater is None or self._inner is None:
-            return self._count(data)
-        return self._inflated(self._inflater, self._inner, data)
 
     def _inflated(self, inflater: Inflater, inner: Unpacker, data: bytes) -> Iterator[bytes]:
         for piece in inflater.feed(data):
@@ -249,6 +233,15 @@ class Unpacker:
         if self._room < 0:
             self._problems.end(self._limits.reached("unpacked_bytes"))
         return (allowed,) if allowed else ()
+
+
+def _deflate_window(head: bytes) -> int | None:
+    """Return how zlib reads what HTTP announced as deflate; None if it is not compressed."""
+    if len(head) < 2:  # noqa: PLR2004 - a zlib header has two bytes
+        return None
+    if head[0] & 0x0F == zlib.DEFLATED and int.from_bytes(head[:2], "big") % 31 == 0:
+        return _ZLIB
+    return None if _PRINTABLE.issuperset(head[:_DEFLATE_HEAD]) else _RAW
 
 
 def gunzip_all(data: bytes, max_output_bytes: int | None = None) -> bytes:

@@ -13,14 +13,16 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from usp._base.dates import MAX_REMEMBERED, known_date, read_date
-from usp._base.relative_urls import known_base
-from usp._base.urls import is_http_url
+from usp._base.dates import MAX_REMEMBERED, known_date, read_date, unknown_zone
+from usp._base.urls import is_http_url, known_base
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from usp._formats.abstract_parser import Note
 
 MIN_VALID_PRIORITY = Decimal("0.0")
 """The lowest priority that a page may have."""
@@ -48,6 +50,12 @@ def date(raw: str | None) -> datetime | None:
         return known_date(raw)
     cleaned = text(raw)
     return read_date(cleaned) if cleaned else None
+
+
+def note_zone(raw: str, date: datetime, note: Note) -> None:
+    """Note a date that was read without its zone, because the name of that is not known."""
+    if date.tzinfo is None and len(raw) > _DAY and unknown_zone(text(raw) or ""):
+        note(ProblemCode.UNKNOWN_ZONE, raw)
 
 
 def dates(texts: Sequence[str]) -> Iterable[datetime | None]:
@@ -85,11 +93,18 @@ def number(raw: str | None) -> Decimal | None:
 
 
 def priority(raw: str | None) -> Decimal | None:
-    """Return a priority: a number from 0 to 1."""
+    """Return a priority: a number from 0 to 1; short texts are remembered."""
+    return (_known_priority if len(raw or "") <= MAX_REMEMBERED else _read_priority)(raw)
+
+
+def _read_priority(raw: str | None) -> Decimal | None:
     value = number(raw)
     if value is None or not MIN_VALID_PRIORITY <= value <= MAX_VALID_PRIORITY:
         return None
     return value
+
+
+_known_priority = lru_cache(maxsize=1024)(_read_priority)
 
 
 def whole_number(raw: str | None) -> int | None:
@@ -101,9 +116,16 @@ def whole_number(raw: str | None) -> int | None:
 
 
 def change_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
-    """Return a change frequency."""
+    """Return a change frequency; short texts are remembered."""
+    return (_known_frequency if len(raw or "") <= MAX_REMEMBERED else _read_frequency)(raw)
+
+
+def _read_frequency(raw: str | None) -> SitemapPageChangeFrequency | None:
     word = (text(raw) or "").lower()
     return SitemapPageChangeFrequency(word) if SitemapPageChangeFrequency.has_value(word) else None
+
+
+_known_frequency = lru_cache(maxsize=64)(_read_frequency)
 
 
 def yes_no(raw: str | None) -> bool | None:
@@ -133,6 +155,8 @@ _known_items = lru_cache(maxsize=1024)(_items)  # keywords repeat, genres and co
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, which are not white space to Python
 _BLANK = re.compile(r"\s")
 SCHEMES = ("http://", "https://")
+_MARKUP = re.compile('["<>]')
+_EXTENSION = re.compile("[A-Za-z0-9]{2,5}")
 _HOST = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)*+\.?+)(:[0-9]{1,5})?+(?=[/?#]|\Z)")
 
 
@@ -176,36 +200,52 @@ def absolute_url(loc: str, base: str | None) -> str | None:
 
     Without a base, a relative URL is returned as it is.
     """
-    if _USUAL.fullmatch(loc):
+    if USUAL.fullmatch(loc):
         return loc
     url = None if loc[-1:] in _INVISIBLE else _plain_url(loc, base)
     if url is not None:
         return url
     loc = _mended(loc)
-    return loc if _USUAL.fullmatch(loc) else _mended_url(loc, base)
+    return loc if USUAL.fullmatch(loc) else _mended_url(loc, base)
 
 
 def _plain_url(loc: str, base: str | None) -> str | None:
     """Return the absolute form of a URL that has no blanks and clearly is one; None for others."""
-    if loc[0] not in "/?.":
+    if loc[0] != "/":
         return loc if is_http_url(loc) else None
     return known_base(base).join_plain(loc) if base else None
 
 
 def _mended_url(loc: str, base: str | None) -> str | None:
-    absolute = loc[:8].lower().startswith(SCHEMES)
-    if not absolute and begins_with_host(loc, base):
-        scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
-        absolute, loc = True, f"{scheme}://{loc}"
-    if absolute:
-        escaped = loc.replace(" ", "%20")
-        return loc if is_http_url(escaped) or is_http_url(_BLANK.sub("%20", escaped)) else None
-    if not loc:
-        return None
+    if not loc[:8].lower().startswith(SCHEMES):
+        if begins_with_host(loc, base):
+            scheme = "https" if (base or "")[:6].lower() == "https:" else "http"
+            loc = f"{scheme}://{loc}"
+        elif not _is_relative(loc):
+            return None
+        elif base is None:
+            return loc
+        else:
+            loc = known_base(base).join(loc)
+    escaped = loc.replace(" ", "%20")
+    return loc if is_http_url(escaped) or is_http_url(_BLANK.sub("%20", escaped)) else None
+
+
+def _is_relative(loc: str) -> bool:
+    """Return whether a text is a relative URL, and not one of another scheme, words or markup."""
     scheme, colon, _ = loc.partition(":")
     if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum():
-        return None
-    return loc if base is None else known_base(base).join(loc)
+        return False
+    if loc[:1] in ("/", "?", "#") or loc.startswith(("./", "../")):
+        return True
+    if not loc or _MARKUP.search(loc):
+        return False
+    word, *words = loc.split(None, 1)
+    if not words or "/" in word:
+        return True
+    # With blanks in it, it must end as the name of a file does.
+    _, dot, end = loc.partition("?")[0].partition("#")[0].rpartition(".")
+    return bool(dot) and _EXTENSION.fullmatch(end) is not None
 
 
 def _mended(loc: str) -> str:
@@ -217,31 +257,8 @@ def _mended(loc: str) -> str:
     return loc
 
 
-# A URL with a host in ASCII and nothing in it that is not printed.
-_USUAL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*+(?::[0-9]{1,5}+)?+(?:[/?#][!-~\w]*+)?+")
-
-
-def on_base(paths: list[str], base: str | None) -> list[str] | None:
-    """Return the URLs of plain paths from the root of a base; None if there are others."""
-    root = None if base is None else known_base(base).root
-    if root is None or not _are_plain_paths(paths):
-        return None
-    return [root + path for path in paths]
-
-
-def _are_plain_paths(paths: list[str]) -> bool:
-    """Return whether paths begin at the root and are not changed when they are joined to a base."""
-    joined = "\n".join(["", *paths, ""])
-    if joined.count("\n/") != len(paths) or joined.count("\n") != len(paths) + 1:
-        return False
-    if any(odd in joined for odd in ("//", "/.", "?\n")):
-        return False
-    others = joined.encode("utf-8", "surrogatepass").translate(None, _OF_PATHS)
-    return not others or _WORD.fullmatch(others.decode("utf-8", "surrogatepass")) is not None
-
-
-_WORD = re.compile(r"\w++")
-_OF_PATHS = bytes({*b"\n", *range(0x21, 0x7F)} - set(b"#;<"))
+USUAL = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]*+(?::[0-9]{1,5}+)?+(?:[/?#][!-~\w]*+)?+")
+"""A URL with a host in ASCII and nothing in it that is not printed."""
 
 
 def resolved(address: str, base: str | None) -> str:

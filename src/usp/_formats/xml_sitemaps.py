@@ -6,48 +6,198 @@ returned as pages.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, ClassVar, cast
+import threading
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, Pages
-from usp._formats.block_reader import BlockReader
-from usp._formats.sitemap_entries import SitemapEntry, UrlEntry
-from usp._formats.tree_entries import Plans, ReadPages
-from usp._formats.url_batches import (
-    Ahead,
-    BlockBatch,
-    ColumnBatch,
-    Columns,
-    ignore,
-    read_columns,
+from usp._formats.abstract_parser import ChildEntry, PageEntry, ignore
+from usp._formats.batches import CoreColumns, LazyBatch, read_own
+from usp._formats.extension_reader import NAMES, PLACES, READERS
+from usp._formats.values import USUAL, absolute_url
+from usp._formats.xml import cut
+from usp._formats.xml.blocks import LARGEST, BlockParser
+from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.raw_entries import (
+    CutNames,
+    Dialect,
+    ElementRole,
+    RawEntry,
+    loc_text,
+    note_scheme,
 )
-from usp._formats.values import absolute_url, begins_with_host, on_base
-from usp._formats.xml import cut, scanner
-from usp._formats.xml.entries import Sort
-from usp._formats.xml.lanes import LARGEST, LARGEST_TREE, LaneParser
-from usp._formats.xml.namespaces import Space
 from usp._formats.xml.references import decode_text, without_cdata
-from usp._formats.xml.trees import Unvouched, check_text_before
-from usp.objects.page import SitemapPage
-from usp.objects.problem import ProblemCode, Problems
+from usp._formats.xml.tree_reader import IGNORE, LARGEST_TREE, TreeReader, declared
+from usp.objects.page import PageFields
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, PagesXMLSitemap
 
 if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+    from collections.abc import Sequence
 
-    from usp._formats.abstract_parser import Entry
-    from usp._formats.tree_entries import TreeEntry
-    from usp._formats.xml.vocabulary import SeenElement
+    from usp._formats.abstract_parser import Entry, Note, PageBatch
+    from usp._formats.xml.namespaces import Scope
+    from usp._formats.xml.raw_entries import KnownRoot, Notes, Written
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
+_BEHIND = "\n" * 16  # so that nothing at the end of an entry waits for more
+_MAX_CUT_NAMES = 8  # names of entries below one root tag
+_FEW = 4  # entries that are not halved any more
+_MAX_PREFIXES = 10  # that are looked for, each by itself
+_EARLY = 64 * 1024
+"""Characters at the beginning of a document whose entries are read with all fields, or not cut.
 
-class PagesXMLSitemapParser(LaneParser):
+Most documents are not longer, and what is cut in vain takes time.
+"""
+
+_NO_EXTENSIONS = PageFields()[3:]
+_new = tuple.__new__  # how a named tuple is made quickly
+
+
+class UrlEntry(RawEntry, PageEntry):
+    """A ``<url>`` as written in the document."""
+
+    own_fields = frozenset({"loc", "lastmod", "changefreq", "priority"})
+    extensions = NAMES
+
+    def __init__(self, line: int | None, base: str | None) -> None:
+        super().__init__(line, base)
+        self._fields: dict[str, str] = {}
+
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field; of two locs the last one that is not empty counts."""
+        if name == "loc" and (written != "" or "loc" in self._fields):
+            text = loc_text(text, written, notes)
+            if self._fields.get("loc", text) != text and text and not text.isspace():
+                notes.note(ProblemCode.SEVERAL_LOCS, self._fields["loc"])
+        if text and not text.isspace():
+            self._fields[name] = text
+
+    def finish(self, notes: Notes) -> list[Entry]:
+        """Return the entry itself, if it has a URL."""
+        loc = self._fields.get("loc")
+        if loc and "&" not in loc and USUAL.fullmatch(loc):
+            self.url = self.as_written = loc
+            return [self]
+        loc = loc or self.nested_loc or self.stray_address(notes)
+        self.as_written = loc
+        url = absolute_url(values.text(loc) or "", self.base)
+        if url is None:
+            code = ProblemCode.BAD_LOC if loc else ProblemCode.NO_LOC
+            notes.note(code, loc, line=self.line, lost=1)
+            return []
+        note_scheme(loc or "", self, notes)
+        self.url = url
+        return [self]
+
+    @property
+    def own_texts(self) -> dict[str, str]:
+        """The fields of the protocol as written."""
+        return {name: values.text(text) or "" for name, text in self._fields.items()}
+
+    def fields(self, at: int, note: Note | None = None) -> PageFields:
+        """Read the fields of the entry, which is the only one here."""
+        del at
+        note = note or ignore
+        fields: list[Any] = [*read_own(self._fields, note), *_NO_EXTENSIONS]
+        for space, records in self.records.items():
+            fields[PLACES[space]] = READERS[space](records, note, self.base)
+        return _new(PageFields, fields)
+
+
+class SitemapEntry(RawEntry):
+    """A ``<sitemap>`` as written in the document; every loc in it is a child."""
+
+    own_fields = frozenset({"loc", "lastmod"})
+
+    def __init__(self, line: int | None, base: str | None) -> None:
+        super().__init__(line, base)
+        self._locs: list[str] = []
+        self._lastmods: dict[int, str] = {}  # by the number of the loc that they are about
+
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a loc, or a lastmod: of several each is about the loc before it."""
+        given = values.text(loc_text(text, written, notes) if name == "loc" else text)
+        if given is None:
+            return
+        if name == "loc":
+            self._locs.append(given)
+        else:
+            self._lastmods[max(len(self._locs) - 1, 0)] = given
+
+    def finish(self, notes: Notes) -> list[Entry]:
+        """Return the children that have a URL."""
+        children: list[Entry] = []
+        locs = self._locs
+        if not locs:
+            loc = values.text(self.nested_loc) or self.stray_address(notes)
+            locs = [loc] if loc else []
+        if not locs:
+            notes.note(ProblemCode.NO_LOC, line=self.line, lost=1)
+        lastmods = self._lastmods
+        common = next(iter(lastmods.values())) if len(lastmods) == 1 else None
+        for at, loc in enumerate(locs):
+            url = absolute_url(loc, self.base)
+            if url is None:
+                notes.note(ProblemCode.BAD_LOC, loc, line=self.line, lost=1)
+            else:
+                note_scheme(loc, self, notes)
+                children.append(ChildEntry(url, lastmods.get(at) or common, loc, self.line))
+        return children
+
+
+class BlockReader:
+    """Reads the fields of blocks whose URLs were cut, directly below the root of a document."""
+
+    _trees: TreeReader | None = None  # made when they are needed: often nobody asks
+
+    def __init__(self, dialect: Dialect, root: KnownRoot, base: str | None) -> None:
+        self._dialect = dialect
+        self._root = root
+        self._base = base
+        self._lock = threading.Lock()  # pages may be read by several threads
+
+    def fields(self, block: str, count: int) -> Sequence[PageFields]:
+        """Return all fields of all entries of a block, which are so many and end in the same way."""
+        with self._lock:
+            found = self._read(block, count)
+            if found is not None:
+                return found
+            end = cut.end_of(block)
+            return self._halved(block.split(end)[:-1], end)
+
+    def _read(self, block: str, count: int) -> list[PageFields] | None:
+        """Return all fields of a block that is well-formed; None for others."""
+        if self._trees is None:
+            self._trees = TreeReader(self._dialect, self._root.scope, self._base)
+        entries = self._trees.entries(block, IGNORE)
+        if entries is None or len(entries) != count:
+            return None
+        return [cast("UrlEntry", entry).fields(0) for entry in entries]
+
+    def _halved(self, entries: list[str], end: str) -> list[PageFields]:
+        """Read entries as trees of fewer and fewer of them, and the rest one by one."""
+        if len(entries) <= _FEW:
+            return [self._scanned(entry + end) for entry in entries]
+        found: list[PageFields] = []
+        middle = len(entries) // 2
+        for half in (entries[:middle], entries[middle:]):
+            read = self._read(end.join([*half, ""]), len(half))
+            found += self._halved(half, end) if read is None else read
+        return found
+
+    def _scanned(self, entry: str) -> PageFields:
+        """Return the fields of a damaged entry."""
+        longest = self._dialect.longest
+        parser = UrlsetParser(self._base, fast=True, longest=longest, root=self._root)
+        pages = (e.page() for e in parser.scan(entry + _BEHIND) if isinstance(e, PageEntry))
+        page = next(pages, None)
+        return page.fields() if page else PageFields()
+
+
+class UrlsetParser(BlockParser):
     """Reads a ``<urlset>``: returns one :class:`Page` per entry, or batches of pages."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesXMLSitemap
-    Page = UrlEntry
     vocabulary = frozenset({Space.SITEMAP})
     entries: ClassVar = {"url": UrlEntry, "sitemap": SitemapEntry}
     implied_entry = UrlEntry
@@ -55,8 +205,6 @@ class PagesXMLSitemapParser(LaneParser):
     roots = frozenset({"sitemapindex"})
 
     _reader: BlockReader | None = None
-    _others: tuple[str, ...] | None = None
-    _plans: Plans | None = None
 
     def _note_stray_entry(self, local: str) -> None:
         super()._note_stray_entry(local)
@@ -64,240 +212,106 @@ class PagesXMLSitemapParser(LaneParser):
         self.sitemap_class = IndexXMLSitemap
 
     def _cut(self, block: str) -> list[Entry] | None:
-        """Cut whole entries, or at least their URLs, if problems are not requested."""
-        if self._others is None:
-            self._others = _others_below(type(self), *self._root_tag, self._name)
-        if len(self._stack) > 1 or self._others is _MEAN_OTHERWISE:
+        """Cut whole entries, or at least their URLs if problems are not requested."""
+        if len(self._stack) > 1 or ("xmlns" in block and self._declares_own(block)):
             return None
-        style = cut.style_of(block, self._name, self._others)
-        if style and not style.is_all and "[" in block:  # that is found quickly, and perhaps CDATA
+        names = self._cut_names.get(self._name) or self._find_cut_names(self._name)
+        if names.others is None:
+            return None
+        with_fields = self._passed < _EARLY or self.report_problems
+        if with_fields:
+            for tag in names.extensions:
+                if tag in block:
+                    return None
+        shape = cut.shape_of(block, self._name, names.others)
+        if shape and not shape.core_fields_only and "[" in block:  # perhaps CDATA
             block = without_cdata(block)
-            style = cut.style_of(block, self._name, self._others)
-        if style is None:
-            return self._read_uncut(block)
-        self.largest = LARGEST if style.is_all else 2 * LARGEST_TREE
-        batch = None
-        if len(block) <= self.largest:
-            reader = self._block_reader()
-            if not style.is_all and (self.thorough or reader.ahead is Ahead.ALL):
-                batch = self._read_all(block, style, reader)
-            batch = batch or self._read_some(block, style, reader)
+            shape = cut.shape_of(block, self._name, names.others)
+        if shape is None:
+            return None
+        self.largest = LARGEST if shape.core_fields_only else LARGEST_TREE
+        if len(block) > self.largest:
+            return None
+        batch = self._cut_batch(block, shape, with_fields=with_fields)
         return None if batch is None else [batch]
 
-    def _read_uncut(self, block: str) -> list[Entry] | None:
-        """Return entries that begin with an extension, and cannot be cut, with all of their fields."""
-        is_rich = _EXTENSION.search(block, 0, block.find("</"))
-        if self.thorough or not is_rich or len(block) > 2 * LARGEST_TREE:
-            return None
-        found = self._block_reader().entries(without_cdata(block) if "[" in block else block)
-        urls = None if found is None else self._urls(found[0])
-        if found is None or urls is None:
-            return None
-        return [ReadPages(urls, found[1])]
-
-    def _read_all(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
-        """Return entries with all of their fields, which are wanted in any case."""
-        found = reader.entries(block, strict=self.thorough)
-        if found is None:
-            return None
-        locs, fields = found
-        urls = self._urls(locs)
-        if urls is None or (self.thorough and self.is_too_long(urls)):
-            return None
-        batch = BlockBatch(urls, block, style, reader, fields=fields)
-        batch.as_written = None if urls is locs else locs
-        return batch
-
-    def _read_some(self, block: str, style: cut.Style, reader: BlockReader) -> PageBatch | None:
-        """Return entries with the fields of the protocol, if these are wanted; they have no others."""
-        columns = cut.columns(block, style) if self.thorough or reader.ahead else None
-        if columns is not None:
-            locs: list[str] | None = columns["loc"]
-        else:
-            locs = None if self.thorough else cut.locs(block, style)
-        urls = None if locs is None else self._decoded_all(locs, block, style)
+    def _cut_batch(
+        self, block: str, shape: cut.EntryShape, *, with_fields: bool
+    ) -> PageBatch | None:
+        found = cut.columns(block, shape) if with_fields else None
+        locs = found["loc"] if found else None if with_fields else cut.locs(block, shape)
+        urls = None if locs is None else self._decoded_all(locs, block, shape)
         if urls is None:
             return None
-        found = None if columns is None else Columns(columns, len(urls))
-        if not self.thorough:
-            return BlockBatch(urls, block, style, reader, found)
-        is_certain = found is not None and block.count("&") == block.count("&amp;")
-        paths = locs if style.is_path else None
-        return self._batch(urls, found, paths) if found and is_certain else None
+        columns = None if found is None else CoreColumns(found, len(urls))
+        if self._reader is None:  # pages keep it, and need not keep this parser with it
+            self._reader = BlockReader(self.dialect, self.known_root(), self.base())
+        batch = LazyBatch(urls, block, shape, self._reader.fields, columns)
+        if columns is None or not self.report_problems:
+            return batch
+        if block.count("&") != block.count("&amp;") or self.dialect.is_too_long(urls):
+            return None
+        return batch if columns.can_all_be_read() else None
 
-    def _decoded_all(self, locs: list[str], block: str, style: cut.Style) -> list[str] | None:
+    def _decoded_all(self, locs: list[str], block: str, shape: cut.EntryShape) -> list[str] | None:
         """Return the URLs of locs, references decoded; None if one of them turns out to be none."""
-        if not style.is_path and not cut.plain(locs):
+        if not cut.plain(locs):
             return None
         if "&" in block:
-            in_cdata = style.loc.endswith("[")
+            in_cdata = shape.loc.endswith("[")
             urls = [_decoded(loc, in_cdata=in_cdata) if "&" in loc else loc for loc in locs]
-            if None in urls:
-                return None
-            locs = cast("list[str]", urls)
-        return on_base(locs, self.base()) if style.is_path else locs
+            return None if None in urls else cast("list[str]", urls)
+        return locs
 
-    def _batch(
-        self, urls: list[str], columns: Columns, written: list[str] | None
-    ) -> PageBatch | None:
-        if self.thorough and (self.is_too_long(urls) or not columns.can_all_be_read()):
-            return None
-        batch = ColumnBatch(urls, columns)
-        batch.as_written = written
-        return batch
-
-    def _read_block_tree(self, root: Element, block: str) -> list[Entry]:
-        found = read_columns(root, self.trees(), UrlEntry, blank=self.thorough)
-        if found is not None:
-            locs, columns = found
-            urls = self._urls(locs)
-            written = None if urls is locs else locs
-            batch = None if urls is None else self._batch(urls, columns, written)
-            if batch is not None:
-                return [batch]
-        if len(self._stack) > 1 or not self.trees().are_entries(root, UrlEntry):
-            return self._read_tree(root)
-        check_text_before(root)
-        if self._plans is None or self._plans.trees is not self.trees():
-            self._plans = Plans(self.trees(), UrlEntry)
-        entries = list(map(self._plans.entry, root))
-        locs = [entry.loc for entry in entries]
-        urls = self._urls(locs) if all(locs) else None
-        if urls is None:
-            return self._read_odd(entries)
-        batch = self._read_entries(entries, urls, block)
-        batch.as_written = None if urls is locs else locs
-        return [batch]
-
-    def _read_entries(self, entries: list[TreeEntry], urls: list[str], block: str) -> PageBatch:
-        """Return entries whose URLs are known, with the fields that are wanted in any case."""
-        reader = self._block_reader()
-        if not self.thorough and reader.ahead is not Ahead.ALL:
-            own = [entry.own() for entry in entries] if reader.ahead else ()
-            return BlockBatch(urls, block, None, reader, own=own)
-        if self.thorough and self.is_too_long(urls):
-            raise Unvouched
-        base, strict = self.base(), self.thorough
-        texts = [entry.texts() for entry in entries]
-        fields = [
-            plan.fields(own, elements, base, strict=strict)
-            for (plan, elements), own in zip(entries, texts, strict=True)
-        ]
-        if self.fast:
-            return ReadPages(urls, fields)
-        given = [entry.plan.given(own) for entry, own in zip(entries, texts, strict=True)]
-        return ReadPages(urls, fields, given)
-
-    def _read_odd(self, entries: list[TreeEntry]) -> list[Entry]:
-        """Return entries some of which have no loc that can be read, with all of their fields."""
-        if self.thorough:
-            raise Unvouched
-        pages: list[SitemapPage] = []
-        base = self.base()
-        problems, self.problems = self.problems, Problems()
-        try:
-            for entry in entries:
-                loc = entry.loc
-                url = absolute_url(values.text(loc) or "", base) if loc else None
-                if url is not None:
-                    pages.append(SitemapPage.of(url, entry.fields(base)))
-                elif not loc:
-                    (raw,) = self.trees().entries(entry.elements[:1], base)
-                    pages += self._pages(raw.finish(self))
-        finally:
-            self.problems = problems
-        if not pages or len(entries) - len(pages) > scanner.MAX_DAMAGE:
-            raise Unvouched  # the scanner knows when to give up
-        return [Pages(pages)]
-
-    def _urls(self, locs: list[str]) -> list[str] | None:
-        """Return the URLs of locs, references decoded; None if one of them needs a closer look."""
-        base = self.base()
-        plain = cut.are_plain(locs)
-        if plain and "&" not in "".join(locs):
-            return locs
-        paths = None if plain else on_base(locs, base)
-        if paths is not None:
-            return paths
-        urls = []
-        for loc in locs:
-            if plain and "&" not in loc:
-                urls.append(loc)
-                continue
-            url = absolute_url((values.text(loc) or "") if "&" in loc else loc, base)
-            if url is None or (self.thorough and begins_with_host(loc, base)):
-                return None
-            urls.append(url)
-        return urls
-
-    def names_to_cut(self, name: str) -> tuple[str, ...]:
-        """Return how the names of entries and locs begin that are not written as the first one is.
-
-        ``name`` is that of entries. Nothing is cut if it, or a field, does not mean what it is called.
-        """
-        prefix = name.rpartition(":")[0]
-        fields = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
-        if self.meaning(name, type(None)).local != "url" or any(
-            self.meaning(field, UrlEntry).sort is not Sort.FIELD for field in fields
-        ):
-            return _MEAN_OTHERWISE
-        own = [
-            other
-            for other in sorted({"", prefix, *self._scope.prefixes()})
-            if self._is_own(self._scope.name(f"{other}:loc" if other else "loc"))
-        ]
-        return tuple(
-            f"{other}:{tag}" if other else tag
-            for other in own
-            for tag in (*(("url", "loc") if other != prefix else ()), *self.strays)
+    def _declares_own(self, block: str) -> bool:
+        """Return whether there may be elements of the protocol with a prefix that a block declares."""
+        found = declared(block)
+        return found is None or any(
+            self.dialect.is_own(Name(space_of(uri), "", uri)) for uri in {uri for _, uri in found}
         )
 
-    def _block_reader(self) -> BlockReader:
-        if self._reader is None:
-            # Pages keep the reader, and need not keep this parser with it.
-            begin = partial(_begun, self.url, self.url_length, self.seen, *self._root_tag)
-            self._reader = BlockReader(begin, UrlEntry)
-        return self._reader
+    def _find_cut_names(self, name: str) -> CutNames:
+        dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen
+        names = cut_names(dialect, self._scope.copy(), name)
+        if len(self._cut_names) < _MAX_CUT_NAMES:
+            self._cut_names[name] = names
+        return names
 
     def _reopen(self, name: str, attributes: str) -> None:
         super()._reopen(name, attributes)
-        if (name, attributes) != self._root_tag:
-            self.scans = True  # the same tags may mean something else below another root
+        if (name, attributes) != self.root_tag:
+            self.scanner_only = True  # the same tags may mean something else below another root
 
 
-_EXTENSION = re.compile(r"<[\w.-]++>\s*+<[\w.-]++:[\w.-]")
-_MEAN_OTHERWISE = ("\0",)  # no name begins so
+def cut_names(dialect: Dialect, scope: Scope, name: str) -> CutNames:
+    """Return which names matter where entries of that name are cut.
 
-
-def _begun(
-    url: str | None, url_length: int | None, seen: list[SeenElement], root: str, attributes: str
-) -> PagesXMLSitemapParser:
-    """Return a parser whose position is directly below a root; it adds to elements that were seen."""
-    parser = PagesXMLSitemapParser(url, fast=True)
-    parser.url_length = url_length
-    parser.seen = seen
-    parser.start(root, attributes, False)
-    return parser
-
-
-def _others_below(
-    parser: type[PagesXMLSitemapParser], root: str, attributes: str, name: str
-) -> tuple[str, ...]:
-    """Return :meth:`~PagesXMLSitemapParser.names_to_cut` below a root, which is remembered."""
-    known = len(attributes) <= _MAX_REMEMBERED
-    return (_known_others if known else _find_others)(parser, root, attributes, name)
-
-
-def _find_others(
-    parser: type[PagesXMLSitemapParser], root: str, attributes: str, name: str
-) -> tuple[str, ...]:
-    example = parser()
-    example.start(root, attributes, False)
-    return example.names_to_cut(name)
-
-
-_MAX_REMEMBERED = 2000  # characters of a root tag
-_known_others = lru_cache(maxsize=128)(_find_others)
+    These are how the names of entries and locs begin that are not written as the first one is, and
+    how the tags of extensions begin. Without ``others``, nothing is cut: the name of entries, or of
+    a field, does not mean what it is called.
+    """
+    prefix = name.rpartition(":")[0]
+    prefixes = {*scope.prefixes()} - {"", prefix}
+    # Of many prefixes none is looked for: every block is taken for one with extensions.
+    extensions = tuple(f"<{one}:" for one in prefixes) if len(prefixes) < _MAX_PREFIXES else ("<",)
+    fields = (f"{prefix}:{field}" if prefix else field for field in ("loc", *cut.FIELDS))
+    if dialect.meaning(scope, name, type(None)).local != "url" or any(
+        dialect.meaning(scope, field, UrlEntry).role is not ElementRole.FIELD for field in fields
+    ):
+        return CutNames(None, extensions)
+    own = [
+        other
+        for other in sorted({"", prefix, *prefixes})
+        if dialect.is_own(scope.name(f"{other}:loc" if other else "loc"))
+    ]
+    if len(own) > _MAX_PREFIXES:
+        return CutNames(None, extensions)
+    others = tuple(
+        f"{other}:{tag}" if other else tag
+        for other in own
+        for tag in (*(("url", "loc") if other != prefix else ()), *dialect.strays)
+    )
+    return CutNames(others, extensions)
 
 
 def _decoded(loc: str, *, in_cdata: bool) -> str | None:
@@ -308,7 +322,7 @@ def _decoded(loc: str, *, in_cdata: bool) -> str | None:
     return absolute_url(values.text(loc if in_cdata else decode_text(loc, ignore)) or "", None)
 
 
-class IndexXMLSitemapParser(LaneParser):
+class SitemapIndexParser(BlockParser):
     """Reads a ``<sitemapindex>``; stray ``<url>`` entries are returned as pages."""
 
     sitemap_class = IndexXMLSitemap
@@ -316,4 +330,4 @@ class IndexXMLSitemapParser(LaneParser):
     entries: ClassVar = {"sitemap": SitemapEntry, "url": UrlEntry}
     implied_entry = SitemapEntry
     roots = frozenset({"urlset"})
-    tells_all = True
+    always_reports = True

@@ -1,49 +1,58 @@
-"""The sessions of our client on ``aiohttp``, and what can be done about those of users."""
+"""The sessions of our client on ``aiohttp``, and what can be done about those of users.
+
+Responses are read by our own reader: the same as with ``requests``.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import select
 import socket
 import urllib.request
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import aiohttp
 import aiohttp.abc
 import yarl
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import HttpVersion, RawResponseMessage
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from usp._base.shortage import scarce
-from usp._http.flow import HEAD_BYTES, Kind
+from usp._http.failures import was_hung_up
+from usp._http.flow import ErrorKind
+from usp._http.http1 import BadResponse, ParsedHead, ResponseReader
 from usp._http.identity import is_harmless, trusting
 from usp._http.redirects import name_of, within_bounds
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import Refused, literal_of
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     from usp._base.urls import HttpUrl
-    from usp.web_client.zones import Gate
+    from usp.web_client.zones import AddressGate
 
 
-def own_session(gate: Gate | None, verify: bool | str | ssl.SSLContext) -> aiohttp.ClientSession:
+def own_session(
+    gate: AddressGate | None, verify: bool | str | ssl.SSLContext
+) -> aiohttp.ClientSession:
     """Return a session that connects where the gate allows it; without a gate, it is for a proxy."""
     checked = trusting(verify) if isinstance(verify, str) else verify
     connector: aiohttp.TCPConnector
     if gate is None:
-        connector = aiohttp.TCPConnector(limit=0, ssl=checked)
+        connector = Connector(limit=0, ssl=checked)
     else:
         # What was looked up is not kept: the gate may have learned something since.
-        connector = _Connector(gate, limit=0, ssl=checked, use_dns_cache=False)
+        connector = _GatedConnector(gate, limit=0, ssl=checked, use_dns_cache=False)
     return aiohttp.ClientSession(
-        connector=connector,
-        auto_decompress=False,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        # Some policies take more than the 8 KiB that one line may have otherwise.
-        max_line_size=HEAD_BYTES,
-        max_field_size=HEAD_BYTES,
+        connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
     )
 
 
@@ -53,38 +62,200 @@ def set_cookies(response: Any) -> list[str]:
     return list(getall("Set-Cookie", ())) if getall is not None else []
 
 
+# Connections ---------------------------------------------------------------------------------------
+
+
+class Connector(aiohttp.TCPConnector):
+    """Makes connections whose responses are read by our own reader."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory: Any = functools.partial(_Connection, loop=self._loop)
+
+    async def connect(self, *args: Any, **options: Any) -> Any:
+        """Return a connection on which nothing waits to be read but the response to come."""
+        while True:
+            connection = await super().connect(*args, **options)
+            protocol = connection.protocol
+            if not (isinstance(protocol, _Connection) and protocol.is_spoilt):
+                return connection
+            connection.close()
+
+
+class _Connection(ResponseHandler):
+    """A connection; what aiohttp would parse is given to our reader."""
+
+    _parser: Any
+    _tail: bytes
+    _arrivals: Callable[[], object] | None = None
+
+    @property
+    def is_spoilt(self) -> bool:
+        """Whether a connection was used before, and something has arrived since, if only its end."""
+        if self._parser is None or self.transport is None:
+            return False
+        if self._arrivals is None:
+            self._arrivals = _arrivals(self.transport.get_extra_info("socket"))
+        return bool(self._arrivals())
+
+    def set_response_params(self, *args: Any, **options: Any) -> None:
+        """Prepare for the response to the request that is being sent."""
+        early, self._tail = self._tail, b""  # or aiohttp's own parser would get it
+        super().set_response_params(*args, **options)
+        self._parser = _Parser(self, self._loop, **options)
+        if early:
+            self.data_received(early)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Take note that the connection was closed, or broke (``exc``)."""
+        transport = self.transport
+        secure = transport is not None and transport.get_extra_info("ssl_object") is not None
+        # With TLS, sockets cannot tell whether a connection broke or was closed without saying so.
+        if exc is not None and not secure and isinstance(self._parser, _Parser):
+            self._parser.break_off()
+        super().connection_lost(exc)
+
+
+def _arrivals(sock: Any) -> Callable[[], object]:
+    """Return a function that returns something if data, or the end, has arrived at a socket."""
+    if sock is None:
+        return lambda: None
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows, where any socket can be selected
+        return lambda: select.select([sock], [], [], 0)[0]
+    waiting = select.poll()
+    waiting.register(sock, select.POLLIN)
+    return functools.partial(waiting.poll, 0)
+
+
+class _PartialBody(aiohttp.StreamReader):
+    """A body; what was received before it broke off can still be read."""
+
+    __slots__ = ("_broke",)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._broke: BaseException | None = None
+
+    def set_exception(self, exc: BaseException, *causes: BaseException) -> None:
+        """Let the body end with an exception, once everything before it has been read."""
+        if self._buffer:
+            self._broke = exc
+        else:
+            super().set_exception(exc, *causes)
+
+    def _read_nowait(self, n: int) -> bytes:
+        data = super()._read_nowait(n)
+        if self._broke is not None and not self._buffer:
+            super().set_exception(self._broke)
+        return data
+
+
+class _Parser:
+    """Takes the place of aiohttp's parser for one response."""
+
+    def __init__(
+        self,
+        connection: _Connection,
+        loop: Any,
+        *,
+        timer: Any = None,
+        skip_payload: bool = False,
+        read_bufsize: int = 2**16,
+        **_: object,
+    ) -> None:
+        self._connection = connection
+        self._body_options = read_bufsize, timer, loop
+        self._reader = ResponseReader(has_body=not skip_payload)
+        self._body: _PartialBody | None = None
+
+    def feed_data(self, data: bytes) -> tuple[list[tuple[Any, Any]], bool, bytes]:
+        """Read what arrives; returns the message once its head is complete."""
+        reader, messages = self._reader, []
+        was_over = reader.is_over or reader.error is not None
+        piece = reader.feed(data)
+        if self._body is None and reader.head is not None:
+            limit, timer, loop = self._body_options
+            self._body = _PartialBody(self._connection, limit, timer=timer, loop=loop)
+            messages = [(_message(reader.head), self._body)]
+        if was_over:
+            if data:  # it would be taken for the next response
+                self._close()
+        elif self._body is not None:
+            if piece:
+                self._body.feed_data(piece)
+            if reader.error is not None:
+                broken = aiohttp.ClientPayloadError()
+                broken.__cause__ = reader.error
+                self._body.set_exception(broken)
+                self._close()
+            elif reader.is_over:
+                if not reader.is_reusable:
+                    self._connection.force_close()
+                self._body.feed_eof()
+        return messages, False, b""
+
+    def feed_eof(self) -> None:
+        """Take note that the connection was closed."""
+        reader = self._reader
+        was_over = reader.is_over
+        reader.end()
+        if reader.error is not None:
+            raise reader.error
+        if self._body is not None and not was_over:
+            self._body.feed_eof()
+
+    def break_off(self) -> None:
+        """Take note that the connection broke: a body without a length is not complete."""
+        reader = self._reader
+        if reader.head is not None and not reader.is_over and reader.error is None:
+            reader.error = BadResponse(FailureCode.BODY_CUT_OFF)
+
+    def pause_reading(self) -> None:
+        """Do nothing: all that has arrived is read at once."""
+
+    def _close(self) -> None:
+        self._connection.force_close()
+        if self._connection.transport is not None:
+            self._connection.transport.close()
+
+
+def _message(head: ParsedHead) -> RawResponseMessage:
+    """Return a head as aiohttp has it."""
+    return RawResponseMessage(
+        HttpVersion(*head.version),
+        head.status,
+        head.reason,
+        CIMultiDictProxy(CIMultiDict(head.joined())),
+        (),
+        not head.is_persistent,
+        None,
+        False,
+        head.chunked,
+    )
+
+
 class _Resolver(aiohttp.abc.AbstractResolver):
     """Resolves hosts to those addresses that the gate admits."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: AddressGate) -> None:
         self._gate = gate
         self._resolver = aiohttp.DefaultResolver()
 
     async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
         """Look up a host."""
         found = await self._resolver.resolve(host, *args, **options)
-        admitted = []
-        refusal: Refused | None = None
-        for result in found:
-            try:
-                self._gate.admit(host, result["host"])
-            except Refused as error:
-                refusal = refusal or error
-            else:
-                admitted.append(result)
-        if refusal is not None and not admitted:
-            raise refusal
-        return admitted
+        admitted = self._gate.admitted(host, [result["host"] for result in found])
+        return [result for result in found if result["host"] in admitted]
 
     async def close(self) -> None:
         """Close the resolver."""
         await self._resolver.close()
 
 
-class _Connector(aiohttp.TCPConnector):
+class _GatedConnector(Connector):
     """Checks every connection before anything is sent, once: what the gate allows stays allowed."""
 
-    def __init__(self, gate: Gate, **options: Any) -> None:
+    def __init__(self, gate: AddressGate, **options: Any) -> None:
         self._gate = gate
         self._hosts: set[str] = set()  # that are addresses, and allowed
         self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
@@ -137,16 +308,18 @@ def _peer(transport: Any) -> str | None:
     return str(name[0]) if isinstance(name, tuple) and name else None
 
 
-def kind_of(error: Exception) -> Kind:
+def kind_of(error: Exception) -> ErrorKind:
     """Return what an exception of ``aiohttp`` says about the host."""
+    if was_hung_up(error) and not isinstance(error, aiohttp.ClientProxyConnectionError):
+        return ErrorKind.ABORTED
     connecting = isinstance(error, aiohttp.ClientConnectorError)
     by_another = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientProxyConnectionError)
     if isinstance(error, aiohttp.ConnectionTimeoutError) or (connecting and not by_another):
-        return Kind.UNREACHABLE
+        return ErrorKind.UNREACHABLE
     if isinstance(error, TimeoutError):
-        return Kind.SILENT
+        return ErrorKind.SILENT
     aborted = isinstance(error, aiohttp.ServerConnectionError | aiohttp.ClientOSError)
-    return Kind.ABORTED if aborted and not connecting else Kind.OTHER
+    return ErrorKind.ABORTED if aborted and not connecting else ErrorKind.OTHER
 
 
 # Sessions of users ------------------------------------------------------------------------------------
@@ -233,3 +406,44 @@ def guest_session(session: Any) -> aiohttp.ClientSession | None:
         trace_configs=session.trace_configs,
         **{name: value for name, value in options.items() if value is not None},
     )
+
+
+# Turns at each host --------------------------------------------------------------------------------
+
+_MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
+
+
+class HostTurns:
+    """Limits the concurrent requests to one host, for all clients together.
+
+    With ``wait`` seconds between them, requests are sent one at a time.
+    """
+
+    def __init__(self, most: int, wait: float = 0.0) -> None:
+        self._most = 1 if wait else most
+        self._wait = wait
+        self._free_at: dict[str, float] = {}
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def enter(self, host: str) -> asyncio.Semaphore:
+        """Wait for a turn, and for the pause to be over; return what is released after the request."""
+        room = self._rooms.get(host)
+        if room is None:  # as long as somebody holds it, all others get the same
+            room = self._rooms[host] = asyncio.Semaphore(self._most)
+        await room.acquire()
+        try:
+            await self._pause(host)
+        except BaseException:
+            room.release()
+            raise
+        return room
+
+    async def _pause(self, host: str) -> None:
+        if not self._wait:
+            return
+        now = asyncio.get_running_loop().time()
+        if len(self._free_at) > _MOST_TIMES:
+            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+        begin = max(now, self._free_at.get(host, now))
+        self._free_at[host] = begin + self._wait
+        await asyncio.sleep(begin - now)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import string
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.reason import Reason
 from usp.objects.failure_codes import FailureCode
@@ -37,14 +37,6 @@ def is_decoded(content_encoding: str | None) -> bool:
 
 def _outermost(content_encoding: str | None) -> str:
     return (content_encoding or "").rpartition(",")[2].strip().lower()
-
-
-class _Decompressor(Protocol):
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield what ``data`` becomes."""
-
-    def is_complete(self) -> bool:
-        """Return whether the end has been reached."""
 
 
 class BodyDecoder:
@@ -172,6 +164,7 @@ class _Zstandard:
         return bool(self._decompressor.eof)
 
 
+_Decompressor: TypeAlias = _Brotli | _Zstd | _Zstandard
 _LIBRARIES: dict[str, tuple[tuple[str, Callable[[Any], _Decompressor]], ...]] = {
     "br": (("brotli", _Brotli), ("brotlicffi", _Brotli)),
     "zstd": (("compression.zstd", _Zstd), ("backports.zstd", _Zstd), ("zstandard", _Zstandard)),

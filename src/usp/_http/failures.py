@@ -12,93 +12,59 @@ import re
 import socket
 import ssl
 from dataclasses import replace
+from http.client import BadStatusLine
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
+from usp._base.urls import PORTS, urlsplit
+from usp._http import http1
 from usp.objects.failure_codes import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _MOST_WORDS = 300
-_PORTS = {"http": 80, "https": 443}
 _NOT_TLS = frozenset(
     {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
 )
 _PROXY = frozenset({"ProxyError", "ClientProxyConnectionError", "ClientHttpProxyError"})
 
-_LARGE_HEAD = re.compile(
-    "bytes of headers|got more than [0-9]+ headers|Too many headers|interim responses"
-)
-LARGE_HEAD = Reason(
-    FailureCode.BAD_HEADERS, "the headers of the response are too many or too large"
-)
-_CUT_OFF = FailureCode.BODY_CUT_OFF.message
-_NOT_A_URL = "it is not a valid URL"
+_LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
+LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
+_END_OF_TLS = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_HUNG_UP = (*_END_OF_TLS, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
 
 # By the names of classes, of which one suffices; the first that fits. The libraries of other clients
 # need not be installed.
-_Table = tuple[tuple[frozenset[str], FailureCode, str], ...]
-_IN_BODY: _Table = (
-    (
-        frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
-        FailureCode.BODY_TIMEOUT,
-        "no more data from {host}{within_read}",
-    ),
-    (
-        frozenset({"InvalidChunkLength"}),
-        FailureCode.BAD_CHUNK,
-        FailureCode.BAD_CHUNK.message,
-    ),
-    (
-        frozenset({"DecodeError"}),
-        FailureCode.BAD_CONTENT_ENCODING,
-        FailureCode.BAD_CONTENT_ENCODING.message,
-    ),
-    (
-        frozenset({"ProtocolError", "IncompleteRead", "ClientPayloadError"})
-        | {"RemoteDisconnected", "ServerDisconnectedError", "ConnectionError"},
-        FailureCode.BODY_CUT_OFF,
-        _CUT_OFF,
-    ),
-)
-_BEFORE: _Table = (
-    (
-        frozenset({"NameResolutionError", "ClientConnectorDNSError"}),
-        FailureCode.NO_SUCH_HOST,
-        "no such host: {host}",
-    ),
-    (
-        frozenset({"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError"}),
-        FailureCode.CONNECT_TIMEOUT,
-        "no connection to {target}{within_connect}",
-    ),
-    (
-        frozenset({"TimeoutError", "Timeout", "ReadTimeoutError"}),
-        FailureCode.READ_TIMEOUT,
-        "no response from {host}{within_read}",
-    ),
-    (frozenset({"IncompleteRead", "ClientPayloadError"}), FailureCode.BODY_CUT_OFF, _CUT_OFF),
-    (frozenset({"LineTooLong"}), FailureCode.BAD_HEADERS, "a header line is too long"),
-    (
-        frozenset({"RemoteDisconnected", "ServerDisconnectedError", "ConnectionResetError"})
-        | {"BrokenPipeError", "ConnectionAbortedError"},
-        FailureCode.CONNECTION_CLOSED,
-        "{host} closed the connection without a response",
-    ),
-    (
-        frozenset({"BadStatusLine", "UnknownProtocol", "BadHttpMessage", "InvalidHeader"}),
-        FailureCode.NOT_HTTP,
-        "{target} does not speak HTTP",
-    ),
-    (
-        frozenset({"LocationValueError", "InvalidURL", "UnicodeError"}),
-        FailureCode.BAD_URL,
-        _NOT_A_URL,
-    ),
-)
+_IN_BODY = {
+    FailureCode.BODY_TIMEOUT: "TimeoutError Timeout ReadTimeoutError",
+    FailureCode.BAD_CHUNK: "InvalidChunkLength",
+    FailureCode.BAD_CONTENT_ENCODING: "DecodeError",
+    FailureCode.BODY_CUT_OFF: "ProtocolError IncompleteRead ClientPayloadError RemoteDisconnected"
+    " ServerDisconnectedError ConnectionError",
+}
+_BEFORE = {
+    FailureCode.NO_SUCH_HOST: "NameResolutionError ClientConnectorDNSError",
+    FailureCode.CONNECT_TIMEOUT: "ConnectTimeout ConnectTimeoutError ConnectionTimeoutError",
+    FailureCode.READ_TIMEOUT: "TimeoutError Timeout ReadTimeoutError",
+    FailureCode.BODY_CUT_OFF: "IncompleteRead ClientPayloadError",
+    FailureCode.BAD_HEADERS: "LineTooLong",
+    FailureCode.CONNECTION_CLOSED: "RemoteDisconnected ServerDisconnectedError ConnectionResetError"
+    " BrokenPipeError ConnectionAbortedError",
+    FailureCode.NOT_HTTP: "BadStatusLine UnknownProtocol BadHttpMessage InvalidHeader",
+    FailureCode.BAD_URL: "LocationValueError InvalidURL UnicodeError",
+}
+_WORDS = {  # where the message of the code does not say enough
+    FailureCode.BODY_TIMEOUT: "no more data from {host}{within_read}",
+    FailureCode.NO_SUCH_HOST: "no such host: {host}",
+    FailureCode.CONNECT_TIMEOUT: "no connection to {target}{within_connect}",
+    FailureCode.READ_TIMEOUT: "no response from {host}{within_read}",
+    FailureCode.BAD_HEADERS: "a header line is too long",
+    FailureCode.CONNECTION_CLOSED: "{host} closed the connection without a response",
+    FailureCode.NOT_HTTP: "{target} does not speak HTTP",
+    FailureCode.BAD_URL: "it is not a valid URL",
+}
 
 
 def reason_of(
@@ -118,6 +84,18 @@ def reason_of(
         code = FailureCode.PROXY_ERROR
         return replace(reason, code=code, text=f"{code.message}: {reason.text}")
     return reason
+
+
+def was_hung_up(error: BaseException) -> bool:
+    """Return whether a server closed a connection that it had accepted, perhaps before TLS began."""
+    return any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in causes(error))
+
+
+def _is_cut(error: BaseException) -> bool:
+    """Return whether ``http.client`` has read half of a status line."""
+    line = str(getattr(error, "line", "")).upper()
+    begun = line.startswith("HTTP/") or (line != "" and "HTTP/".startswith(line))
+    return isinstance(error, BadStatusLine) and begun and not line.endswith("\n")
 
 
 def too_large(limit: int | None) -> Reason:
@@ -147,7 +125,7 @@ class _Target:
         try:
             parts = urlsplit(url.strip())
             self.scheme, self.host = parts.scheme.lower(), parts.hostname or url
-            self.port = parts.port or _PORTS.get(self.scheme, 0)
+            self.port = parts.port or PORTS.get(self.scheme, 0)
             if parts.path != "/robots.txt":  # requested on behalf of the website
                 self._rest = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         except ValueError:
@@ -167,6 +145,16 @@ class _Target:
                 return proxied
         return False
 
+    def reason(self, code: FailureCode) -> Reason:
+        """Return a reason in the words for its code."""
+        words = _WORDS.get(code, code.message).format(
+            host=self.netloc,
+            target=self,
+            within_connect=_within(self.connect),
+            within_read=_within(self.read),
+        )
+        return Reason(code, words)
+
     @property
     def netloc(self) -> str:
         """The host as written in a URL."""
@@ -175,7 +163,7 @@ class _Target:
     @property
     def without_tls(self) -> str:
         """The same URL by HTTP."""
-        usual = self.port == _PORTS.get(self.scheme, 0)
+        usual = self.port == PORTS.get(self.scheme, 0)
         return f"http://{self.netloc}" + ("" if usual else f":{self.port}") + self._rest
 
     def __str__(self) -> str:
@@ -184,19 +172,13 @@ class _Target:
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return the reason, if the exceptions are among those that are known."""
-    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_head):
+    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response, _of_head, _of_cut):
         for one in found:
             if said := told(one, target):
                 return said
-    for fitting, code, text in _IN_BODY if target.in_body else _BEFORE:
-        if names & fitting:
-            words = text.format(
-                host=target.netloc,
-                target=target,
-                within_connect=_within(target.connect),
-                within_read=_within(target.read),
-            )
-            return Reason(code, words)
+    for code, fitting in (_IN_BODY if target.in_body else _BEFORE).items():
+        if not names.isdisjoint(fitting.split()):
+            return target.reason(code)
     return None
 
 
@@ -214,6 +196,9 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
     if isinstance(error, ssl.SSLCertVerificationError) and why:
         text = f"the certificate of {target.host} is not trusted: {why}"
         return advised(FailureCode.UNTRUSTED_CERTIFICATE, text, Topic.TRUST)
+    if isinstance(error, _END_OF_TLS):
+        in_body = target.in_body
+        return target.reason(FailureCode.BODY_CUT_OFF if in_body else FailureCode.CONNECTION_CLOSED)
     code = getattr(error, "reason", None)
     if not isinstance(error, ssl.SSLError) or not isinstance(code, str):
         return None
@@ -224,11 +209,23 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
     return Reason(FailureCode.TLS_ERROR, text)
 
 
+def _of_response(error: BaseException, target: _Target) -> Reason | None:
+    """Return the reason for a response that our own sessions could not read."""
+    if not isinstance(error, http1.BadResponse):
+        return None
+    is_other = error.code is FailureCode.NOT_HTTP
+    return target.reason(error.code) if is_other else Reason(error.code, error.text)
+
+
 def _of_head(error: BaseException, target: _Target) -> Reason | None:
     """Return the reason for headers that are too large; no library has its own class for that."""
     if target.in_body or not _LARGE_HEAD.search(str(error)):
         return None
     return LARGE_HEAD
+
+
+def _of_cut(error: BaseException, target: _Target) -> Reason | None:
+    return target.reason(FailureCode.CONNECTION_CLOSED) if _is_cut(error) else None
 
 
 def _of_connection(error: BaseException, target: _Target) -> Reason | None:
@@ -302,7 +299,7 @@ _GUARDS = {  # header: a part of its value, or None for any value
 _GUARD_PREFIX = "x-px-"  # PerimeterX
 
 
-def turns_robots_away(status: int, headers: Mapping[str, str]) -> bool:
+def is_bot_wall(status: int, headers: Mapping[str, str]) -> bool:
     """Return whether an error is meant to block robots, whatever the URL."""
     if status == _FORBIDDEN:
         return True

@@ -17,12 +17,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.reason import Reason
+from usp._base.safe_text import printable
 from usp._base.shortage import shortage_of
 from usp._base.urls import BadUrl, read_url
 from usp._http.encodings import BodyDecoder
-from usp._http.failures import LARGE_HEAD, reason_of, too_large, turns_robots_away
-from usp._http.identity import is_harmless
-from usp._http.redaction import safe_headers, without_secrets
+from usp._http.failures import LARGE_HEAD, is_bot_wall, reason_of, too_large
+from usp._http.http1 import HEAD_BYTES
+from usp._http.identity import OUR_NAME, is_harmless, safe_headers, without_secrets
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
 from usp.limits import Limits
 from usp.objects.exchange import Exchange, Hop
@@ -32,7 +33,7 @@ from usp.web_client.abstract_client import (
     BrokenBody,
     WebClientErrorResponse,
 )
-from usp.web_client.zones import Gate, Refused, Zones
+from usp.web_client.zones import AddressGate, Refused, Zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -45,8 +46,6 @@ Conditions: TypeAlias = "Mapping[tuple[str, str], Mapping[str, str]]"
 
 _VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
-HEAD_BYTES = 32 * 1024
-"""Maximum bytes of the status line and the headers of a response."""
 
 _OUTSIDE_A_CRAWL = Limits(document_seconds=None)
 _LONGEST_REASON = 200
@@ -108,7 +107,7 @@ class Arrived(NamedTuple):
     deadline: Deadline | None
 
 
-class Kind(enum.Enum):
+class ErrorKind(enum.Enum):
     """What an exception says about the host."""
 
     UNREACHABLE = "there was no connection"
@@ -117,10 +116,10 @@ class Kind(enum.Enum):
     OTHER = "a retry will not succeed"
 
 
-class Session(NamedTuple):
+class SessionFacts(NamedTuple):
     """What a flow needs to know about the session that sends."""
 
-    names_itself: bool = False  # it has its own user agent
+    user_agent: str | None = OUR_NAME  # unless the client was given one; None if it has its own
     has_login: bool = False  # it, or the client, logs in by itself at home
     timeout: object = None  # seconds: one number, or one to connect and one to read
     secrets: Callable[[], set[str]] = set  # not to be seen in a message
@@ -136,7 +135,7 @@ class Flow:
         self,
         identity: Identity,
         zones: Zones | None,
-        kind_of: Callable[[Exception], Kind],
+        kind_of: Callable[[Exception], ErrorKind],
         error: type[WebClientErrorResponse] = WebClientErrorResponse,
         *,
         limits: Limits = _OUTSIDE_A_CRAWL,
@@ -144,14 +143,13 @@ class Flow:
     ) -> None:
         self.identity = identity
         self.limits = limits
-        self.gate = Gate(zones)
+        self.gate = AddressGate(zones)
         self._zones = zones
         self._kind_of = kind_of
         self._error = error
         self._began = began  # the crawl
-        self._too_late = {  # for every request the same
-            name: limits.reached(name) for name in ("document_seconds", "seconds")
-        }
+        late = "document_seconds", "seconds"
+        self._too_late = dict(zip(late, map(limits.reached, late), strict=True))  # for all requests
         self.conditions: Conditions = {}
         self._sent: tuple[dict[str, str], tuple[tuple[str, str], ...]] = ({}, ())
 
@@ -167,10 +165,10 @@ class Flow:
         return {name: value for name, value in vars(self).items() if name != "gate"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, gate=Gate(state["_zones"]))
+        vars(self).update(state, gate=AddressGate(state["_zones"]))
 
     def exchange(
-        self, url: str, session: Session
+        self, url: str, session: SessionFacts
     ) -> Generator[Request | Arrived | WebClientErrorResponse, Head, None]:
         """Yield the requests for a URL, without secrets for other hosts, and then the outcome."""
         outcome: Arrived | WebClientErrorResponse
@@ -183,7 +181,7 @@ class Flow:
         yield outcome
 
     def _follow(
-        self, url: str, start: HttpUrl, session: Session
+        self, url: str, start: HttpUrl, session: SessionFacts
     ) -> Generator[Request, Head, Arrived | WebClientErrorResponse]:
         text = start.text()
         texts = [url if url == text else text]  # of what was asked for, one after another
@@ -242,12 +240,12 @@ class Flow:
         self,
         target: HttpUrl,
         texts: list[str],
-        session: Session,
+        session: SessionFacts,
         cookies: HopCookies | None,
         deadline: Deadline | None,
     ) -> Request:
         is_home = self.identity.is_home(target)
-        headers = self.identity.headers(is_home=is_home, names_itself=session.names_itself)
+        headers = self.identity.headers(is_home=is_home, default=session.user_agent)
         if target.login is not None and not (is_home and session.has_login):
             headers["Authorization"] = target.login.header()
         cookie = cookies.header(target) if cookies is not None else None
@@ -266,9 +264,11 @@ class Flow:
             sent = tuple((name, value) for name, value in headers.items() if is_harmless(name))
             self._sent = headers, sent
         # Where it leads is the URL of the next one, without what the session adds to it.
-        told = safe_headers(head.headers.items()) if leads_on else ()
-        kept = tuple((name, value) for name, value in told if name.lower() != "location")
-        reason = sys.intern(head.reason[:_LONGEST_REASON])
+        kept: tuple[tuple[str, str], ...] = ()
+        if leads_on:
+            told = safe_headers(head.headers.items())
+            kept = tuple((name, value) for name, value in told if name.lower() != "location")
+        reason = sys.intern(printable(head.reason[:_LONGEST_REASON]))
         return Hop(request.text, head.status, reason, sent, kept, head.address)
 
     def refused(
@@ -280,11 +280,7 @@ class Flow:
         if not is_large and (leads_on or 200 <= head.status < 300):  # noqa: PLR2004
             return None
         exchange = Exchange(
-            texts[0],
-            texts[-1],
-            head.status,
-            redirects=tuple(texts[:-1]),
-            hops=tuple(passed),
+            texts[0], texts[-1], head.status, redirects=tuple(texts[:-1]), hops=tuple(passed)
         )
         if is_large:
             return self._error(LARGE_HEAD, retryable=False, exchange=exchange)
@@ -293,7 +289,7 @@ class Flow:
             retryable=head.status in RETRYABLE_HTTP_STATUS_CODES,
             status=head.status,
             retry_after=retry_after(head.headers.get("Retry-After")),
-            blocked=turns_robots_away(head.status, head.headers),
+            blocked=is_bot_wall(head.status, head.headers),
             exchange=replace(exchange, headers=tuple(head.headers.items())),
         )
 
@@ -301,7 +297,7 @@ class Flow:
         self,
         error: Exception,
         url: str,
-        session: Session,
+        session: SessionFacts,
         deadline: Deadline | None,
         *,
         is_about_host: bool,
@@ -316,9 +312,9 @@ class Flow:
         kind = self._kind_of(error)
         return self._error(
             reason,
-            retryable=kind in (Kind.SILENT, Kind.ABORTED),
-            unreachable=is_about_host and kind is Kind.UNREACHABLE,
-            silent=is_about_host and kind is Kind.SILENT,
+            retryable=kind in (ErrorKind.SILENT, ErrorKind.ABORTED),
+            unreachable=is_about_host and kind is ErrorKind.UNREACHABLE,
+            silent=is_about_host and kind is ErrorKind.SILENT,
         )
 
 
@@ -334,7 +330,7 @@ def _size(headers: Mapping[str, str]) -> int:
 def phrase(status: int, reason: str) -> str:
     """Return the reason phrase of a status, or the standard one if there is none."""
     if reason:
-        return reason[:_LONGEST_REASON]
+        return printable(reason[:_LONGEST_REASON])
     try:
         return HTTPStatus(status).phrase
     except ValueError:
@@ -371,7 +367,7 @@ def condition(
     return (where, headers) if headers else None
 
 
-class Body:
+class BodyReader:
     """A body while it is received: decodes what is fed, up to a limit and a deadline."""
 
     def __init__(

@@ -1,26 +1,43 @@
-"""What our clients share: headers and secrets, trusted authorities, timeouts and pauses."""
+"""What our clients share: headers and secrets, trusted authorities, timeouts and pauses.
+
+And what must not appear in messages, logs and snapshots: logins, passwords of proxies, keys.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import random
+import re
 import ssl
+import sys
 import time
-from functools import cache
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import getproxies
 
 import usp
 from usp._base.shortage import scarce
-from usp._base.urls import BadUrl, HttpUrl, read_url
+from usp._base.urls import (
+    BadUrl,
+    HttpUrl,
+    quote,
+    quote_plus,
+    read_url,
+    unquote,
+    unquote_plus,
+    urlsplit,
+    urlunsplit,
+)
 from usp._http.encodings import ACCEPTED
 from usp.options import check_wait
 from usp.web_client.zones import Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from usp._base.reason import Reason
 
 
 Timeout: TypeAlias = float | tuple[float, float] | None
@@ -79,6 +96,10 @@ def check_options(
         raise TypeError(f"zones must be usp.Zones, not {zones!r}")
 
 
+OUR_NAME = f"ultimate_sitemap_parser/{usp.__version__}"
+"""The user agent of a client that was given none."""
+
+
 class Identity:
     """The headers of a client; those that may be secret are sent to the home host only.
 
@@ -88,7 +109,6 @@ class Identity:
 
     def __init__(self, user_agent: str | None, headers: Mapping[str, str] | None) -> None:
         self._user_agent = user_agent
-        self._our_name = f"ultimate_sitemap_parser/{usp.__version__}"
         self._headers = dict(headers or {})
         self._home: HttpUrl | None = None
 
@@ -108,11 +128,15 @@ class Identity:
             self._home = dataclasses.replace(target, rest="/", login=None)
         return self._home.may_share(target)
 
-    def headers(self, *, is_home: bool, names_itself: bool = False) -> dict[str, str]:
-        """Return the headers of a request; without a user agent if the session has its own."""
+    def headers(self, *, is_home: bool, default: str | None = OUR_NAME) -> dict[str, str]:
+        """Return the headers of a request.
+
+        ``default`` is the user agent if none was given; None leaves it to the session.
+        """
         headers = {"Accept-Encoding": ACCEPTED}
-        if self._user_agent is not None or not names_itself:
-            headers["User-Agent"] = self._user_agent or self._our_name
+        name = default if self._user_agent is None else self._user_agent or OUR_NAME
+        if name is not None:
+            headers["User-Agent"] = name
         if scarce():  # a connection that is kept for later is missing elsewhere now
             headers["Connection"] = "close"
         if not self._headers:
@@ -127,24 +151,24 @@ def proxies_of(proxy: str | None, by_scheme: Mapping[str, str] | None) -> dict[s
     return {**everything, **(by_scheme or {})}
 
 
-def proxies_of_environment(url: HttpUrl) -> dict[str, str]:
+def proxies_of_environment(url: str, no_proxy: str | None = None) -> dict[str, str]:
     """Return the proxies that the environment names for a URL, in the same way as ``requests``."""
     if getproxies().keys() <= {"no"}:
         return {}
     from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
 
-    return get_environ_proxies(url.text())
+    return get_environ_proxies(url, no_proxy)
 
 
-def proxy_for(url: HttpUrl, proxies: Mapping[str, str]) -> str | None:
-    """Return the proxy for a URL; one for its host goes first, as in ``requests``."""
-    if not proxies:
-        return None
-    keys = (f"{url.scheme}://{url.host}", url.scheme, f"all://{url.host}", "all")
-    return next((proxies[key] for key in keys if key in proxies), None)
+def proxy_for(scheme: str, host: str, proxies: Mapping[str, str]) -> str | None:
+    """Return the proxy for a host; one for it alone goes first, as in ``requests``."""
+    for key in (f"{scheme}://{host}", scheme, f"all://{host}", "all"):
+        if key in proxies:
+            return proxies[key]
+    return None
 
 
-@cache
+@functools.cache
 def trusting(place: str) -> ssl.SSLContext:
     """Return the TLS settings that trust the certificate authorities in a file (PEM) or folder only.
 
@@ -175,3 +199,119 @@ class RequestWaiter:
         if is_first or self._wait <= 0:
             return 0.0
         return self._wait * (random.uniform(0.5, 1.5) if self._random_wait else 1.0)  # noqa: S311
+
+
+# What must not be seen ------------------------------------------------------------------------------
+
+_LOGIN = re.compile(r"//[^/?#\s@]*@")
+# Words in the names of headers whose values may let somebody in, as in X-Auth-Token: what a client
+# sends for that, and what a server gives it.
+_SECRET_WORDS = frozenset(
+    {"auth", "authorization", "authenticate", "authentication", "cookie", "cookie2", "token", "jwt"}
+    | {"secret", "password", "passwd", "credential", "credentials", "bearer", "nonce", "signature"}
+    | {"session", "sessionid", "sid", "csrf", "xsrf", "csrftoken", "apikey", "accesskey"}
+)
+_SECRET_PAIRS = frozenset(
+    {("api", "key"), ("access", "key"), ("private", "key"), ("session", "id")}
+)
+_BETWEEN_WORDS = re.compile(r"[-_.\s]+")
+_LONGEST_SHARED = 200  # characters of a header
+_SHORTEST = 4  # characters: a shorter secret cannot be told from a word
+
+
+@functools.lru_cache(maxsize=1024)
+def is_secret_header(name: str) -> bool:
+    """Return whether the value of a header may be a secret, by its name."""
+    words = _BETWEEN_WORDS.split(name.strip().lower())
+    return not _SECRET_WORDS.isdisjoint(words) or any(
+        map(_SECRET_PAIRS.__contains__, pairwise(words))
+    )
+
+
+def safe_headers(headers: Iterable[tuple[object, object]]) -> tuple[tuple[str, str], ...]:
+    """Return headers without those that contain secrets, and without logins in the others."""
+    kept = []
+    for given, value in headers:
+        name, text = str(given), str(value)
+        if is_secret_header(name):
+            continue
+        shared = "@" not in text and len(text) <= _LONGEST_SHARED
+        kept.append(_shared(name, text) if shared else (name, redacted(text)))
+    return tuple(kept)
+
+
+@functools.lru_cache(maxsize=1024)
+def _shared(name: str, value: str) -> tuple[str, str]:
+    """Return a header: one object for all documents, since a server sends most headers each time."""
+    return sys.intern(name), value
+
+
+def without_secrets(reason: Reason, secrets: Iterable[str] = ()) -> Reason:
+    """Return a reason without secrets, and without the logins of URLs in it."""
+    hidden = {*secrets}
+    advice = reason.advice
+    if advice is not None:
+        advice = dataclasses.replace(advice, name=redacted(advice.name, hidden))
+    return dataclasses.replace(reason, text=redacted(reason.text, hidden), advice=advice)
+
+
+def redacted(message: str, secrets: Iterable[str] = ()) -> str:
+    """Return a message without secrets, and without the logins of URLs in it."""
+    if secrets:
+        for secret in sorted({*secrets}, key=len, reverse=True):
+            if len(secret) >= _SHORTEST:
+                message = message.replace(secret, "***")
+    return _LOGIN.sub("//", message) if "@" in message else message
+
+
+def secrets_of_proxies(*proxies: object) -> set[str]:
+    """Return what is secret in the URLs of proxies, including those of the environment."""
+    found: set[str] = set()
+    for proxy in (*proxies, *getproxies().values()):
+        login, at, _ = str(proxy or "").rpartition("@")
+        if at:
+            login = login.partition("//")[2] or login
+            password = login.partition(":")[2]
+            found |= {login, password, unquote(password)}
+    return found - {""}
+
+
+def secrets_of_params(session: Any) -> set[str]:
+    """Return what is secret in the parameters that a session adds to URLs."""
+    values = {value for _, value in _pairs(session)}
+    return {form for value in values for form in (value, quote(value), quote_plus(value))}
+
+
+def without_params(url: str, asked: str, session: Any) -> str:
+    """Return a URL without the parameters of a session, unless it was requested with them."""
+    pairs = _pairs(session)
+    if not pairs:
+        return url
+    parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))
+    kept = [
+        text
+        for text in parts.query.split("&")
+        if text in own or tuple(map(unquote_plus, text.partition("=")[::2])) not in pairs
+    ]
+    return urlunsplit(parts._replace(query="&".join(kept)))
+
+
+def _pairs(session: Any) -> set[tuple[str, str]]:
+    """Return the parameters of a session by name and value; it may have them in any form."""
+    params = getattr(session, "params", None)
+    if isinstance(params, str | bytes):
+        text = params if isinstance(params, str) else params.decode("utf-8", "replace")
+        parts = (part.partition("=") for part in text.split("&") if part)
+        return {(unquote_plus(name), unquote_plus(value)) for name, _, value in parts}
+    if not isinstance(params, Iterable):  # a mock has anything
+        return set()
+    items = params.items() if isinstance(params, Mapping) else params
+    found: set[tuple[str, str]] = set()
+    for name, value in items:
+        values = value if isinstance(value, list | tuple | set) else [value]
+        found |= {(_text(name), _text(one)) for one in values if one is not None}
+    return found
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

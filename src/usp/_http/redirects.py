@@ -12,10 +12,9 @@ import http.cookiejar
 import re
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
 
 from usp._base.reason import Reason
-from usp._base.urls import BadUrl, read_url, shown
+from usp._base.urls import BadUrl, read_url, redact_url, urljoin, urlsplit
 from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
 
@@ -50,13 +49,15 @@ def follow(here: HttpUrl, location: bytes | str, limits: Limits = DEFAULT) -> Ht
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
     # Python leaves tabs and line ends out when it takes a URL apart: others do not.
     if _CONTROL.search(text):
-        raise BadRedirect(f"redirected to {shown(text)!r}, which has a control character in it")
+        raise BadRedirect(
+            f"redirected to {redact_url(text)!r}, which has a control character in it"
+        )
     try:
         there = _join(here, text)
     except BadUrl as error:
-        raise BadRedirect(f"redirected to {shown(text)!r}, which {error.why}") from None
+        raise BadRedirect(f"redirected to {redact_url(text)!r}, which {error.why}") from None
     except ValueError:
-        raise BadRedirect(f"redirected to {shown(text)!r}, which is not an HTTP URL") from None
+        raise BadRedirect(f"redirected to {redact_url(text)!r}, which is not an HTTP URL") from None
     if longest is not None and len(there.text()) > longest:
         raise BadRedirect(limits.reached("url_length").after("redirected too far"))
     if there.login is None and here.login is not None and here.may_share(there):
@@ -123,12 +124,13 @@ class HopCookies:
         """Store the ``Set-Cookie`` headers of a response from ``url``."""
         kept = self._cookies.setdefault(url.site, {})
         for text in list(answers)[:MOST_COOKIES]:
-            cookie = _Cookie.read(text, url)
+            cookie = _read_cookie(text, url)
             if cookie is None:
                 continue
-            kept.pop(cookie.key, None)
-            if not cookie.is_over:
-                kept[cookie.key] = cookie.value
+            key, value, is_over = cookie
+            kept.pop(key, None)
+            if not is_over:
+                kept[key] = value
 
     def header(self, url: HttpUrl) -> str | None:
         """Return the ``Cookie`` header of a request, None if there is nothing to send back."""
@@ -143,35 +145,27 @@ class HopCookies:
         return "; ".join(pairs) or None
 
 
-class _Cookie:
-    """One cookie, as far as it matters here."""
-
-    def __init__(self, name: str, value: str, path: str, *, is_over: bool) -> None:
-        self.key = (name, path)
-        self.value = value
-        self.is_over = is_over
-
-    @classmethod
-    def read(cls, text: str, url: HttpUrl) -> _Cookie | None:
-        if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
-            return None
-        pair, *attributes = text.split(";")
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not name or not equals:
-            return None
-        told = {
-            key.strip().lower(): said.strip()
-            for key, _, said in (attribute.partition("=") for attribute in attributes)
-        }
-        domain = told.get("domain", "").lower().lstrip(".")
-        if domain and url.host != domain and not url.host.endswith(f".{domain}"):
-            return None
-        if "secure" in told and url.scheme != "https":
-            return None
-        path = told.get("path", "")
-        if not path.startswith("/"):
-            path = _path(url).rpartition("/")[0] or "/"
-        return cls(name, value, path, is_over=_is_over(told))
+def _read_cookie(text: str, url: HttpUrl) -> tuple[tuple[str, str], str, bool] | None:
+    """Return name and path, the value, and whether it is expired; None for one that is not accepted."""
+    if len(text) > _LONGEST or not text.isascii() or not text.isprintable():
+        return None
+    pair, *attributes = text.split(";")
+    name, equals, value = (part.strip() for part in pair.partition("="))
+    told = {
+        key.strip().lower(): said.strip()
+        for key, _, said in (attribute.partition("=") for attribute in attributes)
+    }
+    domain = told.get("domain", "").lower().lstrip(".")
+    if (
+        (not name or not equals)
+        or (domain and url.host != domain and not url.host.endswith(f".{domain}"))
+        or ("secure" in told and url.scheme != "https")
+    ):
+        return None
+    path = told.get("path", "")
+    if not path.startswith("/"):
+        path = _path(url).rpartition("/")[0] or "/"
+    return (name, path), value, _is_over(told)
 
 
 def _path(url: HttpUrl) -> str:
@@ -185,7 +179,7 @@ def _is_below(path: str, folder: str) -> bool:
 def _is_over(told: dict[str, str]) -> bool:
     """Return whether a cookie is expired, which deletes it."""
     age = told.get("max-age")
-    if age is not None:
+    if age:  # an empty one is ignored, as RFC 6265 says
         return age.startswith("-") or age.strip("0") == ""
     date = email.utils.parsedate_tz(told.get("expires", "")[:_LONGEST_DATE])
     try:

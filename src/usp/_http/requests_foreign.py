@@ -1,7 +1,6 @@
-"""Sessions of ``requests`` that are not ours: their secrets, proxies, addresses and responses.
+"""Sessions of ``requests``, users' own above all: their secrets, proxies and addresses.
 
-A session may be anything that has ``get``: one that caches, or a mock. A response may have no more than
-a status, headers and a body. What is missing is not used.
+A session may be anything that has ``get``: one that caches, or a mock.
 """
 
 from __future__ import annotations
@@ -11,25 +10,28 @@ import inspect
 import socket
 import sys
 from collections.abc import Mapping
-from http.client import HTTPMessage
-from typing import TYPE_CHECKING, Any, cast
+from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
+from typing import TYPE_CHECKING, Any
 
 import requests
-import requests.adapters
 import requests.auth
 import requests.cookies
 import requests.utils
-from requests.structures import CaseInsensitiveDict
+import urllib3.exceptions
 
 from usp._http.identity import is_secret
 from usp._http.redirects import within_bounds
-from usp._http.requests_sessions import OriginalSession
+from usp._http.requests_own import OriginalAdapter, OriginalSession
+from usp.objects.failure_codes import FailureCode
 from usp.web_client.zones import literal_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from usp._base.urls import HttpUrl, Login
+
+_HTTP_1_1 = 11
+_WITHOUT_BODY = frozenset({101, 204, 304})
 
 
 def is_session(session: Any) -> bool:
@@ -49,7 +51,7 @@ def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in options.items() if name in names}
 
 
-class Stranger(requests.auth.AuthBase):
+class StripSecrets(requests.auth.AuthBase):
     """Removes secrets from a request to another host, as its last change before it is sent."""
 
     def __init__(self, headers: dict[str, str]) -> None:
@@ -81,13 +83,7 @@ class LoggedIn(requests.auth.AuthBase):
 
 
 def options(
-    session: requests.Session,
-    url: HttpUrl,
-    headers: dict[str, str],
-    *,
-    home: bool,
-    first: bool,
-    ours: bool,
+    session: requests.Session, url: HttpUrl, headers: dict[str, str], *, home: bool, first: bool
 ) -> dict[str, Any]:
     """Return the arguments that keep secrets from other hosts, and the bodies of redirects unread.
 
@@ -95,21 +91,20 @@ def options(
     """
     options: dict[str, Any] = {}
     if not home:
-        options["auth"] = Stranger(headers)
+        options["auth"] = StripSecrets(headers)
     elif url.login is not None and session.auth is None:
         options["auth"] = LoggedIn(url.login)
     if session.params and (not home or not first):
         # An address that somebody else has written is asked for as it is.
         names = session.params if isinstance(session.params, Mapping) else {}
         options["params"] = dict.fromkeys(names)
-    if not ours:
-        theirs = session.hooks.get("response") or []
-        theirs = [theirs] if callable(theirs) else list(theirs)
+    theirs = session.hooks.get("response") or []
+    theirs = [theirs] if callable(theirs) else list(theirs)
 
-        def bound(response: requests.Response, **_: object) -> None:
-            _bound_cookies(session, response, url.host)
+    def bound(response: requests.Response, **_: object) -> None:
+        _bound_cookies(session, response, url.host)
 
-        options["hooks"] = {"response": [*theirs, bound, _leave_body]}
+    options["hooks"] = {"response": [*theirs, bound, _refuse_cut_head, _leave_body]}
     return options
 
 
@@ -124,6 +119,35 @@ def _bound_cookies(session: requests.Session, response: requests.Response, host:
     del message["Set-Cookie"]
     for text in taken:
         message["Set-Cookie"] = text
+
+
+def _refuse_cut_head(response: requests.Response, **_: object) -> None:
+    """Raise an error if the connection was closed before the blank line after the headers.
+
+    ``http.client`` takes that for the end of the head. What can be seen afterwards: HTTP/1.1 requires
+    either a length or ``Connection: close``, and here is neither, nor a body.
+    """
+    raw = response.raw
+    answer = getattr(raw, "_original_response", None)
+    if (
+        not isinstance(answer, HTTPResponse)
+        or answer.version != _HTTP_1_1
+        or answer.isclosed()
+        or response.status_code in _WITHOUT_BODY
+        or answer.length is not None
+        or answer.chunked
+        or "close" in response.headers.get("Connection", "").lower()
+    ):
+        return
+    try:
+        if answer.peek(1):
+            return
+        closed: Exception = RemoteDisconnected(FailureCode.CONNECTION_CLOSED.message)
+    except TimeoutError as error:
+        raise requests.ReadTimeout(error) from error
+    except OSError as error:
+        closed = error
+    raise requests.ConnectionError(urllib3.exceptions.ProtocolError("Connection aborted.", closed))
 
 
 def _leave_body(response: requests.Response, **_: object) -> None:
@@ -188,7 +212,7 @@ def _has_sockets(session: requests.Session, url: str) -> bool:
         adapter = session.get_adapter(url)
     except requests.exceptions.InvalidSchema:
         return False
-    return isinstance(adapter, requests.adapters.HTTPAdapter)
+    return isinstance(adapter, OriginalAdapter)
 
 
 def peer_of(response: Any) -> str | None:
@@ -206,83 +230,3 @@ def peer_of(response: Any) -> str | None:
             except (OSError, IndexError, TypeError):
                 continue
     return None
-
-
-# Responses ------------------------------------------------------------------------------------------
-
-
-def as_response(answer: Any, url: str = "") -> requests.Response:
-    """Return a response with all attributes that our client uses; ``url`` is that of the request."""
-    known = issubclass(type(answer), (requests.Response, ForeignResponse))  # a mock only says so
-    whole = known and not _was_filled_in(answer)
-    return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
-
-
-def _was_filled_in(answer: Any) -> bool:
-    """Return whether a response of ``requests`` was filled in instead of received, as tests do.
-
-    It has no connection that could be read or closed.
-    """
-    if isinstance(answer, ForeignResponse):
-        return False
-    has_body = getattr(answer, "_content", False) is not False
-    return answer.raw is None or (has_body and not getattr(answer, "_content_consumed", False))
-
-
-class ForeignResponse:
-    """A response of another class: attributes that it lacks have neutral values."""
-
-    def __init__(self, answer: Any, url: str) -> None:
-        self._answer = answer
-        self.status_code = int(answer.status_code)
-        self.headers: CaseInsensitiveDict[str] = CaseInsensitiveDict(
-            (str(name), str(value)) for name, value in _items(getattr(answer, "headers", None))
-        )
-        self.url = _text(answer, "url") or url
-        self.reason = _text(answer, "reason")
-        history = getattr(answer, "history", ())
-        self.history = list(history) if isinstance(history, list | tuple) else []
-        self.raw = None  # the body comes from ``iter_content``
-
-    @property
-    def content(self) -> bytes:
-        """The body."""
-        return b"".join(self.iter_content())
-
-    def iter_content(self, chunk_size: int = 128 * 1024) -> Iterator[bytes]:
-        """Yield the body, as a whole if the response has it, or else in pieces."""
-        body = getattr(self._answer, "content", None)
-        if isinstance(body, bytes | bytearray | str):
-            yield body.encode() if isinstance(body, str) else bytes(body)
-        elif issubclass(type(self._answer), requests.Response):
-            return  # it was filled in, with nothing
-        elif hasattr(self._answer, "iter_content"):
-            yield from self._answer.iter_content(chunk_size)
-        elif hasattr(self._answer, "raw"):
-            while piece := self._answer.raw.read(chunk_size):
-                yield piece
-        else:
-            text = self._answer.text  # without which there is no body at all
-            yield text.encode()
-
-    def close(self) -> None:
-        """Close the response, if it can be closed."""
-        close = getattr(self._answer, "close", None)
-        # One of ``requests`` closes what it was read from, which one that was filled in may not have.
-        is_real = issubclass(type(self._answer), requests.Response)
-        unsent = is_real and self._answer.raw is None
-        if callable(close) and not unsent:
-            close()
-
-
-def _items(headers: Any) -> list[tuple[Any, Any]]:
-    """Return the headers as pairs; something that is not a mapping has none."""
-    try:
-        return list(headers.items()) if headers is not None else []
-    except (AttributeError, TypeError):
-        return []
-
-
-def _text(answer: Any, name: str) -> str:
-    value = getattr(answer, name, None)
-    return value if isinstance(value, str) else ""

@@ -1,20 +1,21 @@
-"""The responses of the client on ``requests``: a body that is received on iteration, or a failure."""
+"""The responses of the client on ``requests``: of our own session, of users' sessions, of mocks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from http.client import HTTPException
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import requests
 import urllib3.exceptions
 import urllib3.response
+from requests.structures import CaseInsensitiveDict
 
-from usp._base.safe_text import get_logger
+from usp._base.safe_text import excerpt, get_logger
 from usp._base.urls import without_login
 from usp._http.encodings import is_decoded
-from usp._http.flow import Body, Kind, phrase
-from usp._http.requests_foreign import as_response
+from usp._http.failures import was_hung_up
+from usp._http.flow import BodyReader, ErrorKind, phrase
 from usp.web_client.abstract_client import (
     AbstractWebClientSuccessResponse,
     BrokenBody,
@@ -81,7 +82,8 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
     def redirects(self) -> tuple[str, ...]:
         """Return the URLs that redirected here."""
-        return tuple(self._shown(response.url) for response in self._response.history)
+        history = self._response.history
+        return tuple(self._shown(response.url) for response in history) if history else ()
 
     def hops(self) -> tuple[Hop, ...]:
         """Return the requests that led here, including the last one."""
@@ -127,7 +129,9 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
         consumed = getattr(self._response, "_content", False) is not False
         # A session that caches has read it already; others have no connection of urllib3.
         is_open = not consumed and isinstance(raw, urllib3.response.HTTPResponse)
-        body = Body(self.header("Content-Encoding") if is_open else None, limit, self._deadline)
+        body = BodyReader(
+            self.header("Content-Encoding") if is_open else None, limit, self._deadline
+        )
         try:
             for data in _received(raw) if is_open else self._response.iter_content(_CHUNK):
                 yield from body.feed(data)
@@ -143,6 +147,20 @@ class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
 
 class RequestsWebClientErrorResponse(WebClientErrorResponse):
     """An error status, or no response at all."""
+
+    _said = ""
+
+    def message(self) -> str:
+        """Return what went wrong, and in parentheses what ``requests`` says about it.
+
+        Programs look for its words, such as ``Read timed out`` or ``Failed to resolve``.
+        """
+        own = super().message()
+        return f"{own} ({self._said})" if self._said and self._said not in own else own
+
+    def quote(self, said: str) -> None:
+        """Add the words of ``requests`` to the message."""
+        self._said = excerpt(" ".join(said.split()))
 
 
 def _received(raw: urllib3.response.HTTPResponse) -> Iterator[bytes]:
@@ -161,32 +179,130 @@ def excerpt_of(response: requests.Response) -> str:
         return f"({error})"
 
 
-def kind_of(error: Exception) -> Kind:
-    """Return what an exception of ``requests`` says about the host."""
-    if not isinstance(error, requests.RequestException):
-        return Kind.OTHER
-    cause = _cause(error)
-    if isinstance(error, requests.ConnectTimeout) or isinstance(
-        cause, urllib3.exceptions.NewConnectionError
+def kind_of(error: Exception) -> ErrorKind:
+    """Return what an exception of ``requests`` or urllib3 says about the host."""
+    cause: object = error
+    if isinstance(error, requests.RequestException):
+        cause = error.args[0] if error.args else None
+    if isinstance(cause, urllib3.exceptions.MaxRetryError):
+        cause = cause.reason
+    timeouts = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
+    if isinstance(error, timeouts) or isinstance(cause, timeouts):
+        return ErrorKind.UNREACHABLE
+    if isinstance(error, requests.Timeout) or isinstance(
+        cause, urllib3.exceptions.ReadTimeoutError
     ):
-        return Kind.UNREACHABLE
-    if isinstance(error, requests.Timeout):
-        return Kind.SILENT
-    aborted = (
-        isinstance(error, requests.ConnectionError)
-        and isinstance(cause, urllib3.exceptions.ProtocolError)
-        and not _is_nonsense(cause)
-    )
-    return Kind.ABORTED if aborted else Kind.OTHER
+        return ErrorKind.SILENT
+    if isinstance(cause, urllib3.exceptions.ProtocolError | urllib3.exceptions.SSLError) and (
+        was_hung_up(cause) or _is_abort(cause)
+    ):
+        return ErrorKind.ABORTED
+    return ErrorKind.OTHER
 
 
-def _is_nonsense(error: urllib3.exceptions.ProtocolError) -> bool:
-    """Return whether the response is not HTTP, so that a retry will not help."""
+def _is_abort(error: urllib3.exceptions.HTTPError) -> bool:
+    """Return whether the connection failed, and not what was read from it."""
     cause = error.args[-1]
-    return isinstance(cause, HTTPException) and not isinstance(cause, OSError)
+    is_nonsense = isinstance(cause, HTTPException) and not isinstance(cause, OSError)
+    return isinstance(error, urllib3.exceptions.ProtocolError) and not is_nonsense
 
 
-def _cause(error: Exception) -> object:
-    """Return what ``requests`` has wrapped, perhaps twice."""
-    cause = error.args[0] if error.args else None
-    return getattr(cause, "reason", cause)
+# Responses of other classes ------------------------------------------------------------------------
+
+
+class OwnResponse:
+    """A response of our own session, with the attributes of one of ``requests`` that are used here."""
+
+    def __init__(self, raw: urllib3.BaseHTTPResponse, url: str) -> None:
+        self.raw = raw
+        self.url = url
+        self.status_code = raw.status
+        self.reason = raw.reason
+        self.headers = raw.headers
+        self.history: list[Any] = []
+
+    def iter_content(self, chunk_size: int) -> Iterator[bytes]:
+        """Yield the body, decompressed."""
+        return self.raw.stream(chunk_size, decode_content=True)
+
+    def close(self) -> None:
+        """Release the connection, and close it if the body was not read to its end."""
+        self.raw.close()
+        self.raw.release_conn()
+
+
+def as_response(answer: Any, url: str = "") -> requests.Response:
+    """Return a response with all attributes that our client uses; ``url`` is that of the request."""
+    if isinstance(answer, ForeignResponse | OwnResponse):
+        return cast("requests.Response", answer)
+    known = issubclass(type(answer), requests.Response)  # a mock only says so
+    whole = known and not _was_filled_in(answer)
+    return cast("requests.Response", answer if whole else ForeignResponse(answer, url))
+
+
+def _was_filled_in(answer: Any) -> bool:
+    """Return whether a response of ``requests`` was filled in instead of received, as tests do.
+
+    It has no connection that could be read or closed.
+    """
+    has_body = getattr(answer, "_content", False) is not False
+    return answer.raw is None or (has_body and not getattr(answer, "_content_consumed", False))
+
+
+class ForeignResponse:
+    """A response of another class: attributes that it lacks have neutral values."""
+
+    def __init__(self, answer: Any, url: str) -> None:
+        self._answer = answer
+        self.status_code = int(answer.status_code)
+        self.headers: CaseInsensitiveDict[str] = CaseInsensitiveDict(
+            (str(name), str(value)) for name, value in _items(getattr(answer, "headers", None))
+        )
+        self.url = _text(answer, "url") or url
+        self.reason = _text(answer, "reason")
+        history = getattr(answer, "history", ())
+        self.history = list(history) if isinstance(history, list | tuple) else []
+        self.raw = None  # the body comes from ``iter_content``
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        return b"".join(self.iter_content())
+
+    def iter_content(self, chunk_size: int = 128 * 1024) -> Iterator[bytes]:
+        """Yield the body, as a whole if the response has it, or else in pieces."""
+        body = getattr(self._answer, "content", None)
+        if isinstance(body, bytes | bytearray | str):
+            yield body.encode() if isinstance(body, str) else bytes(body)
+        elif issubclass(type(self._answer), requests.Response):
+            return  # it was filled in, with nothing
+        elif hasattr(self._answer, "iter_content"):
+            yield from self._answer.iter_content(chunk_size)
+        elif hasattr(self._answer, "raw"):
+            while piece := self._answer.raw.read(chunk_size):
+                yield piece
+        else:
+            text = self._answer.text  # without which there is no body at all
+            yield text.encode()
+
+    def close(self) -> None:
+        """Close the response, if it can be closed."""
+        close = getattr(self._answer, "close", None)
+        # One of ``requests`` closes what it was read from, which one that was filled in may not have.
+        is_real = issubclass(type(self._answer), requests.Response)
+        unsent = is_real and self._answer.raw is None
+        if callable(close) and not unsent:
+            close()
+
+
+def _items(headers: Any) -> list[tuple[Any, Any]]:
+    """Return the headers as pairs; something that is not a mapping has none."""
+    try:
+        return list(headers.items()) if headers is not None else []
+    except (AttributeError, TypeError):
+        return []
+
+
+def _text(answer: Any, name: str) -> str:
+    value = getattr(answer, name, None)
+    return value if isinstance(value, str) else ""

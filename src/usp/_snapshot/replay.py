@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.look import FirstLook, read_whole
-from usp._crawl.orders import Failed, HostGivenUp, Received, Settled
+from usp._crawl.orders import Failed, FinalResult, HostGivenUp, Kept, Received
+from usp._crawl.receiver import DocumentProbe, read_again
+from usp._crawl.stored_pages import result_of
 from usp._formats.document import DocumentParser
 from usp._http.flow import phrase
-from usp._snapshot.bodies import damaged, recorded_body
-from usp._snapshot.entries import failure_from, key_of, look_from
+from usp._snapshot.recorded_bodies import damaged, recorded_body
+from usp._snapshot.snapshot_entries import failure_from, key_of, look_from
 from usp._snapshot.warc import DamagedRecord
 from usp._store import Document
 from usp.objects.failure_codes import FailureCode
-from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse
+from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from usp._crawl.orders import Fetch
-    from usp._snapshot.entries import Entry
-    from usp._snapshot.foreign import Capture
-    from usp._snapshot.snapshot import Snapshot
+    from usp._crawl.orders import FetchOrder
+    from usp._snapshot.snapshot_entries import Entry
+    from usp._snapshot.snapshot_file import OpenSnapshot
+    from usp._snapshot.third_party import Capture
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
@@ -35,19 +39,42 @@ T = TypeVar("T")
 _AT_ONCE = 64  # orders
 
 
+class KeptAs(Enum):
+    """What a document is that failed in an update, and whose last good response is kept."""
+
+    ABSENT = "the failure"
+    SHOWN = "the last good response, with the failure"
+    GOOD = "the last good response"
+
+
 def replay(
-    snapshot: Snapshot,
+    snapshot: OpenSnapshot,
     search: Callable[[Crawl], T],
     options: CrawlOptions,
     *,
-    last_good: bool = False,
+    kept: KeptAs = KeptAs.SHOWN,
+    begun: float | None = None,
 ) -> T:
-    """Crawl a snapshot; return what ``search`` made of it, the top of the tree."""
-    crawl = Crawl(options, per_host=_AT_ONCE, tells=options.on_event is not None)
+    """Crawl a snapshot; return what ``search`` made of it, the top of the tree.
+
+    The limit of time counts from when it was ``begun``.
+    """
+    crawl = Crawl(options, per_host=_AT_ONCE, collect_events=options.on_event is not None)
     top = search(crawl)
-    answers = Answers(snapshot, options.effective_limits, last_good=last_good)
+    limits = options.effective_limits
+
+    def overdue() -> Reason | None:
+        return limits.reached("seconds") if crawl.is_late(time.monotonic()) else None
+
+    answers = RecordedAnswers(snapshot, limits, kept, overdue)
+    crawl.next_fetches(0, time.monotonic() if begun is None else begun)  # the clock runs
     while not crawl.complete:
         for order in crawl.next_fetches(_AT_ONCE, time.monotonic()):
+            why = overdue()
+            if why is not None:
+                crawl.end(why)
+                crawl.abandon()
+                break
             crawl.recall(order, answers.settled(order))
         for event in crawl.take_events():
             if options.on_event is not None:
@@ -56,38 +83,71 @@ def replay(
     return top
 
 
-class Answers:
+class RecordedAnswers:
     """Answers the orders of a crawl from a snapshot.
 
-    With ``last_good``, a document that failed is its last good response.
+    ``kept`` is what a document is that failed in an update, and whose last good response is kept.
+    ``overdue`` tells why no more may be read, once the time of the crawl is over.
     """
 
-    def __init__(self, snapshot: Snapshot, limits: Limits, *, last_good: bool = False) -> None:
-        self._last_good = last_good
+    def __init__(
+        self,
+        snapshot: OpenSnapshot,
+        limits: Limits,
+        kept: KeptAs = KeptAs.ABSENT,
+        overdue: Callable[[], Reason | None] = lambda: None,
+    ) -> None:
+        self._kept = kept
+        self._overdue = overdue
         self._snapshot = snapshot
         self._limits = limits
+        self._absences: dict[bool, Failed] = {}  # of probes, and of what is declared
 
-    def settled(self, order: Fetch) -> Settled:
+    def settled(self, order: FetchOrder) -> FinalResult:
         """Return what came of an order when it was recorded."""
         snapshot = self._snapshot
         entry = snapshot.entries.get(key_of(order.role, order.url))
+        if entry is not None and entry.failed_as_guess and order.is_guess:  # it is declared later
+            error = WebClientErrorResponse("it failed as a known path", retryable=True)
+            return FinalResult(order.url, order.role, order.lastmod, 1, Failed(error))
         if entry is not None:
             return self.recalled(entry.asked_as(order.url))
-        if snapshot.foreign is not None:
-            found = snapshot.foreign.find(order.url, self._limits)
+        if snapshot.third_party is not None:
+            found = snapshot.third_party.find(order.url, self._limits)
             if found is not None:
-                result = self._captured(order, found)
-                return Settled(order.url, order.role, order.lastmod, 1, result)
-        return Settled(order.url, order.role, order.lastmod, 0, Failed(self._absent(order)))
+                result = self._captured(order, self._bounded(found))
+                return FinalResult(order.url, order.role, order.lastmod, 1, result)
+        absent = self._absences.get(order.is_guess)  # the same for all: there may be many
+        if absent is None:
+            absent = self._absences[order.is_guess] = Failed(self._absent(order))
+        return FinalResult(order.url, order.role, order.lastmod, 0, absent)
 
-    def recalled(self, entry: Entry) -> Settled:
+    def recalled(self, entry: Entry) -> FinalResult:
         """Return a document as it was recorded."""
-        if self._last_good and entry.before is not None:
-            entry = entry.before
-        return Settled(entry.url, entry.role, entry.lastmod, entry.attempts, self._result(entry))
+        good = None if entry.last_good is None else self._last_good(entry, entry.last_good)
+        result = good or self._result(entry)
+        return FinalResult(entry.url, entry.role, entry.lastmod, entry.attempts, result)
+
+    def _last_good(self, entry: Entry, before: Entry) -> Received | None:
+        """Return the last good response of a document, if it is to be shown and can be read."""
+        if self._kept is KeptAs.ABSENT:
+            return None
+        result, instead = self._result(before), self._result(entry)
+        if isinstance(result, Failed):
+            return None
+        if self._kept is KeptAs.GOOD:
+            return result
+        if isinstance(instead, Failed):
+            why: Reason | None = failure_reason(instead.error)
+        else:
+            why = instead.probe.refusal or instead.probe.unfinished
+        if why is None:  # with other limits, what came may be good
+            return None
+        told = replace(why, text=f"{why.text}; kept as it was {_when(before)}", full=None)
+        return replace(result, kept=Kept(instead, told))
 
     def _result(self, entry: Entry) -> Received | Failed:
-        if entry.error is not None or entry.at is None or entry.exchange is None:
+        if entry.error is not None or entry.offset is None or entry.exchange is None:
             return failure_from(entry.error or {}, entry.exchange)
         exchange, limits = entry.exchange, self._limits
         size = exchange.received
@@ -95,14 +155,26 @@ class Answers:
         if limits.pages is None and (most is None or size <= most):
             look = look_from(entry) if self._snapshot.is_sound(entry) else None
             if look is not None:
-                document = Document(self._snapshot.store, exchange, size, None, ((entry.at, size),))
+                document = Document(
+                    self._snapshot.store, exchange, size, None, ((entry.offset, size),)
+                )
                 return Received(document, look)
         broken, ended = exchange.broken, None
         if entry.ended:
             broken, ended = None, broken
-        return self._read(entry, exchange, entry.at, broken, ended)
+        return self._read(entry, exchange, entry.offset, broken, ended)
 
-    def _captured(self, order: Fetch, found: Capture) -> Received | Failed:
+    def _bounded(self, found: Capture) -> Capture:
+        """Return a response without its headers if those of all of them take too much memory."""
+        told = found.exchange
+        texts = [*told.redirects, *(text for pair in told.headers for text in pair)]
+        try:
+            self._snapshot.room.take(sum(map(len, texts)), 2 * len(texts))
+        except ValueError:
+            return replace(found, exchange=replace(told, headers=(), redirects=()))
+        return found
+
+    def _captured(self, order: FetchOrder, found: Capture) -> Received | Failed:
         """Return what a record of another program is."""
         if not found.is_good:
             status = found.head.status
@@ -118,7 +190,7 @@ class Answers:
 
     def _read(
         self,
-        order: Fetch | Entry,
+        order: FetchOrder | Entry,
         exchange: Exchange,
         offset: int,
         broken: Reason | None = None,
@@ -135,19 +207,21 @@ class Answers:
             fast=True,
             limits=limits,
         )
-        first, size = FirstLook(parser, limits), 0
+        first, size = DocumentProbe(parser, limits), 0
         stopped: Reason | None = None
-        deadline = _deadline(limits)
+        late = self._clock()
         try:
             for chunk in self._body(offset):
                 most = limits.document_bytes
                 if most is not None and size + len(chunk) > most:
                     chunk = chunk[: most - size]  # noqa: PLW2901
                     stopped = limits.reached("document_bytes")
-                elif deadline is not None and time.monotonic() > deadline:
-                    stopped = limits.reached("document_seconds")
                 size += len(chunk)
-                if not first.feed(chunk) or stopped is not None:
+                for _ in first.steps(chunk):
+                    stopped = stopped or late()
+                    if stopped is not None:
+                        break
+                if stopped is not None or parser.refusal is not None:
                     break
         except (DamagedRecord, BrokenBody) as error:
             broken = broken or damaged(error)
@@ -163,22 +237,38 @@ class Answers:
             exchange = replace(exchange, received=size, charset=parser.encoding)
         exchange = replace(exchange, broken=ended or broken)
         document = Document(self._snapshot.store, exchange, size, None, ((offset, size),))
-        if not first.is_enough:
-            look = read_whole(document, exchange.final_url, limits, broken, ended)
+        if parser.may_have_children and late() is None:
+            given = (exchange.final_url, limits, broken, ended, late)
+            look = result_of(read_again(document, *given))
         return Received(document, look)
 
     def _body(self, offset: int) -> Iterator[bytes]:
-        return recorded_body(self._snapshot.file.record(offset))
+        return recorded_body(self._snapshot.file.record(offset), self._limits.ratio)
 
-    def _absent(self, order: Fetch) -> WebClientErrorResponse:
+    def _clock(self) -> Callable[[], Reason | None]:
+        """Return what tells whether the time for a document that begins now is over, and why."""
+        limits, begun = self._limits, time.monotonic()
+
+        def late() -> Reason | None:
+            most = limits.document_seconds
+            if most is not None and time.monotonic() - begun > most:
+                return limits.reached("document_seconds")
+            return self._overdue()
+
+        return late
+
+    def _absent(self, order: FetchOrder) -> WebClientErrorResponse:
         """Return the error of a document that is not in the snapshot."""
         code = FailureCode.NOT_IN_SNAPSHOT
-        if order.is_probe:  # nobody says that there is one
+        if order.is_guess:  # nobody says that there is one
             return HostGivenUp(Reason(code, code.message), retryable=False)
         incomplete = "" if self._snapshot.is_complete else ", which is incomplete"
         return WebClientErrorResponse(Reason(code, f"{code.message}{incomplete}"), retryable=False)
 
 
-def _deadline(limits: Limits) -> float | None:
-    most = limits.document_seconds
-    return None if most is None else time.monotonic() + most
+def _when(entry: Entry) -> str:
+    """Return when a document was last found to be good."""
+    moment = entry.exchange and entry.exchange.started
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(entry.seen or "")
+    return "before" if moment is None else f"at {moment:%Y-%m-%d %H:%M} UTC"

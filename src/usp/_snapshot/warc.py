@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import threading
 import weakref
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from usp._base.sitemap_urls import ARCHIVES
+from usp._base.urls import ARCHIVES
 from usp.exceptions import SnapshotError
 
 if TYPE_CHECKING:
@@ -34,10 +36,20 @@ _HEAD = 64 * 1024  # bytes of the head of a record
 _LARGE = 16 * 1024 * 1024  # bytes after which a ratio means something
 _SEPARATOR = 4  # bytes between two records
 _BEGINNINGS = re.compile(b"|".join(map(re.escape, (GZIP, _FIRST))))
+_VERSION = re.compile(rb"WARC/\d{1,3}\.\d{1,3}[ \t]*\r?\n")  # the first line of a record
 _CANDIDATES = 100_000  # places where a record may begin after a damaged one, that are tried
+_WASTED, _LEAST_WASTED = 8, 16 * 1024 * 1024  # times the size, and bytes, that may be read in vain
+LOSSES = 1000
+"""How many things that cannot be read are told one by one."""
+
 _SHORT = 512  # bytes that show whether one does
+_LENGTH = 18  # digits
 _LONGER = "the record is longer than its Content-Length"
 _LOCAL_HEADER = 30  # bytes in front of the name of a file in a zip archive
+_ZIP_END = 64 * 1024 + 200  # bytes in which the end of a zip archive is
+_DIRECTORY = 4 * 1024 * 1024  # bytes of the list of its files
+_BAD_ZIP = (zipfile.BadZipFile, zipfile.LargeZipFile, OSError, ValueError, EOFError, struct.error,
+            NotImplementedError, OverflowError, IndexError)  # fmt: skip
 
 
 class DamagedRecord(Exception):  # noqa: N818 - says what it is
@@ -53,7 +65,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Record:
+class WarcRecord:
     """A record at an offset; ``block`` is read once, ``end`` is known after :meth:`skip`."""
 
     offset: int
@@ -78,12 +90,19 @@ class Record:
         """The bytes of the block that have not been read."""
         return self._left
 
-    def block(self) -> Iterator[bytes]:
-        """Yield the block in pieces; raises :class:`DamagedRecord` if it ends too early."""
+    def block(self, ratio: float | None = None, least: int = _LARGE) -> Iterator[bytes]:
+        """Yield the block in pieces.
+
+        Raises :class:`DamagedRecord` if it ends too early, or if it is compressed by more than
+        ``ratio``, beyond its ``least`` bytes.
+        """
+        stream = self._bytes
         while self._left:
-            piece = self._held or self._bytes.more()
+            piece = self._held or stream.more()
             if not piece:
                 raise DamagedRecord("the record is shorter than its Content-Length")
+            if ratio is not None and stream.produced > max(least, ratio * stream.consumed):
+                raise DamagedRecord("the record is compressed too well to be one")
             piece, self._held = piece[: self._left], piece[self._left :]
             self._left -= len(piece)
             yield piece
@@ -131,9 +150,8 @@ class Record:
                 raise DamagedRecord("the file ends in the middle of this record")
             self.end += stream.line_ends(self.end)
             return self.end
-        for _ in self.block():
-            if ratio is not None and stream.produced > max(_LARGE, ratio * stream.consumed):
-                raise DamagedRecord("the record is compressed too well to be one")
+        for _ in self.block(ratio):
+            pass
         rest = self._rest()
         if rest.lstrip(b"\r\n"):
             whole = rest.lstrip(b"\r\n").startswith(_FIRST)
@@ -214,6 +232,7 @@ class WarcFile:
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self._tries = 0
+        self._served = 0  # bytes, at an offset or another
         self.size = os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
@@ -221,7 +240,10 @@ class WarcFile:
         self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return bytes at an offset."""
+        """Return bytes at an offset; nothing where there cannot be any."""
+        if not 0 <= offset < self.size:
+            return b""
+        self._served += size
         if hasattr(os, "pread"):
             return os.pread(self._file.fileno(), size, offset)
         with self._lock:
@@ -240,14 +262,16 @@ class WarcFile:
         if self.read(0, len(ZIP)) != ZIP:
             return [Span(0, self.size)]
         try:
+            if _directory_bytes(self.read(max(0, self.size - _ZIP_END), _ZIP_END)) > _DIRECTORY:
+                raise zipfile.BadZipFile("it has too many files")
             with zipfile.ZipFile(self.path) as archive:
                 listed = archive.infolist()
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
+        except _BAD_ZIP as error:
             raise SnapshotError(f"{self.path} is not a readable zip archive: {error}") from error
-        spans = []
-        for member in listed:
+        spans: list[Span] = []
+        for member in sorted(listed, key=lambda one: one.header_offset):
             name = member.filename.lower()
-            if not name.endswith((".warc", ".warc.gz")):
+            if not name.lower().endswith((".warc", ".warc.gz")):
                 continue
             if member.compress_type != zipfile.ZIP_STORED:
                 raise SnapshotError(f"{member.filename} in {self.path} is compressed once more")
@@ -256,10 +280,14 @@ class WarcFile:
                 header[28:30], "little"
             )
             start = member.header_offset + _LOCAL_HEADER + lengths
-            spans.append(Span(start, min(start + member.file_size, self.size)))
+            end = min(start + member.file_size, self.size)
+            # No byte is read for two files, whatever the archive says.
+            start = max(start, spans[-1].end if spans else 0)
+            if start < end:
+                spans.append(Span(start, end))
         return spans
 
-    def record(self, offset: int) -> Record:
+    def record(self, offset: int) -> WarcRecord:
         """Return the record at an offset; raises :class:`DamagedRecord` if there is none."""
         stream = _Bytes(self, offset)
         head = b""
@@ -271,24 +299,28 @@ class WarcFile:
             start = head.lstrip(b"\r\n")[: len(_FIRST)]
             if not _FIRST.startswith(start):
                 raise DamagedRecord("this is not a WARC record")
+            if _VERSION.search(
+                head, len(head) - len(head.lstrip()) + 1, _end_of_head(head) or _HEAD
+            ):
+                raise DamagedRecord("another record begins in the head of this one")
         if end is None:
             raise DamagedRecord("the head of the record is too long")
         headers = _headers(head[:end])
-        try:
-            length = int(headers.get("content-length", ""))
-        except ValueError:
-            raise DamagedRecord("the record has no Content-Length") from None
-        if length < 0:
-            raise DamagedRecord("the record has a negative Content-Length")
-        return Record(offset, headers, _bytes=stream, _held=head[end:], _left=length)
+        written = headers.get("content-length", "")
+        if not (written.isascii() and written.isdigit() and len(written) <= _LENGTH):
+            raise DamagedRecord("the record has no Content-Length")
+        length = int(written)
+        return WarcRecord(offset, headers, _bytes=stream, _held=head[end:], _left=length)
 
-    def records(self, span: Span, limits: Limits, losses: list[str]) -> Iterator[Record]:
+    def records(self, span: Span, limits: Limits, losses: list[str]) -> Iterator[WarcRecord]:
         """Yield the records of a span; what cannot be read is stepped over and added to ``losses``.
 
         Raises :class:`SnapshotError` if not even the first one can be read.
         """
         offset, found, self._tries = span.start, False, _CANDIDATES
+        wasted = _LEAST_WASTED + _WASTED * (span.end - span.start)
         while offset < span.end:
+            served = self._served
             try:
                 record = self.record(offset)
                 yield record
@@ -297,18 +329,16 @@ class WarcFile:
             except DamagedRecord as error:
                 if not found and offset == span.start:
                     raise SnapshotError(f"{self.path} is not a WARC file: {error}") from error
-                losses.append(f"at byte {offset:,}: {error}")
+                if len(losses) < LOSSES:
+                    losses.append(f"at byte {offset:,}: {error}")
                 offset = self._next_record(offset + 1, span.end)
+                wasted -= self._served - served
+                if wasted < 0:  # records inside of records, which all break off
+                    return
 
     def _begins_at(self, offset: int) -> bool:
         """Return whether a record seems to begin at an offset."""
-        data = self.read(offset, _SHORT)
-        if data[:3] == GZIP:
-            try:
-                data = zlib.decompressobj(31).decompress(data, _SHORT)
-            except zlib.error:
-                return False
-        return data.startswith(_FIRST)
+        return _VERSION.match(_decompressed(self.read(offset, _SHORT))) is not None
 
     def _next_record(self, offset: int, end: int) -> int:
         """Return where the next record begins after one that is damaged."""
@@ -332,13 +362,25 @@ def is_warc(path: Path) -> bool:
     if path.name.lower().removesuffix(".gz").endswith(ARCHIVES):
         return True
     with path.open("rb") as file:
-        data = file.read(_SHORT)
-    if data.startswith(GZIP):
-        try:
-            data = zlib.decompressobj(31).decompress(data, _SHORT)
-        except zlib.error:
-            return False
-    return data.startswith(_FIRST)
+        return _decompressed(file.read(_SHORT)).startswith(_FIRST)
+
+
+def _decompressed(data: bytes) -> bytes:
+    """Return the beginning of what may be compressed; nothing if it is damaged."""
+    with suppress(zlib.error):
+        return zlib.decompressobj(31).decompress(data, _SHORT) if data[:3] == GZIP else data
+    return b""
+
+
+def _directory_bytes(tail: bytes) -> int:
+    """Return how long the list of files of a zip archive is, by what its end says."""
+    most = 0
+    for mark, at, size in ((b"PK\5\6", 12, 4), (b"PK\6\6", 40, 8)):
+        found = tail.rfind(mark)
+        length = int.from_bytes(tail[found + at : found + at + size], "little")
+        if found >= 0 and length != (1 << 32) - 1:  # then the other one says it
+            most = max(most, length)
+    return most
 
 
 def _end_of_head(data: bytes) -> int | None:
@@ -353,7 +395,7 @@ def _end_of_head(data: bytes) -> int | None:
 def _headers(head: bytes) -> dict[str, str]:
     """Return the headers of a record by their names in lower case."""
     headers: dict[str, str] = {}
-    for line in head.decode("utf-8", "replace").strip().splitlines()[1:]:
+    for line in head.decode("utf-8", "replace").strip().split("\n")[1:]:
         name, colon, value = line.partition(":")
         if colon:
             headers[name.strip().lower()] = value.strip()

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.changes.pages import page_changes
-from usp.changes.sides import sides, sitemap_changes
-from usp.changes.sources import tree_of, tree_of_async
-from usp.changes.values import (
+from usp._inputs.sources import tree_of, tree_of_async
+from usp.changes.change_values import (
     Change,
     ChangeCounts,
     ChangeKind,
@@ -23,11 +21,13 @@ from usp.changes.values import (
     PageChange,
     SitemapChange,
 )
+from usp.changes.comparison import page_changes
+from usp.changes.sides import sides, sitemap_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.changes.sources import Source
+    from usp._inputs.sources import Source
     from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -97,8 +97,7 @@ def diff(
     completely, or is gone from an index that was; otherwise it is unknown. So is one that is new where
     the tree before is incomplete. Takes little memory, however many pages there are.
     """
-    trees = [tree_of(given, web_client, options) for given in (before, after)]
-    return Diff(*trees)
+    return Diff(*(tree_of(given, web_client, options) for given in (before, after)))
 
 
 async def diff_async(
@@ -113,5 +112,4 @@ async def diff_async(
     Like ``usp.diff``. Iterating over the changes compares, and blocks: for large trees, do that in a
     thread (``await asyncio.to_thread(list, changes)``).
     """
-    trees = [await tree_of_async(given, web_client, options) for given in (before, after)]
-    return Diff(*trees)
+    return Diff(*[await tree_of_async(given, web_client, options) for given in (before, after)])

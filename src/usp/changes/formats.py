@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import as_written, precision_of, utc_text
 from usp._base.safe_text import printable
-from usp.changes.values import ChangeKind, PageChange
+from usp.changes.change_values import ChangeKind, PageChange
 from usp.export.schema import COLUMNS, OF_FIELDS
 from usp.export.text_formats import guarded, plain, quoted, to_json
 from usp.objects.extension_values import plain as plain_value
@@ -14,7 +14,7 @@ from usp.objects.extension_values import plain as plain_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from usp.changes.values import Change, ChangeCounts, FieldChange
+    from usp.changes.change_values import Change, ChangeCounts
     from usp.objects.page import SitemapPage
 
 FORMATS = ("text", "json", "jsonl", "csv")
@@ -42,7 +42,8 @@ def text_of(change: Change) -> str:
     """Return a change in one line, for people and ``grep``."""
     sign, details = SIGNS[change.kind], details_of(change)
     if not isinstance(change, PageChange):
-        word = f" {change.kind.value}" if change.kind in _NAMED else ""
+        named = (ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN)
+        word = f" {change.kind.value}" if change.kind in named else ""
         return printable(f"{sign} sitemap {change.url}{word}{details and f': {details}'}")
     return printable(f"{sign} {change.url}{details and f'  {details}'}")
 
@@ -51,28 +52,22 @@ def details_of(change: Change) -> str:
     """Return what changed, in a few words: fields and sitemaps of a page, the reason of a failure."""
     if not isinstance(change, PageChange):
         return change.reason or ""
-    said = [_field_text(field) for field in change.fields]
+    said = [
+        f"{name} {_short(name, before)} -> {_short(name, after)}"
+        for name, before, after in change.fields
+    ]
     if change.kind in (ChangeKind.CHANGED, ChangeKind.MOVED) and (change.left or change.joined):
         said.append(_move_text(change))
     return "; ".join(said)
 
 
-_NAMED = frozenset({ChangeKind.FAILED, ChangeKind.RECOVERED, ChangeKind.UNKNOWN})
-
-
-def _field_text(field: FieldChange) -> str:
-    return f"{field.name} {_short(field, field.before)} -> {_short(field, field.after)}"
-
-
-def _short(field: FieldChange, value: Any) -> str:
+def _short(name: str, value: Any) -> str:
     """Return a value in a few words; a long list is counted."""
     if isinstance(value, list):
         return str(len(value))
-    if field.name == "lastmod" and value is not None:
+    if name == "lastmod" and value is not None:
         return as_written(value)
-    shown = _json_value(field.name, value)
-    text = "none" if shown is None else shown if isinstance(shown, str) else to_json(shown)
-    text = " ".join(text.split())
+    text = "none" if value is None else " ".join(_text(_json_value(name, value)).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -89,24 +84,20 @@ def _move_text(change: PageChange) -> str:
 
 def json_of(change: Change) -> dict[str, Any]:
     """Return a change as an object for JSON; a page has the columns of ``usp.export`` that it uses."""
+    result: dict[str, Any] = {
+        "what": "page" if isinstance(change, PageChange) else "sitemap",
+        "change": change.kind.value,
+        "url": change.url,
+    }
     if not isinstance(change, PageChange):
-        result: dict[str, Any] = {
-            "what": "sitemap",
-            "change": change.kind.value,
-            "url": change.url,
-        }
         if change.reason is not None:
-            result["reason"] = change.reason
-            result["code"] = None if change.code is None else change.code.value
+            code = None if change.code is None else change.code.value
+            result |= {"reason": change.reason, "code": code}
         return result
-    result = {"what": "page", "change": change.kind.value, "url": change.url}
     if change.fields:
         result["fields"] = {
-            field.name: {
-                "before": _json_value(field.name, field.before),
-                "after": _json_value(field.name, field.after),
-            }
-            for field in change.fields
+            name: {"before": _json_value(name, before), "after": _json_value(name, after)}
+            for name, before, after in change.fields
         }
     result |= {"left": list(change.left), "joined": list(change.joined)}
     page = change.after or change.before
@@ -143,14 +134,13 @@ def _csv_rows(change: Change) -> Iterator[tuple[str, ...]]:
         yield ("sitemap", change.kind.value, change.url, *[""] * 5, change.reason or "")
         return
     moved = " ".join(change.left), " ".join(change.joined), ""
-    for field in change.fields:
-        values = (_json_value(field.name, value) for value in (field.before, field.after))
-        cells = (
-            "" if one is None else one if isinstance(one, str) else to_json(one) for one in values
-        )
-        yield ("page", change.kind.value, change.url, field.name, *cells, *moved)
-    if not change.fields:
-        yield ("page", change.kind.value, change.url, "", "", "", *moved)
+    for name, *values in change.fields or [("", None, None)]:
+        cells = (_text(_json_value(name, value)) for value in values)
+        yield ("page", change.kind.value, change.url, name, *cells, *moved)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else to_json(value)
 
 
 def lines_of(
@@ -184,10 +174,8 @@ def lines_of(
 def counts_json(counts: ChangeCounts) -> dict[str, dict[str, int]]:
     """Return how many changes there are, for JSON."""
     return {
-        "pages": {kind.value: counts.pages[kind] for kind in ChangeKind if counts.pages[kind]},
-        "sitemaps": {
-            kind.value: counts.sitemaps[kind] for kind in ChangeKind if counts.sitemaps[kind]
-        },
+        what: {kind.value: found[kind] for kind in ChangeKind if found[kind]}
+        for what, found in (("pages", counts.pages), ("sitemaps", counts.sitemaps))
     }
 
 

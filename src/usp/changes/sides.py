@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.changes.values import ChangeKind, SitemapChange
+from usp.changes.change_values import ChangeKind, SitemapChange
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.failure_codes import FailureCode
 from usp.objects.sitemap import (
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure
 
-_UNDECLARED = "what declares it is missing or incomplete"
-_SKIPPED = "it was skipped"
 _GONE = frozenset({404, 410})
 
 
@@ -92,8 +90,8 @@ class Side:
     @property
     def is_sound(self) -> bool:
         """Whether nothing failed that no sitemap of the tree would tell."""
-        own = self.tree.failure is not None
-        return not own and not (isinstance(self.tree, IndexWebsiteSitemap) and self.tree.not_found)
+        lost = isinstance(self.tree, IndexWebsiteSitemap) and bool(self.tree.not_found)
+        return self.tree.failure is None and not lost
 
     def accounts_for(
         self, other: Side, *, wary: bool = False, later: bool = False
@@ -148,19 +146,15 @@ def sides(before: AbstractSitemap, after: AbstractSitemap) -> tuple[Side, Side]:
     match by their paths below it, and those of a website by theirs.
     """
     trees = before, after
-    if not any(isinstance(tree, IndexWebsiteSitemap) for tree in trees):
+    websites = [tree for tree in trees if isinstance(tree, IndexWebsiteSitemap)]
+    if not websites:
         return Side(before), Side(after, before.url)
-    if not any(map(_is_folder, trees)):
+    if not any(tree.url.startswith("file:") for tree in websites):
         return Side(before), Side(after)
-    first, second = (
-        Side(tree, None, strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url)
-        for tree in trees
-    )
-    return first, second
-
-
-def _is_folder(tree: AbstractSitemap) -> bool:
-    return isinstance(tree, IndexWebsiteSitemap) and tree.url.startswith("file:")
+    bases = [
+        strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url for tree in trees
+    ]
+    return Side(before, None, bases[0]), Side(after, None, bases[1])
 
 
 def sitemap_changes(
@@ -198,5 +192,5 @@ def is_unread(failure: Failure) -> bool:
 def _why(key: str, side: Side) -> tuple[str, FailureCode | None]:
     """Return why a tree cannot tell what became of a sitemap that it does not have."""
     if key in side.skipped:
-        return _SKIPPED, None
-    return _UNDECLARED, FailureCode.NOT_FETCHED
+        return "it was skipped", None
+    return "what declares it is missing or incomplete", FailureCode.NOT_FETCHED

@@ -18,17 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from usp import aio
-from usp._base.sitemap_urls import looks_like_sitemap
 from usp._base.urls import without_login
-from usp._snapshot.snapshot import open_snapshot
+from usp._inputs.sources import tree_of, tree_of_async, web_input
+from usp._snapshot.snapshot_file import start_of
 from usp.changes import Diff
-from usp.changes.values import ChangeKind, PageChange
+from usp.changes.change_values import ChangeKind, PageChange
 from usp.exceptions import SitemapException, SnapshotError
 from usp.helpers import strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.options import WebsiteKeywords, combined, shows
 from usp.snapshot import UpdatePlan, load
-from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterator
@@ -72,15 +71,15 @@ class Round:
         kinds = {ChangeKind.ADDED, ChangeKind.CHANGED}
         if self.existing:  # also those that nobody could know of
             kinds.add(ChangeKind.UNKNOWN)
-        for change in self.diff or ():
-            if isinstance(change, PageChange) and change.kind in kinds and change.after:
-                yield change
+        yield from (change for change in self._pages(kinds) if change.after)
 
     def removed(self) -> Iterator[PageChange]:
         """Yield the pages that are gone, for certain: a sitemap that fails removes nothing."""
-        for change in self.diff or ():
-            if isinstance(change, PageChange) and change.kind is ChangeKind.REMOVED:
-                yield change
+        return self._pages({ChangeKind.REMOVED})
+
+    def _pages(self, kinds: set[ChangeKind]) -> Iterator[PageChange]:
+        pages = (change for change in self.diff or () if isinstance(change, PageChange))
+        return (change for change in pages if change.kind in kinds)
 
     def retry(self) -> None:
         """Let the next round give these changes again: something went wrong with them."""
@@ -92,57 +91,70 @@ class Round:
         return self._is_done and self.error is None
 
 
+@dataclass
 class _Watch:
     """The rounds of a watch, but for the requests."""
 
-    def __init__(
-        self, url: str, path: str | PathLike[str], every: float, *, existing: bool
-    ) -> None:
+    url: str
+    path: Path
+    every: float
+    options: CrawlOptions
+    is_sitemap: bool | None = None
+    existing: bool = False
+    trusts: bool = False
+    accept: bool = False
+    number: int = 0
+    _begun: float = 0.0
+
+    def __post_init__(self) -> None:
+        every, path = self.every, self.path
         if isinstance(every, bool) or not isinstance(every, int | float) or not every > 0:
             raise ValueError(f"every must be a positive number of seconds, not {every!r}")
-        self.path = Path(path)
-        self.next = self.path.with_name(f".{self.path.name}{_NEXT}")
-        self._every = every
-        self._existing = existing
-        self._number = 0
-        self._begun = 0.0
-        known = _start_of(self.path) if self.path.exists() else None
-        if known is not None and not _is_same(known, without_login(url.strip())):
+        self.next = path.with_name(f".{path.name}{_NEXT}")
+        self.start = web_input(self.url, is_sitemap=self.is_sitemap)
+        self.recording = replace(self.options, record=self.next)
+        known = path.exists() and (start_of(path) or "another program's file")
+        if known and not _is_same(known, without_login(self.url.strip())):
             raise SnapshotError(
-                f"{self.path} is a snapshot of {known}, not of {without_login(url)}"
+                f"{path} is a snapshot of {known}, not of {without_login(self.url)}"
             )
 
-    def begin(self) -> tuple[int, datetime]:
-        """Begin a round; return its number and the time."""
-        self._number += 1
+    def begin(self) -> Round:
+        """Begin a round; return it as far as it is known."""
+        self.number += 1
         self._begun = time.monotonic()  # which no change of the clock moves
-        return self._number, datetime.now(UTC)
+        return Round(self.number, datetime.now(UTC), existing=self.existing)
 
-    def plan(self, url: str, options: CrawlOptions, *, trusts: bool) -> UpdatePlan:
+    def plan(self) -> UpdatePlan:
         """Return how a later round is fetched: with the login of the URL, as the first one."""
-        plan = UpdatePlan.of(self.path, self.next, trusts, options, {})
-        plan.log_in(url)
+        trusts, accept = self.trusts, self.accept
+        plan = UpdatePlan(self.path, self.next, self.options, {}, trusts=trusts, accept=accept)
+        plan.log_in(self.start.url)
         return plan
 
-    def recorded(self, tree: AbstractSitemap, number: int, started: datetime) -> Round:
+    def recorded(self, begun: Round, tree: AbstractSitemap) -> Round:
         """Return the first round: the website as it is."""
         failures = tuple(tree.failures())
+        first = replace(begun, first=True, failures=failures)
         has_pages = any(isinstance(node, AbstractPagesSitemap) for node in tree.all_sitemaps())
         if failures and not has_pages and not isinstance(tree, AbstractPagesSitemap):
             why = failures[0].brief  # a snapshot of nothing would make everything new, or nothing
-            return Round(number, started, True, failures, SitemapException(why))
-        diff = None
-        if self._existing:
-            diff = Diff(IndexWebsiteSitemap(tree.url, []), load(self.next))
-        return Round(number, started, True, failures, None, diff, existing=self._existing)
+            return replace(first, error=SitemapException(why))
+        if not self.existing:
+            return first
+        now = load(self.next, limits=self.options.limits)
+        return replace(first, diff=Diff(IndexWebsiteSitemap(tree.url, []), now))
 
-    def updated(self, done: Update, number: int, started: datetime) -> Round:
-        """Return a later round: what changed."""
+    def updated(self, begun: Round, done: Update) -> Round:
+        """Return a later round: what changed, or why that is not to be believed."""
+        later = replace(begun, update=done)
+        if not done.accepted:
+            return replace(later, failures=done.kept, error=SnapshotError(done.warning))
         diff = None
         if done.changed or done.added or done.removed:
-            diff = Diff(load(self.path, last_good=True), load(self.next, last_good=True))
-        failures = tuple(done.tree.failures())
-        return Round(number, started, False, failures, None, diff, done, self._existing)
+            limits, paths = self.options.limits, (self.path, self.next)
+            diff = Diff(*(load(path, last_good=True, limits=limits) for path in paths))
+        return replace(later, failures=tuple(done.tree.failures()), diff=diff)
 
     def finish(self, done: Round) -> None:
         """Put the next snapshot in place of the last one, unless the round is to be repeated."""
@@ -159,24 +171,12 @@ class _Watch:
     def pause(self) -> float:
         """Return how many seconds to wait for the next round; not the same for all who watch a site."""
         shift = random.uniform(1 - _SHIFT, 1 + _SHIFT)  # noqa: S311 - not a secret
-        return max(0.0, self._begun + self._every * shift - time.monotonic())
-
-
-def _start_of(path: Path) -> str:
-    """Return the website or sitemap that a snapshot is of."""
-    snapshot = open_snapshot(path)
-    start = next(iter(snapshot.start.values()), "another program's file")
-    snapshot.file.close()
-    return start
+        return max(0.0, self._begun + self.every * shift - time.monotonic())
 
 
 def _is_same(known: str, url: str) -> bool:
     """Return whether a snapshot that begins at a URL is the one of what somebody watches."""
     return known.rstrip("/") == url.rstrip("/") or strip_url_to_homepage(url) == known
-
-
-def _is_sitemap(url: str, told: bool | None) -> bool:
-    return looks_like_sitemap(url) if told is None else told
 
 
 @shows(WebsiteKeywords)
@@ -190,6 +190,7 @@ def watch(
     is_sitemap: bool | None = None,
     existing: bool = False,
     trust_lastmod: bool = False,
+    accept: bool = False,
     stop: threading.Event | None = None,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
@@ -209,48 +210,31 @@ def watch(
     Raises :class:`usp.SnapshotError` at once if the snapshot is one of another website.
     """
     given = combined(options, keywords, WebsiteKeywords)
-    watching = _Watch(url, snapshot, every, existing=existing)
-    stop = stop or threading.Event()
-    return _rounds(
-        watching,
-        url,
-        web_client,
-        given,
-        rounds,
-        stop,
-        is_sitemap=_is_sitemap(url, is_sitemap),
-        trusts=trust_lastmod,
-    )
+    flags = is_sitemap, existing, trust_lastmod, accept
+    watching = _Watch(url, Path(snapshot), every, given, *flags)
+    return _rounds(watching, web_client, rounds, stop or threading.Event())
 
 
 def _rounds(
     watching: _Watch,
-    url: str,
     web_client: AbstractWebClient | None,
-    options: CrawlOptions,
     rounds: int | None,
     stop: threading.Event,
-    *,
-    is_sitemap: bool,
-    trusts: bool,
 ) -> Generator[Round, None, None]:
-    tree_for = sitemap_tree_for_sitemap if is_sitemap else sitemap_tree_for_homepage
     try:
         while not stop.is_set():
-            number, started = watching.begin()
+            current = watching.begin()
             try:
                 if watching.path.exists():
-                    done = watching.plan(url, options, trusts=trusts).run(web_client)
-                    current = watching.updated(done, number, started)
+                    current = watching.updated(current, watching.plan().run(web_client))
                 else:
-                    record = replace(options, record=watching.next)
-                    tree = tree_for(url, web_client, options=record)
-                    current = watching.recorded(tree, number, started)
+                    tree = tree_of(watching.start, web_client, watching.recording)
+                    current = watching.recorded(current, tree)
             except (OSError, SitemapException) as error:
-                current = Round(number, started, error=error)
+                current.error = error
             yield current
             watching.finish(current)
-            if number == rounds or stop.wait(watching.pause()):
+            if watching.number == rounds or stop.wait(watching.pause()):
                 return
     finally:
         watching.discard()
@@ -267,6 +251,7 @@ def watch_async(
     is_sitemap: bool | None = None,
     existing: bool = False,
     trust_lastmod: bool = False,
+    accept: bool = False,
     options: CrawlOptions | None = None,
     **keywords: Unpack[WebsiteKeywords],
 ) -> AsyncGenerator[Round, None]:
@@ -276,46 +261,32 @@ def watch_async(
     the event loop; ``await asyncio.to_thread(list, round)`` does so in another one.
     """
     given = combined(options, keywords, WebsiteKeywords)
-    watching = _Watch(url, snapshot, every, existing=existing)
-    return _async_rounds(
-        watching,
-        url,
-        web_client,
-        given,
-        rounds,
-        is_sitemap=_is_sitemap(url, is_sitemap),
-        trusts=trust_lastmod,
-    )
+    flags = is_sitemap, existing, trust_lastmod, accept
+    watching = _Watch(url, Path(snapshot), every, given, *flags)
+    return _async_rounds(watching, web_client, rounds)
 
 
 async def _async_rounds(
     watching: _Watch,
-    url: str,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
-    options: CrawlOptions,
     rounds: int | None,
-    *,
-    is_sitemap: bool,
-    trusts: bool,
 ) -> AsyncGenerator[Round, None]:
-    tree_for = aio.sitemap_tree_for_sitemap if is_sitemap else aio.sitemap_tree_for_homepage
     try:
         while True:
-            number, started = watching.begin()
+            current = watching.begin()
             try:
                 if watching.path.exists():
-                    plan = await asyncio.to_thread(watching.plan, url, options, trusts=trusts)
+                    plan = await asyncio.to_thread(watching.plan)
                     done = await aio.run_update(plan, web_client)
-                    current = await asyncio.to_thread(watching.updated, done, number, started)
+                    current = await asyncio.to_thread(watching.updated, current, done)
                 else:
-                    record = replace(options, record=watching.next)
-                    tree = await tree_for(url, web_client, options=record)
-                    current = await asyncio.to_thread(watching.recorded, tree, number, started)
+                    tree = await tree_of_async(watching.start, web_client, watching.recording)
+                    current = await asyncio.to_thread(watching.recorded, current, tree)
             except (OSError, SitemapException) as error:
-                current = Round(number, started, error=error)
+                current.error = error
             yield current
             watching.finish(current)
-            if number == rounds:
+            if watching.number == rounds:
                 return
             await asyncio.sleep(watching.pause())
     finally:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import replacing
-from usp.checks.places import path_of
+from usp.checks.finding import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from usp.checks.values import Finding
+    from usp.checks.finding import Finding
 
 VERSION = 1
 ANY = "*"
@@ -66,9 +66,13 @@ class Baseline:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Baseline:
         """Read a baseline from a file; raises ``ValueError`` if it is something else."""
+        return cls.parse(Path(path).read_bytes(), path)
+
+    @classmethod
+    def parse(cls, content: bytes, path: str | os.PathLike[str]) -> Baseline:
+        """Return the baseline of a file with this content; raises ``ValueError`` like :meth:`read`."""
         try:
-            content = json.loads(Path(path).read_bytes())
-            known = dict(_entries(content))
+            known = dict(_entries(json.loads(content)))
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a baseline of usp check") from error
         return cls(Path(path).parent, known)
@@ -101,16 +105,30 @@ class Baseline:
     def gone(self, codes: Container[str], checked: Iterable[str]) -> int:
         """Return how many known findings were not found again, after all others have passed.
 
-        Counts those of ``codes``, in sitemaps that were ``checked``: URLs, those of websites and
+        FindingCounts those of ``codes``, in sitemaps that were ``checked``: URLs, those of websites and
         folders with a slash at the end.
         """
-        names = {self._name(url) for url in checked}
-        roots = tuple(name for name in names if name.endswith("/"))
+        urls = list(checked)
+        names = {self._name(url) for url in urls}
+        roots = [url for url in urls if url.endswith("/")]
+        folders = [folder for url in roots if (folder := path_of(url)) is not None]
         return sum(
             abouts.total()
             for (sitemap, code), abouts in self._left.items()
-            if code in codes and (sitemap in names or sitemap.startswith(roots))
+            if code in codes
+            and (
+                sitemap in names
+                or sitemap.startswith(tuple(roots))
+                or self._is_in(sitemap, folders)
+            )
         )
+
+    def _is_in(self, name: str, folders: Iterable[Path]) -> bool:
+        """Return whether a local sitemap is, or was, in one of some folders."""
+        if "://" in name:
+            return False
+        path = Path(os.path.normpath(self._folder / name))
+        return any(path.is_relative_to(folder) for folder in folders)
 
     def _key(self, finding: Finding) -> tuple[str, str]:
         """Return the sitemap of a finding, and what it is about."""
@@ -138,4 +156,10 @@ def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:
         raise ValueError("another version")
     for sitemap, rules in content["findings"].items():
         for code, abouts in rules.items():
-            yield (sitemap, code), Counter({about: int(abouts[about]) for about in abouts})
+            yield (sitemap, code), Counter({about: _count(abouts[about]) for about in abouts})
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("not a number of findings")
+    return value

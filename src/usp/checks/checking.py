@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from usp.checks.blocks import Block
-from usp.checks.facts import Site, Sitemap
-from usp.checks.fetching import Sample, fetched_pages
-from usp.checks.listing import normal_url
-from usp.checks.proofs import proofs_with
-from usp.checks.registry import Scope
-from usp.checks.robots import robots_of
+from usp._base.urls import unquote, urlsplit
+from usp._inputs.sources import is_url, tree_of, tree_of_async
+from usp.checks.baseline import Baseline
+from usp.checks.context import CheckedSitemap, Site
+from usp.checks.fetching import FetchedPage, Sample, fetched_pages
+from usp.checks.finding import Finding, Hit, Severity
+from usp.checks.page_columns import PageColumns
+from usp.checks.page_urls import normal_url
+from usp.checks.registry import Rule, RuleScope, RuleSelection
+from usp.checks.robots_rules import CrossHostDeclarations, robots_of
 from usp.checks.rules import RULES
-from usp.checks.rules.parsed import rule_of
-from usp.checks.selecting import Chosen
-from usp.checks.values import Finding, Hit
+from usp.checks.rules.parser_rules import rule_of
 from usp.objects.problem import FailureCode, ProblemCode
-from usp.objects.sitemap import AbstractPagesSitemap, InvalidSitemap
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    PagesTextSitemap,
+)
 from usp.options import CrawlOptions
+from usp.web_client.abstract_client import AbstractAsyncWebClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
+    from typing import Unpack
 
-    from usp.checks.fetching import FetchedPage
-    from usp.checks.registry import Rule
-    from usp.checks.values import Severity
+    from usp._inputs.sources import Source
+    from usp.checks.hreflang import HreflangGroups
+    from usp.checks.page_urls import SeenPages
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -38,7 +50,7 @@ class Checking:
     If it ``is_live``, what the tree lacks may be fetched: the robots.txt of other hosts.
     """
 
-    chosen: Chosen
+    chosen: RuleSelection
     fetch_pages: int = 0
     web_client: AbstractWebClient | None = None
     options: CrawlOptions = field(default_factory=CrawlOptions)
@@ -50,15 +62,10 @@ class Checking:
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         severities: Mapping[str, Severity | str] | None = None,
-        *,
-        fetch_pages: int = 0,
-        web_client: AbstractWebClient | None = None,
-        options: CrawlOptions | None = None,
-        is_live: bool = False,
+        **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
-        chosen = Chosen.of(RULES, select, ignore, severities or {})
-        return cls(chosen, fetch_pages, web_client, options or CrawlOptions(), is_live)
+        return cls(RuleSelection.of(RULES, select, ignore, severities or {}), **rest)
 
     def findings(
         self, root: AbstractSitemap, on_pages: Callable[[int], object] | None = None
@@ -69,23 +76,13 @@ class Checking:
         """
         site = Site(root)
         if self.is_live and site.start_url is not None:
-            site.proofs = proofs_with(site.start_url, self.web_client, self.options)
+            site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         return _Run(self, site, on_pages).findings()
 
 
 _OTHER_DOCUMENTS = frozenset(
     {FailureCode.HTML_PAGE, FailureCode.BOT_CHALLENGE, FailureCode.NOT_A_SITEMAP}
 )  # what else is wrong with them does not matter
-
-
-class Collecting(Protocol):
-    """What is gathered from all blocks for rules that need it."""
-
-    def add(self, block: Block) -> None:
-        """Add the pages of a block."""
-        ...
-
-
 _FOR_LOGS = (FailureCode.FORBIDDEN_DOCTYPE, FailureCode.NOT_FETCHED)
 """Failures whose reasons are in the words of logs."""
 
@@ -101,10 +98,10 @@ class _Run:
         self._sample = Sample(checking.fetch_pages)
         self._site = site
         self._on_pages = on_pages
-        self._rules: dict[Scope, list[Rule]] = defaultdict(list)
+        self._rules: dict[RuleScope, list[Rule]] = defaultdict(list)
         for rule in chosen.rules:
             self._rules[rule.scope].append(rule)
-        self._collecting: list[Collecting] = [
+        self._collecting: list[SeenPages | HreflangGroups] = [
             getattr(site, name)
             for name in sorted({name for rule in chosen.rules for name in rule.uses})
         ]
@@ -112,10 +109,10 @@ class _Run:
 
     def findings(self) -> Iterator[Finding]:
         self._site.robots = robots_of(self._site.root)
-        waiting: list[tuple[AbstractSitemap, Sitemap | None]] = [(self._site.root, None)]
+        waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(self._site.root, None)]
         while waiting:
             node, parent = waiting.pop()
-            sitemap = Sitemap(self._site, node, parent)
+            sitemap = CheckedSitemap(self._site, node, parent)
             yield from self._check(sitemap)
             self._site.sitemaps.append(sitemap)
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
@@ -124,24 +121,13 @@ class _Run:
             # There is a rule about robots.txt; what is declared and looked for is told once.
             if not self._site.is_robots_url(failure.url) and failure.url not in told:
                 yield from self._found(rule_of(failure.code), [Hit(failure.plain)], failure.url)
-        for rule in self._rules[Scope.SITE]:
-            yield from self._found(rule, self._asked(rule, self._site), self._site.root.url)
-        yield from self._check_pages()
+        yield from self._ask(RuleScope.SITE, self._site, self._site.root.url)
+        if self._rules[RuleScope.FETCHED]:
+            client, options = self._checking.web_client, self._checking.options
+            for page in fetched_pages(self._site, self._sample, client, options):
+                yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
-    def _check_pages(self) -> Iterator[Finding]:
-        """Fetch some pages, and ask the rules about them."""
-        checking, rules = self._checking, self._rules[Scope.FETCHED]
-        if not rules:
-            return
-        pages = fetched_pages(self._site, self._sample, checking.web_client, checking.options)
-        for page in pages:
-            place = page.listed.place
-            for rule in rules:
-                for hit in self._asked(rule, page):
-                    here = replace(hit, page=page.url, line=place.line, column=place.column)
-                    yield from self._found(rule, [here], page.listed.sitemap)
-
-    def _check(self, sitemap: Sitemap) -> Iterator[Finding]:
+    def _check(self, sitemap: CheckedSitemap) -> Iterator[Finding]:
         """Read a sitemap, and ask the rules about it and its pages."""
         stored = sitemap.node.stored
         url = normal_url(sitemap.url)
@@ -160,14 +146,14 @@ class _Run:
             for examined in examination.blocks():
                 if not sitemap.pages:
                     first = examined.place(0).line
-                block = Block(sitemap, examined, sitemap.pages)
+                block = PageColumns(sitemap, examined)
                 sitemap.add(block)
                 self._sample.add(block)
                 for collecting in self._collecting:
                     collecting.add(block)
                 if self._on_pages is not None:
                     self._on_pages(len(block.urls))
-                yield from self._check_block(block)
+                yield from self._ask(RuleScope.BLOCK, block, sitemap.url)
             sitemap.problems = examination.problems
             if not is_pages:  # what the tree knows, and the document alone does not show
                 known = {problem.code for problem in sitemap.problems}
@@ -178,36 +164,11 @@ class _Run:
             sitemap.children = examination.children
             sitemap.failure = sitemap.node.failure  # a damaged record is known only now
         yield from self._parsed(sitemap)
-        for rule in self._rules[Scope.SITEMAP]:
-            yield from self._found(rule, self._asked(rule, sitemap), sitemap.url)
+        yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
         sitemap.origins.counts.clear()
 
-    def _check_block(self, block: Block) -> Iterator[Finding]:
-        for rule in self._rules[Scope.BLOCK]:
-            for hit in self._asked(rule, block):
-                if hit.at is None:
-                    yield from self._found(rule, [hit], block.sitemap.url)
-                    continue
-                place = block.place(hit.at)
-                yield Finding(
-                    rule.code,
-                    rule.name,
-                    self._chosen.severity(rule),
-                    hit.message,
-                    block.sitemap.url,
-                    block.urls[hit.at],
-                    place.line,
-                    place.column,
-                    rule.hint,
-                )
-
-    @staticmethod
-    def _asked(rule: Rule, about: Site | Sitemap | Block | FetchedPage) -> Iterable[Hit]:
-        assert rule.find is not None
-        return rule.find(about)
-
-    def _parsed(self, sitemap: Sitemap) -> Iterator[Finding]:
+    def _parsed(self, sitemap: CheckedSitemap) -> Iterator[Finding]:
         """Yield what reading the document has found, and why it could not be read."""
         node = sitemap.node
         failure = node.why if isinstance(node, InvalidSitemap) else sitemap.failure
@@ -227,6 +188,20 @@ class _Run:
             hit = Hit(f"{problem.message}{quoted}", line=problem.line, times=problem.times)
             yield from self._found(rule, [hit], sitemap.url)
 
+    def _ask(
+        self,
+        scope: RuleScope,
+        about: Site | CheckedSitemap | PageColumns | FetchedPage,
+        url: str,
+    ) -> Iterator[Finding]:
+        """Yield what the rules of a scope find in something of the document at a URL."""
+        for rule in self._rules[scope]:
+            assert rule.find is not None
+            hits = rule.find(about)
+            if isinstance(about, PageColumns | FetchedPage):
+                hits = map(about.located, hits)
+            yield from self._found(rule, hits, url)
+
     def _found(self, rule: Rule, hits: Iterable[Hit], url: str) -> Iterator[Finding]:
         if rule.code not in self._chosen:
             return
@@ -243,3 +218,112 @@ class _Run:
                 rule.hint,
                 hit.times,
             )
+
+
+_BATCH = 500  # findings that a thread makes at a time
+
+
+class CheckKeywords(TypedDict, total=False):
+    """The keywords of :func:`check`."""
+
+    select: Sequence[str]
+    ignore: Sequence[str]
+    severities: Mapping[str, Severity | str] | None
+    fetch_pages: int
+    baseline: Baseline | str | PathLike[str] | None
+
+
+def check(
+    source: Source,
+    web_client: AbstractWebClient | None = None,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severities: Mapping[str, Severity | str] | None = None,
+    fetch_pages: int = 0,
+    baseline: Baseline | str | PathLike[str] | None = None,
+    options: CrawlOptions | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with the sitemaps of a website.
+
+    ``source`` is a tree, or what it is read from: the URL of a website or a sitemap, the path of a
+    snapshot, a sitemap or a folder. ``select`` and ``ignore`` are codes of rules, the beginnings of
+    codes (``SM4``) or names; of two that fit, the longer one counts. ``severities`` are other
+    severities of rules, by code, beginning or name; ``off`` is one, too. ``fetch_pages`` is how many of
+    the listed pages are fetched themselves, a sample, if robots.txt allows it. Findings in the
+    ``baseline``, or in the file of one, are left out. ``web_client`` and ``options`` are for what is
+    fetched.
+
+    Raises ``ValueError`` for a rule that does not exist, before anything is fetched.
+    """
+    checking = Checking.of(
+        select,
+        ignore,
+        severities,
+        fetch_pages=fetch_pages,
+        web_client=web_client,
+        options=options or CrawlOptions(),
+        is_live=web_client is not None or is_url(source),
+    )
+    known = _baseline(baseline)
+    return _findings(checking, tree_of(source, web_client, options), known)
+
+
+async def check_async(
+    source: Source,
+    web_client: AbstractAsyncWebClient | AbstractWebClient | None = None,
+    *,
+    options: CrawlOptions | None = None,
+    **keywords: Unpack[CheckKeywords],
+) -> AsyncGenerator[Finding, None]:
+    """Yield the same as :func:`check` on asyncio: fetched in the event loop, checked in a thread."""
+    is_async = isinstance(web_client, AbstractAsyncWebClient)
+    known = _baseline(keywords.pop("baseline", None))
+    checking = Checking.of(
+        **keywords,
+        web_client=None if is_async else web_client,
+        options=options or CrawlOptions(),
+        is_live=not is_async and (web_client is not None or is_url(source)),
+    )
+    tree = await tree_of_async(source, web_client, options)
+    findings = _findings(checking, tree, known)
+    while batch := await asyncio.to_thread(lambda: list(islice(findings, _BATCH))):
+        for finding in batch:
+            yield finding
+
+
+def _findings(
+    checking: Checking, tree: AbstractSitemap, known: Baseline | None
+) -> Iterator[Finding]:
+    findings = checking.findings(drop_non_sitemaps(tree))
+    return findings if known is None else known.new(findings)
+
+
+def _baseline(given: Baseline | str | PathLike[str] | None) -> Baseline | None:
+    return given if given is None or isinstance(given, Baseline) else Baseline.read(given)
+
+
+_NOT_SITEMAPS = ("not-a-sitemap", "html-page", "forbidden-doctype", "empty-document")
+"""What ``browserconfig.xml`` and the like are, if they are read as sitemaps."""
+
+
+def drop_non_sitemaps(tree: AbstractSitemap) -> AbstractSitemap:
+    """Return the tree of a folder without files that nothing declares and that are something else.
+
+    Any other tree is returned as it is: what was named, declared or found as a sitemap is meant as one.
+    """
+    is_folder = isinstance(tree, IndexWebsiteSitemap) and tree.url.startswith("file:")
+    if not is_folder or all(map(_is_meant, tree.sub_sitemaps)):
+        return tree
+    return IndexWebsiteSitemap(tree.url, [node for node in tree.sub_sitemaps if _is_meant(node)])
+
+
+def _is_meant(node: AbstractSitemap) -> bool:
+    """Return whether a file at the top of the tree is a sitemap, or at least called one."""
+    if "sitemap" in PurePosixPath(unquote(urlsplit(node.url).path)).name.lower():
+        return True
+    if isinstance(node, InvalidSitemap):
+        return node.failure is None or node.failure.code not in _NOT_SITEMAPS
+    if isinstance(node, PagesTextSitemap):  # llms.txt has lines with URLs, and others
+        return all(problem.code is not ProblemCode.BAD_LINE for problem in node.problems)
+    return True

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from requests.utils import parse_header_links
 
-from usp._base.urls import BadUrl, origin_of, read_url, without_fragment
+from usp._base.urls import origin_of, urljoin
+from usp._crawl.fetch import fetch_pages, text_of
 from usp._crawl.orders import Failed, Received
-from usp._crawl.page_fetch import fetch_pages, text_of
 from usp._formats.html import PageHeadParser
-from usp.checks.robots import Robots
+from usp.checks.page_urls import same_page
+from usp.checks.robots_rules import Robots
 from usp.web_client.abstract_client import failure_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from usp._base.reason import Reason
-    from usp._crawl.examination import Place
-    from usp.checks.blocks import Block
-    from usp.checks.facts import Site
+    from usp._crawl.stored_pages import SourcePosition
+    from usp.checks.context import Site
+    from usp.checks.finding import Hit
+    from usp.checks.page_columns import PageColumns
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractWebClient
@@ -46,7 +46,7 @@ class Listed:
 
     url: str
     sitemap: str
-    place: Place
+    place: SourcePosition
 
 
 class Sample:
@@ -55,36 +55,17 @@ class Sample:
     def __init__(self, size: int) -> None:
         self._size = size
         self._random = random.Random(_SEED)  # noqa: S311 - not a secret
-        self._weight = 1.0
-        self._skip = 0  # how many pages are passed over until the next one is taken
+        self._seen = 0
         self.pages: list[Listed] = []
 
-    def add(self, block: Block) -> None:
+    def add(self, block: PageColumns) -> None:
         """Look at the pages of a block."""
-        at, count = 0, len(block.urls)
-        while len(self.pages) < self._size and at < count:
-            self.pages.append(self._listed(block, at))
-            at += 1
-            if len(self.pages) == self._size:
-                self._draw()
-        if len(self.pages) < self._size:
-            return
-        while self._size and at + self._skip < count:
-            at += self._skip
-            self.pages[self._random.randrange(self._size)] = self._listed(block, at)
-            at += 1
-            self._draw()
-        self._skip -= count - at
-
-    def _draw(self) -> None:
-        """Decide how many pages are passed over: Li's algorithm L."""
-        self._weight *= math.exp(math.log(1 - self._random.random()) / self._size)
-        below = math.log1p(-self._weight)
-        self._skip = int(math.log(1 - self._random.random()) / below) if below else 1 << 62
-
-    @staticmethod
-    def _listed(block: Block, at: int) -> Listed:
-        return Listed(block.urls[at], block.sitemap.url, block.place(at))
+        for at, url in enumerate(block.urls if self._size else ()):
+            self._seen += 1
+            if self._seen <= self._size:
+                self.pages.append(Listed(url, block.sitemap.url, block.place(at)))
+            elif (number := self._random.randrange(self._seen)) < self._size:
+                self.pages[number] = Listed(url, block.sitemap.url, block.place(at))
 
 
 class FetchedPage:
@@ -94,6 +75,11 @@ class FetchedPage:
         self.listed = listed
         self.url = listed.url
         self._result = result
+
+    def located(self, hit: Hit) -> Hit:
+        """Return a hit with the page, and where that is listed."""
+        place = self.listed.place
+        return replace(hit, page=self.url, line=place.line, column=place.column)
 
     @property
     def exchange(self) -> Exchange | None:
@@ -165,20 +151,6 @@ class FetchedPage:
             return urljoin(exchange.final_url, written)
         except ValueError:
             return None
-
-
-def same_page(one: str, other: str) -> bool:
-    """Return whether two URLs are the same but for the way they are written."""
-    try:
-        return _parts(one) == _parts(other)
-    except BadUrl:
-        return one == other
-
-
-def _parts(text: str) -> tuple[str, str, int, str]:
-    url = read_url(text)
-    path = without_fragment(url.text()).partition("://")[2].partition("/")[2]
-    return url.scheme, url.host, url.port, path
 
 
 def fetched_pages(

@@ -1,48 +1,43 @@
-"""Rules: what each one is about, and how it is declared.
+"""Rules: what each one is about, how it is declared, and which of them are asked.
 
 A rule is a function with a decorator. Its docstring is its documentation::
 
-    @block_rule("SM401", "relative-url", Severity.ERROR)
-    def relative_url(block: Block) -> Iterator[Hit]:
+    @block_rule("SM401", Severity.ERROR)
+    def relative_url(block: PageColumns) -> Iterator[Hit]:
         '''The URL of a page is relative.
 
         Why this matters, in a few sentences. Search engines …
 
         Source: https://www.sitemaps.org/protocol.html#locdef
-
-        Bad:
-
-            <url><loc>/tea</loc></url>
-
-        Good:
-
-            <url><loc>https://example.org/tea</loc></url>
-
+        Bad: <url><loc>/tea</loc></url>
+        Good: <url><loc>https://example.org/tea</loc></url>
         Fix: Write the whole URL, with its scheme and host.
         '''
 
-Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written.
+Both examples are run as tests: ``tests/checks/check_examples.py`` says how they are written. Here they
+are shorter. Of an entry with a video or news, only those elements are written that matter (see
+:data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
+robots.txt that declares it, too. Without a source, that of its group counts.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import Enum
+from functools import partial
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from usp.checks.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from usp.checks.blocks import Block
-    from usp.checks.facts import Site, Sitemap
-    from usp.checks.values import Hit, Severity
+    from usp.checks.finding import Hit
 
-    SiteFunction: TypeAlias = Callable[[Site], Iterable[Hit]]
-    SitemapFunction: TypeAlias = Callable[[Sitemap], Iterable[Hit]]
-    BlockFunction: TypeAlias = Callable[[Block], Iterable[Hit]]
-    F = TypeVar("F", bound=Callable[..., Any])
+    Find = TypeVar("Find", bound=Callable[..., Any])
 
 
 class Group(Enum):
@@ -54,14 +49,15 @@ class Group(Enum):
     DOCUMENT = ("3", "the documents themselves")
     URLS = ("4", "the URLs of pages")
     VALUES = ("5", "dates, frequencies and priorities")
-    HREFLANG = ("6", "links to other languages")
-    NEWS = ("7", "news")
-    MEDIA = ("8", "images and videos")
+    HREFLANG = ("6", "links to other languages", "specialty/international/localized-versions")
+    NEWS = ("7", "news", "crawling-indexing/sitemaps/news-sitemap")
+    MEDIA = ("8", "images and videos", "crawling-indexing/sitemaps/video-sitemaps")
     PAGES = ("9", "the pages themselves")
 
-    def __init__(self, digit: str, title: str) -> None:
+    def __init__(self, digit: str, title: str, source: str = "") -> None:
         self.digit = digit
         self.title = title
+        self.source = f"https://developers.google.com/search/docs/{source}" if source else None
 
     @classmethod
     def of(cls, code: str) -> Group:
@@ -73,7 +69,7 @@ PREFIX = "SM"
 CODE = re.compile(rf"{PREFIX}[0-9]{{3}}")
 
 
-class Scope(Enum):
+class RuleScope(Enum):
     """When a rule is asked."""
 
     SITE = "site"  # once, when everything has been read
@@ -95,7 +91,7 @@ class Rule:
     code: str
     name: str
     severity: Severity
-    scope: Scope
+    scope: RuleScope
     summary: str
     why: str = ""
     sources: tuple[str, ...] = ()
@@ -132,48 +128,25 @@ class Rule:
         }
 
 
-_RULES: dict[str, Rule] = {}
+DECLARED: dict[str, Rule] = {}
+"""The rules that were declared so far, by their codes."""
 
 
 def add(rule: Rule) -> None:
     """Add a rule to those that are known; its code and its name must be new."""
     if not CODE.fullmatch(rule.code):
         raise ValueError(f"{rule.code} is not a code")
-    taken = {known.name for known in _RULES.values()} | _RULES.keys()
+    taken = {known.name for known in DECLARED.values()} | DECLARED.keys()
     if rule.code in taken or rule.name in taken:
         raise ValueError(f"{rule.code} {rule.name} exists already")
-    _RULES[rule.code] = rule
+    DECLARED[rule.code] = rule
 
 
-def known_rules() -> Mapping[str, Rule]:
-    """Return the rules that were added so far, by their codes."""
-    return _RULES
+def _declare(scope: RuleScope, code: str, severity: Severity, *uses: str) -> Callable[[Find], Find]:
+    """Return a decorator that declares a rule; its name is that of the function, with dashes."""
 
-
-def site_rule(code: str, name: str, severity: Severity, *uses: str) -> Callable[[F], F]:
-    """Declare a rule about the website as a whole."""
-    return _declare(code, name, severity, Scope.SITE, uses)
-
-
-def sitemap_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
-    """Declare a rule about one sitemap, which has been read."""
-    return _declare(code, name, severity, Scope.SITEMAP)
-
-
-def block_rule(code: str, name: str, severity: Severity, *uses: str) -> Callable[[F], F]:
-    """Declare a rule about pages, which are given in blocks."""
-    return _declare(code, name, severity, Scope.BLOCK, uses)
-
-
-def fetched_rule(code: str, name: str, severity: Severity) -> Callable[[F], F]:
-    """Declare a rule about a page that was fetched itself."""
-    return _declare(code, name, severity, Scope.FETCHED)
-
-
-def _declare(
-    code: str, name: str, severity: Severity, scope: Scope, uses: tuple[str, ...] = ()
-) -> Callable[[F], F]:
-    def decorate(function: F) -> F:
+    def decorate(function: Find) -> Find:
+        name = function.__name__.replace("_", "-")
         rule = documented(code, name, severity, scope, function.__doc__ or "")
         add(replace(rule, find=function, uses=uses))
         return function
@@ -181,14 +154,24 @@ def _declare(
     return decorate
 
 
+site_rule = partial(_declare, RuleScope.SITE)
+sitemap_rule = partial(_declare, RuleScope.SITEMAP)
+block_rule = partial(_declare, RuleScope.BLOCK)
+fetched_rule = partial(_declare, RuleScope.FETCHED)
+
+
 _PART = re.compile(r"^(Source|Sources|Bad|Good|Fix):[ \n]", re.MULTILINE)
 
 
-def documented(code: str, name: str, severity: Severity, scope: Scope, doc: str) -> Rule:
+def documented(code: str, name: str, severity: Severity, scope: RuleScope, doc: str) -> Rule:
     """Return a rule from its docstring; raises ``ValueError`` if that lacks a part."""
     text, *parts = _PART.split(cleandoc(doc))
-    found = {name.removesuffix("s"): part for name, part in _pairs(parts)}
+    found = {
+        title.removesuffix("s"): part for title, part in zip(parts[::2], parts[1::2], strict=True)
+    }
     summary, _, why = text.strip().partition("\n\n")
+    if source := Group.of(code).source:  # of most rules of the group
+        found.setdefault("Source", source)
     missing = {"Source", "Bad", "Good", "Fix"} - found.keys()
     if missing or not why:
         raise ValueError(
@@ -202,15 +185,192 @@ def documented(code: str, name: str, severity: Severity, scope: Scope, doc: str)
         summary=_joined(summary),
         why=why.strip(),
         sources=tuple(found["Source"].split()),
-        bad=cleandoc("\n" + found["Bad"]).strip("\n"),
-        good=cleandoc("\n" + found["Good"]).strip("\n"),
+        bad=_completed(cleandoc("\n" + found["Bad"]).strip("\n")),
+        good=_completed(cleandoc("\n" + found["Good"]).strip("\n")),
         hint=_joined(found["Fix"]),
     )
 
 
-def _pairs(parts: list[str]) -> Iterator[tuple[str, str]]:
-    return zip(parts[::2], parts[1::2], strict=True)
+ENTRIES = {
+    "<video:": """\
+<url>
+  <loc>https://example.org/tea</loc>
+  <video:video>
+    <video:thumbnail_loc>https://example.org/tea.jpg</video:thumbnail_loc>
+    <video:title>How to make tea</video:title>
+    <video:description>Water, leaves, three minutes.</video:description>
+    <video:content_loc>https://example.org/tea.mp4</video:content_loc>
+    …
+  </video:video>
+</url>""",
+    "<news:": """\
+<url>
+  <loc>https://example.org/tea-prices</loc>
+  <news:news>
+    <news:publication>
+      <news:name>The Tea Times</news:name>
+      <news:language>en</news:language>
+    </news:publication>
+    <news:publication_date>{now-5h}</news:publication_date>
+    <news:title>Tea prices rise</news:title>
+    …
+  </news:news>
+</url>""",
+    "<xhtml:link": """\
+<url>
+  <loc>https://example.org/en</loc>
+  …
+</url>""",
+    "<image:": """\
+<url>
+  <loc>https://example.org/tea</loc>
+  …
+</url>""",
+}
+"""Entries for examples that begin so: a line replaces that of the same element, or comes where … is."""
+
+_HOME = "https://example.org"
+_DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
+_ELEMENT = re.compile(r" *(<[\w:]++)")
+
+
+def _completed(example: str) -> str:
+    """Return an example as readers see it."""
+    declared = [path if "://" in path else _HOME + path for path in _DECLARED.findall(example)]
+    if declared:
+        robots = "".join(f"Sitemap: {url}\n" for url in declared)
+        return f"--- /robots.txt\n{robots}{example.replace(' (declared)', '')}"
+    first = example.removeprefix("no ")
+    entry = next((ENTRIES[start] for start in ENTRIES if first.startswith(start)), None)
+    if entry is None:
+        return example
+    lines = entry.split("\n")
+    elements = [found[1] if (found := _ELEMENT.match(line)) else line.strip() for line in lines]
+    added = elements.index("…")
+    room = lines.pop(added).partition("…")[0]
+    for given in example.split("\n"):
+        found = _ELEMENT.match(given.removeprefix("no "))
+        if found and given.startswith("no "):
+            at = elements.index(found[1])
+            del lines[at], elements[at]
+            added -= at < added
+        elif found and found[1] in elements:
+            at = elements.index(found[1])
+            lines[at] = lines[at].partition("<")[0] + given
+        else:
+            lines.insert(added, room + given)
+            added += 1
+    return "\n".join(lines)
 
 
 def _joined(text: str) -> str:
     return " ".join(text.split())
+
+
+ALL = "ALL"
+OFF = "off"
+"""What can be given instead of a severity: the rule is not asked."""
+
+_MOST_ALIKE = 3  # names that a message suggests
+_ALIKE = 0.7  # of 1; how much of a name must be the same
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSelection:
+    """The rules that are asked, and how severe they are."""
+
+    rules: tuple[Rule, ...]
+    severities: Mapping[str, Severity]
+
+    @classmethod
+    def of(
+        cls,
+        rules: Mapping[str, Rule],
+        select: Sequence[str],
+        ignore: Sequence[str],
+        severities: Mapping[str, Severity | str],
+    ) -> RuleSelection:
+        """Choose from all rules; raises ``ValueError`` if something fits none of them.
+
+        Of what selects and what ignores a rule, the more precise one counts; of equals, what ignores.
+        The same holds for severities, of which ``off`` is one; of equals, the last one counts.
+        """
+        wanted, unwanted = _fitting(rules, select or [ALL]), _fitting(rules, ignore)
+        graded = _graded(rules, severities)
+        chosen = [
+            rule
+            for code, rule in rules.items()
+            if wanted.get(code, -1) > unwanted.get(code, -1) and graded.get(code) != OFF
+        ]
+        return cls(
+            tuple(chosen),
+            {rule.code: Severity(graded.get(rule.code, rule.severity)) for rule in chosen},
+        )
+
+    def __contains__(self, code: object) -> bool:
+        return code in self.severities
+
+    def severity(self, rule: Rule) -> Severity:
+        """Return how severe a rule is."""
+        return self.severities[rule.code]
+
+
+def rules_named(rules: Mapping[str, Rule], text: str) -> list[Rule]:
+    """Return the rules that a code, the beginning of a code or a name means, by their codes.
+
+    Raises ``ValueError`` with the nearest names if there are none.
+    """
+    return [rules[code] for code in _fitting(rules, [text])]
+
+
+def _graded(
+    rules: Mapping[str, Rule], severities: Mapping[str, Severity | str]
+) -> dict[str, Severity | str]:
+    """Return the severities that were given, by the codes that they mean."""
+    found: dict[str, tuple[int, Severity | str]] = {}
+    for text, given in severities.items():
+        severity = str(given).strip().lower()
+        if severity not in (*Severity, OFF):
+            choices = ", ".join((*Severity, OFF))
+            raise ValueError(f"unknown severity {given!r} of {text}; choose from {choices}")
+        for code, precision in _fitting(rules, [text]).items():
+            if precision >= found.get(code, (-1,))[0]:
+                found[code] = precision, severity
+    return {code: severity for code, (_, severity) in found.items()}
+
+
+def _fitting(rules: Mapping[str, Rule], given: Sequence[str]) -> dict[str, int]:
+    """Return the codes that fit, each with how precisely it is named."""
+    found: dict[str, int] = {}
+    for text in given:
+        fits = dict(_fits(rules, text.strip()))
+        if not fits:
+            raise ValueError(_unknown(rules, text.strip()))
+        for code, precision in fits.items():
+            found[code] = max(precision, found.get(code, -1))
+    return found
+
+
+def _fits(rules: Mapping[str, Rule], text: str) -> Iterator[tuple[str, int]]:
+    """Yield the codes that a text means; a name is as precise as a code, and ``ALL`` the least."""
+    upper, name = text.upper(), text.lower().replace("_", "-")
+    for code, rule in rules.items():
+        if upper == ALL:
+            yield code, 0
+        elif rule.name == name:
+            yield code, len(code)
+        elif text and code.startswith(upper):
+            yield code, len(text)
+
+
+def _unknown(rules: Mapping[str, Rule], text: str) -> str:
+    """Return what to say about a text that means no rule, with the nearest ones."""
+    if CODE.fullmatch(text.upper()):
+        same = [code for code in rules if code.startswith(text.upper()[:4])]
+        near = get_close_matches(text.upper(), same, _MOST_ALIKE)
+    else:
+        names = {rule.name: rule for rule in rules.values()}
+        near = get_close_matches(text.lower().replace("_", "-"), names, _MOST_ALIKE, _ALIKE)
+    said = " or ".join(near)
+    hint = f"did you mean {said}?" if near else "'usp rule --all' lists them"
+    return f"no rule has the code or name {text!r}; {hint}"

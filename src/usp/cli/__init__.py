@@ -18,12 +18,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = ["main"]
 
@@ -91,8 +91,17 @@ def _clearing() -> bytes:
         return b""
 
 
+_OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
+
+
+def wants_json(argv: Sequence[str] | None = None) -> bool:
+    """Return whether ``--json``, or ``USP_JSON`` in the environment, asks for errors as JSON."""
+    given = "--json" in (sys.argv[1:] if argv is None else argv)
+    return given or os.environ.get("USP_JSON", "").strip().lower() not in _OFF
+
+
 def _line() -> bytes:
-    if "--json" in sys.argv or os.environ.get("USP_JSON", "") not in ("", "0"):
+    if wants_json():
         return b'{"error": "interrupted", "status": 130, "hint": null}\n'
     return b"usp: interrupted\n"
 

@@ -15,9 +15,9 @@ import rich_click as click
 from click.core import ParameterSource
 
 import usp
-from usp.cli import INTERRUPTED, interrupts, output
-from usp.cli.commands import COMMANDS, SHORT_HELP, UNCONFIGURED
-from usp.cli.errors import FAILED, json_option, system_words, tell, wants_json
+from usp.cli import INTERRUPTED, interrupts, output, wants_json
+from usp.cli.commands import COMMANDS, SHORT_HELP
+from usp.cli.errors import CONFIG_FILE, FAILED, json_option, messages, system_words
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-_CONFIG = f"{__name__}.config"  # in the memory of a context: the configuration file
 click.rich_click.TEXT_PARAGRAPH_LINEBREAKS = "\n\n"
 click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
     "required",
@@ -37,7 +36,7 @@ click.rich_click.OPTIONS_TABLE_COLUMN_TYPES = [
 click.rich_click.OPTIONS_TABLE_HELP_SECTIONS = ["help", "range", "required", "default"]
 
 
-class _Group(click.RichGroup):
+class _CommandGroup(click.RichGroup):
     """A group of commands that end with an exit status and a message, never with a traceback.
 
     A command is loaded when it is called, not when the help of the group lists it.
@@ -85,16 +84,16 @@ class _Group(click.RichGroup):
             output.discard()
             ctx.exit(0)
         except SitemapException as error:
-            tell.error(str(error), FAILED)
+            messages.error(str(error), FAILED)
             ctx.exit(FAILED)
         except KeyboardInterrupt:
-            _tell_interrupt()
+            _report_interrupt()
             ctx.exit(INTERRUPTED)
         return result
 
 
 @click.group(
-    cls=_Group,
+    cls=_CommandGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -115,19 +114,6 @@ def cli(ctx: click.Context) -> None:
     """  # noqa: D301 - click knows the backspace
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-        return
-    if ctx.invoked_subcommand in UNCONFIGURED:
-        return
-    from pathlib import Path
-
-    from usp.cli import config
-
-    found = config.find(Path.cwd())
-    if found is not None:
-        for line in config.worth_telling(*found, Path.cwd()):
-            tell.notice(line)
-        ctx.meta[_CONFIG] = found[0]
-        ctx.default_map = config.defaults(*found, COMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -135,20 +121,20 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
     Always ends in ``SystemExit``.
     """
-    tell.begin(as_json=wants_json(argv))
+    messages.begin(as_json=wants_json(argv))
     interrupts.told = interrupts.received = False
     try:
         sys.exit(_status(argv))
     except (KeyboardInterrupt, click.Abort):
-        _tell_interrupt()
+        _report_interrupt()
         sys.exit(INTERRUPTED)
     except Exception as error:
         if interrupts.received:  # turned into another exception by the code that was running
-            _tell_interrupt()
+            _report_interrupt()
             sys.exit(INTERRUPTED)
-        if not tell.as_json:
+        if not messages.as_json:
             raise
-        tell.error(f"internal error: {type(error).__name__}: {error}", FAILED)
+        messages.error(f"internal error: {type(error).__name__}: {error}", FAILED)
         sys.exit(FAILED)
 
 
@@ -162,17 +148,17 @@ def _status(argv: Sequence[str] | None) -> int:
         return 0
     except OSError as error:
         output.discard()
-        tell.error(system_words(error), FAILED)
+        messages.error(system_words(error), FAILED)
         return FAILED
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "usp"
         hint = f"Try '{command} --help'."
         message, origin = error.format_message(), _origin(error)
         message = f"{message.rstrip('.')} ({origin})" if origin else message
-        tell.error(message, error.exit_code, hint=hint, command=command)
+        messages.error(message, error.exit_code, hint=hint, command=command)
         return error.exit_code
     except click.ClickException as error:
-        tell.error(error.format_message(), error.exit_code)
+        messages.error(error.format_message(), error.exit_code)
         return error.exit_code
     return status if isinstance(status, int) else 0
 
@@ -188,11 +174,11 @@ def _origin(error: click.UsageError) -> str:
             if source is ParameterSource.ENVIRONMENT:
                 return f"set by {parameter.envvar}"
             if source is ParameterSource.DEFAULT_MAP:
-                return f"set in {error.ctx.meta[_CONFIG]}"
+                return f"set in {error.ctx.meta[CONFIG_FILE]}"
     return ""
 
 
-def _tell_interrupt() -> None:
+def _report_interrupt() -> None:
     if not interrupts.told:
         interrupts.told = True
-        tell.error("interrupted", INTERRUPTED)
+        messages.error("interrupted", INTERRUPTED)

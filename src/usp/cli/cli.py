@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp.cli import app
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = ["ArgumentParser", "main", "parse_args"]
 
@@ -28,7 +28,7 @@ def _context() -> click.Context:
     return app.cli.context_class(app.cli, info_name="usp")
 
 
-class _Parser(ArgumentParser):
+class _HelpParser(ArgumentParser):
     """Prints the help of the command line; has no options of its own."""
 
     def format_help(self) -> str:
@@ -41,7 +41,7 @@ def parse_args(arg_list: Sequence[str] | None) -> tuple[Namespace, ArgumentParse
     Without a command there are no options; a wrong call ends in ``SystemExit``.
     """
     name, *rest = list(sys.argv[1:] if arg_list is None else arg_list) or [""]
-    parser = _Parser(prog="usp", add_help=False)
+    parser = _HelpParser(prog="usp", add_help=False)
     if not name:
         return Namespace(), parser
     group = _context()

@@ -2,96 +2,212 @@
 
 A key is the name of an option, without dashes. Keys at the top level apply to every command that has
 the option, a table named after a command to that command only. Paths are relative to the file's folder.
+
+A file that is found was not chosen by the user: it may have come with a download, or another user may
+have put it there. So it is read only if nobody else can write it, what could run a command, replace a
+file or send something elsewhere is left out, and a log is written in its folder only. The file that
+``--config`` names counts as a whole.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tomllib
+from dataclasses import dataclass
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from usp.cli.option_values import OutputFile
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-_TOLD = frozenset({"log-file", "proxy", "output", "insecure", "ca-bundle", "write-baseline"})
-"""Options that send data elsewhere, or let somebody else read it."""
+NAMES = ("usp.toml", "pyproject.toml")
+SENSITIVE = frozenset(
+    {
+        *("exec", "header", "proxy", "insecure", "ca_bundle", "allow_network"),
+        *("compare", "address", "output", "write_baseline", "snapshot", "accept"),
+    }
+)
+"""Options that run a command, replace a file, or decide who gets requests and what is in them."""
+
+_LOG = "log_file"
+_LOG_LINE = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
+_MOST_BYTES = 1 << 20
+_MOST_TIMES = 9  # of a flag that counts
 
 
-def find(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return the nearest configuration file, in a folder or above it, and its content.
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file and its options; ``named`` if the user has named it."""
 
-    A file in a parent folder is read only if the user owns it: anybody can put one into ``/tmp``.
+    path: Path
+    options: Mapping[str, Any]
+    named: bool = False
+
+
+def read_named(path: Path) -> ConfigFile:
+    """Read the file that the user has named."""
+    if not path.is_file():
+        raise click.UsageError(f"--config: there is no file {str(path)!r}")
+    options = _read(path, is_required=True)
+    if options is None:
+        raise click.UsageError(f"--config: {path} has no table [tool.usp]")
+    return ConfigFile(path.absolute(), options, named=True)
+
+
+def find(folder: Path) -> tuple[ConfigFile | None, list[str]]:
+    """Return the nearest configuration file that can be trusted, in a folder or above it.
+
+    Also returns notices of those that cannot be.
     """
+    notices = []
     for place in (folder, *folder.parents):
-        for name in ("usp.toml", "pyproject.toml"):
+        for name in NAMES:
             path = place / name
-            if path.is_file() and (place == folder or _is_ours(path)):
-                options = _read(path)
-                if options is not None:
-                    return path, options
-    return None
+            try:
+                if not path.is_file():
+                    continue
+                reason = _distrust(path)
+                if reason and _concerns_us(path):
+                    notices.append(f"{path} is ignored: {reason}; --config {path} reads it")
+            except OSError:  # it cannot even be looked at
+                continue
+            options = None if reason else _read(path)
+            if options is not None:
+                return ConfigFile(path, options), notices
+    return None, notices
 
 
-def _is_ours(path: Path) -> bool:
+def _distrust(path: Path) -> str:
+    """Return why others may have written a file; Windows does not tell in this way."""
     if not hasattr(os, "geteuid"):
-        return True
+        return ""
+    own, facts = os.geteuid(), path.stat()
     # Neither another user's link to our file counts, nor our link to theirs.
-    return {path.stat().st_uid, path.lstat().st_uid} == {os.geteuid()}
+    if {facts.st_uid, path.lstat().st_uid} != {own}:
+        return "it belongs to another user"
+    if facts.st_mode & stat.S_IWOTH or (
+        facts.st_mode & stat.S_IWGRP and not _is_private(facts.st_gid, own)
+    ):
+        return "other users can write it"
+    return ""
 
 
-def worth_telling(path: Path, options: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return notices of the settings in a parent folder's file that affect where data goes."""
-    if path.parent == folder:
-        return []
-    from usp._http.redaction import redacted, secrets_of_proxies
+def _is_private(group: int, user: int) -> bool:
+    """Return whether a group is that of one user only, as most systems create one for each."""
+    import grp
+    import pwd
 
-    tables = [options, *(value for value in options.values() if isinstance(value, dict))]
-    return [
-        redacted(f"{path} sets {name} = {table[key]!r}", secrets_of_proxies(table[key]))
-        for table in tables
-        for key in table
-        if (name := key.replace("_", "-")) in _TOLD
-    ]
+    try:
+        name, found = pwd.getpwuid(user).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == name and set(found.gr_mem) <= {name}
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _concerns_us(path: Path) -> bool:
+    """Return whether a file has options of ours, without parsing what others have written."""
+    if path.name == NAMES[0]:
+        return True
+    with path.open("rb") as file:
+        return b"tool.usp" in file.read(_MOST_BYTES)
+
+
+def _read(path: Path, *, is_required: bool = False) -> dict[str, Any] | None:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        if path.name == "pyproject.toml":
+    except (OSError, ValueError, RecursionError) as error:
+        if path.name == "pyproject.toml" and not is_required:
             return None  # other tools read it too, and report what is wrong with it
-        raise click.UsageError(f"cannot read {path}: {error}") from error
-    if path.name == "pyproject.toml":
-        content = content.get("tool", {}).get("usp")
-    return content if isinstance(content, dict) else None
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise click.UsageError(f"cannot read {path}: {reason}") from error
+    if path.name != "pyproject.toml":
+        return content
+    tool = content.get("tool")
+    options = tool.get("usp") if isinstance(tool, dict) else None
+    return options if isinstance(options, dict) else None
+
+
+# The options of a command ---------------------------------------------------------------------------
 
 
 def defaults(
-    path: Path, options: Mapping[str, Any], commands: Mapping[str, click.Command]
-) -> dict[str, dict[str, Any]]:
-    """Return the defaults of each command, as click expects them."""
-    names = {name: _parameters(command) for name, command in commands.items()}
-    result: dict[str, dict[str, Any]] = {name: {} for name in commands}
-    for key, value in options.items():
-        if key in commands and isinstance(value, dict):
+    file: ConfigFile, name: str, commands: Mapping[str, click.Command], folder: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the defaults of a command as click expects them, and notices of what is left out.
+
+    ``folder`` is the current one, to which paths are written.
+    """
+    options = _parameters(commands[name])
+    values: dict[str, Any] = {}
+    notices: list[str] = []
+    for key, value, is_own in _settings(file.options, name, commands):
+        option = options.get(_plain(key))
+        if option is None:
+            shown = key.replace("_", "-")
+            if is_own:
+                raise click.UsageError(f"{file.path}: usp {name} has no option --{shown}")
+            if not any(_plain(key) in _parameters(one) for one in commands.values()):
+                raise click.UsageError(f"{file.path}: no command has an option --{shown}")
             continue
-        users = [name for name in commands if _plain(key) in names[name]]
-        if not users:
-            raise click.UsageError(f"{path}: no command has an option --{key.replace('_', '-')}")
-        for name in users:
-            option = names[name][_plain(key)]
-            result[name][option.name or ""] = _value(option, value, path.parent)
-    for command in commands:
-        table = options.get(command)
-        for key, value in (table if isinstance(table, dict) else {}).items():
-            if _plain(key) not in names[command]:
-                raise click.UsageError(f"{path}: usp {command} has no option --{key}")
-            option = names[command][_plain(key)]
-            result[command][option.name or ""] = _value(option, value, path.parent)
-    return result
+        reason = "" if file.named else _refusal(_plain(key), value, file.path.parent)
+        if reason:
+            shown = key.replace("_", "-")
+            notices.append(
+                f"{file.path}: {shown} is ignored: {reason}; --config {file.path} allows it"
+            )
+            continue
+        values[option.name or ""] = read = _value(file.path, key, option, value)
+        if _is_path(option) and isinstance(read, str):
+            values[option.name or ""] = path = _path(file.path.parent, read, folder)
+            if not file.named and file.path.parent != folder and _plain(key) == _LOG:
+                notices.append(f"{file.path} sets {key.replace('_', '-')} = {path!r}")
+    return values, notices
+
+
+def _settings(
+    options: Mapping[str, Any], name: str, commands: Mapping[str, click.Command]
+) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the settings of a command, with whether they are in its own table, which comes last."""
+    for key, value in options.items():
+        if not (key in commands and isinstance(value, dict)):
+            yield key, value, False
+    table = options.get(name)
+    if isinstance(table, dict):
+        yield from ((key, value, True) for key, value in table.items())
+
+
+def _refusal(key: str, value: object, folder: Path) -> str:
+    """Return why a setting is not taken from a file that the user has not named."""
+    if key in SENSITIVE:
+        return "a file that was not named cannot decide what is run, replaced or sent elsewhere"
+    if key == _LOG and isinstance(value, str) and not _is_log(folder.resolve(), value):
+        return f"{value!r} is not a log in the folder of the file"
+    return ""
+
+
+def _is_log(folder: Path, name: str) -> bool:
+    """Return whether a name is that of a log in a folder, or of a new file there."""
+    try:
+        path = (folder / name).resolve()
+        inside = path.relative_to(folder)
+        if any(part.startswith(".") for part in inside.parts):
+            return False
+        if not path.exists():
+            return True
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(len("2025-01-31T"))
+    except (ValueError, OSError, RuntimeError):  # it is elsewhere, or cannot be read
+        return False
+    return not head or bool(_LOG_LINE.match(head))
 
 
 def _parameters(command: click.Command) -> dict[str, click.Option]:
@@ -101,29 +217,62 @@ def _parameters(command: click.Command) -> dict[str, click.Option]:
         for parameter in command.params
         if isinstance(parameter, click.Option)
         for written in parameter.opts
-        if written.startswith("--")
+        if written.startswith("--") and written != "--config"
     }
 
 
-def _value(option: click.Option, value: Any, folder: Path) -> Any:
-    """Return a value as click expects it: for a repeatable option, a table is a list of NAME=VALUE."""
-    if option.metavar == "FILE" and isinstance(value, str) and value not in ("", "-"):
-        return _path(folder, value)
-    if not option.multiple or isinstance(value, list):
-        return value
-    if isinstance(value, dict):
-        return [f"{name}={one}" for name, one in value.items()]
-    return [value]
+def _value(path: Path, key: str, option: click.Option, value: Any) -> Any:
+    """Return a value as it is written on the command line; raises ``UsageError`` for a wrong type.
+
+    For a repeatable option, a table is a list of NAME=VALUE.
+    """
+    expected = "a text, or a list or table of texts"
+    try:
+        if option.is_flag or option.count:
+            kind, expected = (
+                (bool, "true or false") if option.is_flag else (int, "a number such as 1")
+            )
+            if not isinstance(value, kind):
+                raise TypeError(expected)  # noqa: TRY301 - as the others do
+            return value if option.is_flag else min(value, _MOST_TIMES)
+        if not option.multiple:
+            return _text(value, "a text or a number")
+        if isinstance(value, dict):
+            return [f"{name}={_text(one, expected)}" for name, one in value.items()]
+        return [_text(one, expected) for one in (value if isinstance(value, list) else [value])]
+    except TypeError as error:
+        raise click.UsageError(f"{path}: {key.replace('_', '-')} must be {error}") from None
 
 
-def _path(folder: Path, value: str) -> str:
-    """Return a path in the configuration file as it is written in the working folder."""
-    if folder == Path.cwd() or Path(value).is_absolute():
+def _text(value: object, expected: str) -> str:
+    """Return a value as text; raises ``TypeError`` with what was expected."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, date | datetime | time):
+        value = value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError(expected)
+    try:
+        text = str(value)
+    except ValueError:  # more digits than Python writes
+        raise TypeError(expected) from None
+    if "\0" in text:
+        raise TypeError(f"{expected} without NUL")
+    return text
+
+
+def _is_path(option: click.Option) -> bool:
+    return isinstance(option.type, click.Path | OutputFile) or option.metavar == "DATASET"
+
+
+def _path(of_file: Path, value: str, folder: Path) -> str:
+    """Return a path in the configuration file as it is written in the current folder."""
+    if of_file == folder or value in ("", "-") or "://" in value or Path(value).is_absolute():
         return value
     try:
-        return os.path.relpath(folder / value)
+        return os.path.relpath(of_file / value, folder)
     except ValueError:  # on another drive
-        return str(folder / value)
+        return str(of_file / value)
 
 
 def _plain(name: str) -> str:

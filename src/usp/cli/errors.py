@@ -8,11 +8,9 @@ which a command has no option is left out.
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from usp.objects.child import SkipReason
     from usp.objects.problem import AnyCode, Failure
 
+    F = TypeVar("F", bound=Callable[..., Any])
+
 log = get_logger(__name__)
 
 FAILED = 1
@@ -36,16 +36,9 @@ PARTIAL = 3
 _MOST_TOLD = 5  # lines about failures, for people
 _MOST_ALIKE = 3  # failures for one reason that have a line each
 _SKIPPED = {"date": "lastmod", "url": "URL", "callback": "callback"}
-_OFF = frozenset({"", "0", "false", "no", "off", "n", "f"})
 
 
-def wants_json(argv: Sequence[str] | None = None) -> bool:
-    """Return whether ``--json``, or ``USP_JSON`` in the environment, asks for errors as JSON."""
-    given = "--json" in (sys.argv[1:] if argv is None else argv)
-    return given or os.environ.get("USP_JSON", "").strip().lower() not in _OFF
-
-
-class Teller:
+class Messages:
     """Writes messages to the standard error, with ``--json`` every line as JSON."""
 
     def __init__(self) -> None:
@@ -91,21 +84,21 @@ class Teller:
                 message, skipped=count, **{f"skipped_by_{name}": counts[name] for name in counts}
             )
 
-    def failures(self, failures: Sequence[Failure], status: int, *, shown: bool = False) -> None:
-        """Report what is missing in a result, or only how much if the result has ``shown`` it."""
-        nothing = status in (FAILED, WRONG_CALL)
-        word = "failed" if nothing else "incomplete"
+    def failures(
+        self, failures: Sequence[Failure], status: int, *, shown: bool = False, found: bool = False
+    ) -> None:
+        """Report what is missing in a result, or only how much if the result has ``shown`` it.
+
+        Without success nothing could be read, unless ``found`` says that there is something.
+        """
+        nothing = status in (FAILED, WRONG_CALL) and not found
         if self.as_json:
+            names = ("url", "code", "reason", "attempts", "status")
             listed = [
-                {
-                    "url": failure.url,
-                    "code": failure.code,
-                    "reason": why(failure),
-                    "attempts": failure.attempts,
-                    "status": failure.status,
-                }
-                for failure in failures
+                {name: why(one) if name == "reason" else getattr(one, name) for name in names}
+                for one in failures
             ]
+            word = "failed" if nothing else "incomplete"
             self.write({"error": word, "status": status, "failures": listed})
             return
         if self.logs:
@@ -113,21 +106,14 @@ class Teller:
                 log.warning("%s: %s", failure.url, failure.brief)
             if not nothing:
                 return
-        if nothing:
-            lines = list(_lines(failures, alone=True))
-            begin = "usp: nothing could be read"
-        else:
-            lines = list(_lines(failures))
-            begin = "usp: incomplete"
-        missing = counted(len(failures), "sitemap")
-        if shown:
-            self._line(f"{begin}: {missing} missing or incomplete")
-        elif len(lines) == 1:
+        lines = list(_lines(failures, alone=nothing))
+        begin = "usp: nothing could be read" if nothing else "usp: incomplete"
+        if len(lines) == 1 and not shown:
             self._line(f"usp: {lines[0]}" if nothing else f"{begin}: {lines[0]}")
-        else:
-            self._line(f"{begin}: {missing} missing or incomplete")
-            for line in lines:
-                self._line(f"  {line}")
+            return
+        self._line(f"{begin}: {counted(len(failures), 'sitemap')} missing or incomplete")
+        for line in () if shown else lines:
+            self._line(f"  {line}")
 
     def missing(self, failures: Sequence[Failure]) -> None:
         """Report what is missing for now, while a command goes on."""
@@ -185,12 +171,17 @@ def _names_host(reason: str, url: str) -> bool:
     from usp._base.urls import url_parts
 
     host = url_parts(url).hostname
-    return bool(host) and bool(_naming(str(host)).search(reason))
+    return host is not None and _naming(host).search(reason) is not None
 
 
 def _naming(host: str) -> re.Pattern[str]:
     """Return a pattern that finds a host name in a text."""
     return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+
+
+def update_warning(text: str) -> str:
+    """Return what an update warns of, for those who have options instead of parameters."""
+    return text.replace("accept=True, or --accept,", "--accept")
 
 
 def system_words(error: OSError) -> str:
@@ -203,23 +194,14 @@ def system_words(error: OSError) -> str:
 # What helps ----------------------------------------------------------------------------------------
 
 
-def _options_here(command: click.Command | None = None) -> frozenset[str]:
-    """Return the options of a command, by default of the one that is running."""
-    context = click.get_current_context(silent=True)
-    if command is None and context is not None:
-        command = context.command
-    parameters = [] if command is None else command.params
-    return frozenset(option for parameter in parameters for option in parameter.opts)
-
-
 def why(failure: Failure) -> str:
     """Return why something is missing, without its address, and the options that help."""
-    from usp.objects.failure_codes import FailureCode
-
-    if failure.code is FailureCode.NOT_FETCHED:
+    if failure.code == "not-fetched":
         return "not fetched: sitemaps in files are read without network access"
-    if failure.advice is None and (words := _ADVICE.get(failure.code, lambda: "")()):
-        return f"{failure.brief} ({words})"
+    if failure.advice is None:
+        topic = Topic.BE_GENTLE if failure.code == "rate-limited" else None
+        words = _LOG_IN if failure.code == "unauthorized" else _words(topic, "", _options_of())
+        return f"{failure.brief} ({words})" if words else failure.brief
     return _reworded(failure.brief, failure.advice)
 
 
@@ -230,10 +212,9 @@ def problem_text(text: str, code: AnyCode) -> str:
 
 def failure_line(failure: Mapping[str, Any]) -> str:
     """Return how many sites of a fleet failed for a reason, with an example and what to do."""
-    return (
-        f"  {counted(failure['sites'], 'site')} {failure['code']}: {failure['reason']},"
-        f" for example {failure['example']}; {failure['remedy']}"
-    )
+    sites, code = counted(failure["sites"], "site"), failure["code"] or "failed"
+    what = f"; {failure['remedy']}" if failure["remedy"] else ""
+    return f"  {sites} {code}: {failure['reason']}, for example {failure['example']}{what}"
 
 
 def remedy(code: str, command: click.Command | None = None) -> str:
@@ -241,25 +222,24 @@ def remedy(code: str, command: click.Command | None = None) -> str:
 
     The options are those of a command, by default of the one that is running.
     """
-    from usp._base.reason import Advice
     from usp.objects.failure_codes import BY_VALUE
 
-    known = BY_VALUE[code]
-    advice = limit_advice(known)
-    if known in _TOPICS:
-        advice = Advice(_TOPICS[known], "NET")
-    options = _options_here(command)
-    words = "" if advice is None else _WORDS[advice.topic](advice.name, options)
-    if not words and known in _PASSING and "--retry-failed" in options:
-        more = ", with a longer --timeout" if known.endswith("timeout") else ""
-        words = f"--retry-failed tries again later{more}"
-    if not words and known == "unauthorized":
-        words = _log_in()
-    if not words and known == "bad-url" and "--retry-failed" in options:
-        words = "correct it in the list"
+    known, options = BY_VALUE[code], _options_of(command)
+    limit = limit_advice(known)
+    words = _words(limit.topic, limit.name, options) if limit else ""
+    words = words or _words(_TOPICS.get(code), "NET", options)
+    if not words and "--retry-failed" in options:
+        if code in _PASSING:
+            more = ", with a longer --timeout" if code.endswith("timeout") else ""
+            words = f"--retry-failed tries again later{more}"
+        elif code == "bad-url":
+            words = "correct it in the list"
+    if not words and code == "unauthorized":
+        words = _LOG_IN
     return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
 
 
+_LOG_IN = "put the login into the URL: https://user:password@host/"
 _TOPICS = {
     "address-refused": Topic.ALLOW_NETWORK,
     "blocked": Topic.BE_GENTLE,
@@ -275,26 +255,55 @@ _PASSING = frozenset(
 )
 """Codes of failures that may have gone when the site is crawled again."""
 
+_GENTLE = {
+    "--user-agent": "--user-agent NAME",
+    "--concurrency": "--concurrency 1",
+    "--per-host": "--per-host 1",
+    "--wait": "--wait 2",
+}
+_TRUST = {
+    "--ca-bundle": "--ca-bundle FILE trusts its issuer",
+    "--insecure": "--insecure skips the check",
+}
+
+
+def _options_of(command: click.Command | None = None) -> frozenset[str]:
+    """Return the options of a command, by default of the one that is running."""
+    context = click.get_current_context(silent=True)
+    if command is None and context is not None:
+        command = context.command
+    parameters = [] if command is None else command.params
+    return frozenset(option for parameter in parameters for option in parameter.opts)
+
 
 def _reworded(text: str, advice: Advice | None) -> str:
     """Return a text whose advice names options of the command that is running."""
     if advice is None:
         return text
-    return advice.reworded(text, _WORDS[advice.topic](advice.name, _options_here()))
+    if advice.topic is Topic.TRY_HTTP:
+        return advice.reworded(text, f"try {_http_url(advice.name)}")
+    return advice.reworded(text, _words(advice.topic, advice.name, _options_of()))
 
 
-def _limit(name: str, options: Collection[str]) -> str:
-    if name == "seconds" and "--site-seconds" in options:
-        return "raise it with --site-seconds"
-    verb = "lower" if name == "lowest_rate" else "raise"
-    return f"{verb} it with --max {name}=…" if "--max" in options else ""
+def _words(topic: Topic | None, name: str, options: Collection[str]) -> str:
+    """Return advice in options of a command; nothing if it has none that help."""
+    match topic:
+        case Topic.RAISE_LIMIT if name == "seconds" and "--site-seconds" in options:
+            return "raise it with --site-seconds"
+        case Topic.RAISE_LIMIT if "--max" in options:
+            verb = "lower" if name == "lowest_rate" else "raise"
+            return f"{verb} it with --max {name}=…"
+        case Topic.ALLOW_NETWORK if "--allow-network" in options:
+            return f"--allow-network {name} permits it"
+        case Topic.BE_GENTLE:
+            *others, last = [said for one, said in _GENTLE.items() if one in options] or [""]
+            return f"try {', '.join(others)} or {last}" if others else last and f"try {last}"
+        case Topic.TRUST:
+            return ", ".join(said for one, said in _TRUST.items() if one in options)
+    return ""
 
 
-def _network(name: str, options: Collection[str]) -> str:
-    return f"--allow-network {name} permits it" if "--allow-network" in options else ""
-
-
-def _http(name: str, _: Collection[str]) -> str:
+def _http_url(name: str) -> str:
     """Return which URL to try: the one that the user gave, rather than what was asked for first."""
     from usp._base.urls import url_parts
 
@@ -302,80 +311,71 @@ def _http(name: str, _: Collection[str]) -> str:
     start = context.params.get("start") if context else None
     given = str(getattr(start, "url", ""))
     is_same = url_parts(given).netloc == url_parts(name).netloc
-    return f"try http{given.removeprefix('https')}" if is_same else f"try {name}"
-
-
-def _gentle(_: str, options: Collection[str]) -> str:
-    tries = [
-        said
-        for option, said in (
-            ("--user-agent", "--user-agent NAME"),
-            ("--concurrency", "--concurrency 1"),
-            ("--per-host", "--per-host 1"),
-            ("--wait", "--wait 2"),
-        )
-        if option in options
-    ]
-    return f"try {_either(tries)}" if tries else ""
-
-
-def _trust(_: str, options: Collection[str]) -> str:
-    ways = [
-        said
-        for option, said in (
-            ("--ca-bundle", "--ca-bundle FILE trusts its issuer"),
-            ("--insecure", "--insecure skips the check"),
-        )
-        if option in options
-    ]
-    return ", ".join(ways)
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _log_in() -> str:
-    return "put the login into the URL: https://user:password@host/"
-
-
-_ADVICE: dict[str, Callable[[], str]] = {
-    "rate-limited": lambda: _gentle("", _options_here()),
-    "unauthorized": _log_in,
-}
-"""What helps with failures whose reason has no advice of its own."""
-
-_WORDS: dict[Topic, Callable[[str, Collection[str]], str]] = {
-    Topic.RAISE_LIMIT: _limit,
-    Topic.ALLOW_NETWORK: _network,
-    Topic.TRY_HTTP: _http,
-    Topic.BE_GENTLE: _gentle,
-    Topic.TRUST: _trust,
-}
+    return f"http{given.removeprefix('https')}" if is_same else name
 
 
 # The one that all commands use ---------------------------------------------------------------------
 
 
-tell = Teller()
+messages = Messages()
 
 
 def _wants(_: click.Context, __: click.Parameter, value: bool) -> None:
-    tell.as_json = tell.as_json or value
+    messages.as_json = messages.as_json or value
 
 
-_json = partial(
-    click.option,
-    "--json",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_wants,
-    help="Write all messages to standard error as JSON, one object per line.",
-)
+def _configure(ctx: click.Context, _: click.Parameter, named: str | None) -> None:
+    """Take the defaults of a command from the configuration file, before its options are read."""
+    if ctx.resilient_parsing:
+        return
+    from pathlib import Path
+
+    from usp.cli import config
+    from usp.cli.commands import COMMANDS
+
+    folder = Path.cwd()
+    file, notices = (config.read_named(Path(named)), []) if named else config.find(folder)
+    if file is not None:
+        name = ctx.command.name or ""
+        ctx.meta[CONFIG_FILE] = file.path
+        ctx.default_map, more = config.defaults(file, name, COMMANDS, folder)
+        notices = [*notices, *more]
+    for notice in notices:
+        messages.notice(notice)
+
+
 MESSAGES = "Messages and exit status"
 """The panel of the help for options about them."""
 
-json_message_option = _json(panel=MESSAGES)
-json_option = _json()
+CONFIG_FILE = f"{__name__}.config"
+"""In the memory of a context: the path of the configuration file."""
+
+_eager_option = partial(click.option, is_eager=True, expose_value=False)
+_json_option = partial(
+    _eager_option,
+    "--json",
+    is_flag=True,
+    callback=_wants,
+    help="Write all messages to standard error as JSON, one object per line.",
+)
+json_option = _json_option()
 """An option of every command; the configuration file can set it too."""
+
+_config_option = partial(
+    _eager_option,
+    "--config",
+    metavar="FILE",
+    callback=_configure,
+    help="Read options from this file, and only from it, instead of usp.toml or pyproject.toml.",
+)
+
+
+def common_options(command: F, panel: str | None = None) -> F:
+    """Return a command with the options of every command that reads a configuration file.
+
+    That comes first: it may set the others. ``panel`` is that of the help.
+    """
+    return _config_option(panel=panel)(_json_option(panel=panel)(command))
+
+
+common_message_options: Callable[[F], F] = partial(common_options, panel=MESSAGES)

@@ -1,4 +1,4 @@
-"""Values of options: files to write, numbers, times, limits, networks, headers, proxies, certificates.
+"""Values of options: files, numbers, times, columns, limits, networks, headers, proxies, certificates.
 
 Messages about wrong values say what a right one looks like.
 """
@@ -11,14 +11,19 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import rich_click as click
 
-from usp.limits import Limits
+from usp.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
     from usp.web_client.zones import Zones
+
+_Parameter: TypeAlias = click.Parameter | None
+_Context: TypeAlias = click.Context | None
 
 _COUNTS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
 _SIZES = _COUNTS | {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -31,10 +36,15 @@ _IN_BYTES = frozenset({"document_bytes", "unpacked_bytes", "spool_bytes", "lowes
 LIMIT_NAMES = tuple(field.name for field in dataclasses.fields(Limits))
 
 
+def bad_value(option: str, reason: object) -> click.BadParameter:
+    """Return the error for the value of an option that was given."""
+    return click.BadParameter(str(reason), param_hint=option)
+
+
 # Files to write ----------------------------------------------------------------------------------
 
 
-class Target(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
+class OutputFile(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
     """The value of ``-o``: the path of a file, or None for ``-``, which is the standard output.
 
     A file that cannot be written is refused before anything is fetched for it, and so is the standard
@@ -46,9 +56,7 @@ class Target(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
     def __init__(self, *, must_be_file: bool = False) -> None:
         self._must_be_file = must_be_file
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path | None:
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> Path | None:
         """Return the path, after checking that a file can be created there."""
         if str(value) == "-":
             if self._must_be_file:
@@ -59,6 +67,11 @@ class Target(click.ParamType):  # type: ignore[type-arg]  # generic in new versi
         if reason:
             self.fail(reason, param, ctx)
         return path
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that tells the format of a file, in lower case; .gz only compresses it."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def _refusal(path: Path) -> str | None:
@@ -95,9 +108,7 @@ class Number(click.FloatRange):
 
     name = "number"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
         """Return the number, after checking that it is one."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):  # passes every bound
@@ -110,9 +121,7 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
 
     name = "time"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, param: _Parameter, ctx: _Context) -> float:
         """Return the seconds."""
         found = _NUMBER.fullmatch(str(value).strip())
         unit = _TIMES.get(found[2].lower()) if found else None
@@ -122,28 +131,44 @@ class Interval(click.ParamType):  # type: ignore[type-arg]  # generic in new ver
         return seconds
 
 
+def read_moment(name: str, text: str | None) -> datetime | date | str | None:
+    """Return the time seven days ago for ``7d``; any other text must be a date."""
+    from usp._base.filters import moment
+
+    try:
+        return None if text is None else moment(name, text)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--{name} {text!r} is not a date; use 2025-01-31, 12h, 7d or 4w"
+        ) from error
+
+
+def read_columns(given: str | None, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the columns of a table, which are comma-separated."""
+    if given is None:
+        return None
+    from usp.export.schema import chosen
+
+    try:
+        return chosen((name.strip() for name in given.split(",")), known)
+    except ValueError as error:
+        raise bad_value("--columns", error) from error
+
+
 # What requests need ------------------------------------------------------------------------------
 
 
-def read_limits(given: tuple[str, ...]) -> Limits:
-    """Return the limits of ``NAME=VALUE`` pairs."""
+def read_limits(given: tuple[str, ...], usual: Limits = DEFAULT) -> Limits:
+    """Return the usual limits of a command, changed by ``NAME=VALUE`` pairs."""
     values: dict[str, Any] = {}
     for pair in given:
         name, _, text = pair.partition("=")
         name = name.strip().replace("-", "_")
         if name not in LIMIT_NAMES:
-            raise click.BadParameter(
-                f"unknown limit {name!r}; choose from {', '.join(LIMIT_NAMES)}", param_hint="--max"
-            )
+            known = ", ".join(LIMIT_NAMES)
+            raise bad_value("--max", f"unknown limit {name!r}; choose from {known}")
         values[name] = _read_number(name, text.strip())
-    return Limits(**values)
-
-
-def changed_limits(usual: Limits, given: tuple[str, ...]) -> Limits:
-    """Return the usual limits of a command, changed by ``NAME=VALUE`` pairs."""
-    read = read_limits(given)
-    names = {pair.partition("=")[0].strip().replace("-", "_") for pair in given}
-    return dataclasses.replace(usual, **{name: getattr(read, name) for name in names})
+    return dataclasses.replace(usual, **values)
 
 
 def _read_number(name: str, text: str) -> float | None:
@@ -155,16 +180,11 @@ def _read_number(name: str, text: str) -> float | None:
     is_part = match is not None and unit == 1 and "." in match[1] and name not in _FLOATS
     if match is None or unit is None or is_part:
         example = "10MiB" if name.endswith("_bytes") else "1000"
-        raise click.BadParameter(
-            f"{text!r} is not a valid value for {name}; use for example {name}={example}, or "
-            f"{name}=none for no limit",
-            param_hint="--max",
-        )
+        use = f"use for example {name}={example}, or {name}=none for no limit"
+        raise bad_value("--max", f"{text!r} is not a valid value for {name}; {use}")
     number = float(match[1]) * unit
     if number > _LARGEST:
-        raise click.BadParameter(
-            f"{text[:20]} is too large for {name}; use {name}=none", param_hint="--max"
-        )
+        raise bad_value("--max", f"{text[:20]} is too large for {name}; use {name}=none")
     return number if name in _FLOATS else int(number)
 
 
@@ -175,17 +195,15 @@ def read_zones(given: tuple[str, ...], *, trust_start: bool = True) -> Zones:
     try:
         return Zones(allow=given, trust_start=trust_start)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--allow-network") from error
+        raise bad_value("--allow-network", error) from error
 
 
 def read_header(given: str) -> tuple[str, str]:
     """Return the name and the value of a header."""
     name, colon, value = given.partition(":")
     if not colon or not name.strip() or not given.isprintable():
-        raise click.BadParameter(
-            f"{given!r} is not a header; use for example 'Accept-Language: de'",
-            param_hint="--header",
-        )
+        use = "use for example 'Accept-Language: de'"
+        raise bad_value("--header", f"{given!r} is not a header; {use}")
     return name.strip(), value.strip()
 
 
@@ -193,10 +211,8 @@ def read_proxy(given: str | None) -> str | None:
     """Return the URL of a proxy; a message does not repeat it, since it may hold a password."""
     scheme, colon, _ = (given or "").partition("://")
     if colon and scheme.lower() not in _PROXIES:
-        raise click.BadParameter(
-            f"{scheme!r} is not the scheme of a proxy; use for example http://localhost:3128",
-            param_hint="--proxy",
-        )
+        use = "use for example http://localhost:3128"
+        raise bad_value("--proxy", f"{scheme!r} is not the scheme of a proxy; {use}")
     return given
 
 
@@ -210,11 +226,11 @@ def read_verify(ca_bundle: Path | None, *, insecure: bool) -> bool | str:
         return False
     if ca_bundle is None:
         return True
+    if not (ca_bundle.is_file() or ca_bundle.is_dir()):  # it is read more than once
+        raise bad_value("--ca-bundle", f"{str(ca_bundle)!r} is neither a file nor a folder")
     try:
         trusting(str(ca_bundle))
     except OSError as error:
-        raise click.BadParameter(
-            f"no certificates found in {str(ca_bundle)!r}; it must be PEM",
-            param_hint="--ca-bundle",
-        ) from error
+        reason = f"no certificates found in {str(ca_bundle)!r}; it must be PEM"
+        raise bad_value("--ca-bundle", reason) from error
     return str(ca_bundle)

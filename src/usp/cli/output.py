@@ -10,14 +10,14 @@ import stat
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 from click import HelpFormatter, core
 from click.exceptions import Exit
 
 from usp._base.safe_text import printable
-from usp.cli.errors import system_words, tell
+from usp.cli.errors import messages, system_words
 from usp.exceptions import SitemapException
 
 if TYPE_CHECKING:
@@ -60,10 +60,31 @@ def _encodable(line: str, encoding: str) -> str:
         line.encode(encoding)
     except UnicodeEncodeError:
         import string
-        from urllib.parse import quote
+
+        from usp._base.urls import quote
 
         return quote(line, safe=string.printable)
     return line
+
+
+@contextmanager
+def new_output(output: Path) -> Iterator[IO[bytes]]:
+    """Yield a file that replaces another one when it is complete; .gz compresses it."""
+    from usp._base.files import replacing
+    from usp.export.targets import compressing
+
+    with replacing(output) as stream, compressing(output, stream) as file:
+        yield file
+
+
+def write_text(lines: Iterable[str], output: Path | None) -> None:
+    """Write lines to a file, compressed if its name ends with .gz, or to the standard output."""
+    if output is None:
+        write_lines(lines, sys.stdout)
+        sys.stdout.flush()
+        return
+    with new_output(output) as file:
+        file.writelines(f"{line}\n".encode(errors="backslashreplace") for line in lines)
 
 
 # Help ---------------------------------------------------------------------------------------------
@@ -136,6 +157,21 @@ def has_colors() -> bool:
     return console.color_system is not None and not console.no_color
 
 
+_STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "info": {"fg": "cyan", "bold": True},
+    "title": {"bold": True},
+    "good": {"fg": "green"},
+    "dim": {"dim": True},
+}
+
+
+def painted(text: str, style: str) -> str:
+    """Return text in a style, for a terminal with colors."""
+    return click.style(text, **_STYLES[style])
+
+
 # Readers that go away -----------------------------------------------------------------------------
 
 
@@ -145,37 +181,33 @@ def watching(stream: TextIO, on_closed: Callable[[], object]) -> Iterator[None]:
 
     Otherwise that is noticed at the next write, which on a slow website may be much later.
     """
-    descriptor = _pipe(stream)
-    if descriptor is None or not hasattr(select, "poll"):
+    if not is_pipe(stream) or not hasattr(select, "poll"):
         yield
         return
     over = threading.Event()
-    threading.Thread(
-        target=_watch, args=(descriptor, over, on_closed), name="usp-pipe", daemon=True
-    ).start()
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)  # errors are always reported
+
+    def watch() -> None:
+        while not over.wait(_EVERY):
+            if poll.poll(0):
+                on_closed()
+                return
+
+    threading.Thread(target=watch, name="usp-pipe", daemon=True).start()
     try:
         yield
     finally:
         over.set()
 
 
-def _watch(descriptor: int, over: threading.Event, on_closed: Callable[[], object]) -> None:
-    poll = select.poll()
-    poll.register(descriptor, 0)  # errors are always reported
-    while not over.wait(_EVERY):
-        if poll.poll(0):
-            on_closed()
-            return
-
-
-def _pipe(stream: TextIO) -> int | None:
-    """Return the descriptor of a pipe; None for any other stream."""
+def is_pipe(stream: TextIO) -> bool:
+    """Return whether somebody reads what is written to a stream while it is written."""
     try:
-        descriptor = stream.fileno()
-        mode = os.fstat(descriptor).st_mode
+        mode = os.fstat(stream.fileno()).st_mode
     except OSError:
-        return None
-    return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def discard() -> None:
@@ -190,7 +222,7 @@ def discard() -> None:
 
 
 @contextmanager
-def trouble(status: int) -> Iterator[None]:
+def exit_on_error(status: int) -> Iterator[None]:
     """End with this status where something goes wrong: that of other commands has a meaning here."""
     try:
         yield
@@ -205,7 +237,7 @@ def trouble(status: int) -> Iterator[None]:
         message = str(error)
     else:
         return
-    tell.error(message, status)
+    messages.error(message, status)
     raise Exit(status)
 
 
@@ -242,9 +274,10 @@ def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
     root, own = logging.getLogger(), logging.getLogger(__package__)
     before, own_before = root.level, own.level
     logging.captureWarnings(capture=True)
+    level = _LEVELS[min(verbosity, len(_LEVELS) - 1)]
+    root.setLevel(level)
     if log_file is not None:
-        own.setLevel(min(logging.INFO, _LEVELS[min(verbosity, len(_LEVELS) - 1)]))
-    root.setLevel(_LEVELS[min(verbosity, len(_LEVELS) - 1)])
+        own.setLevel(min(logging.INFO, level))
     root.addHandler(handler)
     try:
         yield
@@ -256,32 +289,19 @@ def logging_to(log_file: Path | None, verbosity: int) -> Iterator[None]:
         handler.close()
 
 
-@contextmanager
-def no_logging() -> Iterator[None]:
-    """Log nothing, for a command whose result shows what went wrong."""
-    logger = logging.getLogger("usp")
-    handler, propagate = logging.NullHandler(), logger.propagate
-    logger.addHandler(handler)
-    logger.propagate = False
-    try:
-        yield
-    finally:
-        logger.propagate = propagate
-        logger.removeHandler(handler)
-
-
 def _handler(log_file: Path | None, verbosity: int) -> logging.Handler:
     if log_file is None:
         if not verbosity:
             return logging.NullHandler()
         handler: logging.Handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(_JsonFormatter("%(message)s") if tell.as_json else _Formatter(_FORMAT))
+        handler.setFormatter(
+            _JsonFormatter("%(message)s") if messages.as_json else _Formatter(_FORMAT)
+        )
         return handler
     try:
         handler = logging.FileHandler(log_file, encoding="utf-8")
     except OSError as error:
-        raise click.BadParameter(
-            f"cannot write to {str(log_file)!r}: {error.strerror}", param_hint="--log-file"
-        ) from error
+        reason = f"cannot write to {str(log_file)!r}: {error.strerror}"
+        raise click.BadParameter(reason, param_hint="--log-file") from error
     handler.setFormatter(_Formatter(f"%(asctime)s {_FORMAT}", "%Y-%m-%dT%H:%M:%S%z"))
     return handler

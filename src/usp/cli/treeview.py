@@ -14,7 +14,6 @@ from usp._base.display import counted, size
 from usp._base.safe_text import printable
 from usp.cli.errors import problem_text, why
 from usp.cli.output import shown_below
-from usp.export.sitemaps import sitemap_row
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind, kind_key
 from usp.objects.sitemap import (
@@ -25,7 +24,7 @@ from usp.objects.sitemap import (
     kind_of,
 )
 from usp.report.content import Dates
-from usp.report.markup import NOT_FOLLOWED, state_of, without_origin
+from usp.report.markup import state_of, without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +71,9 @@ class _View:
 
     def of(self, tree: AbstractSitemap, depth: int | None) -> Tree:
         view = Tree(self._label(tree, printable))
-        self._add(view, tree, depth)
+        waiting = [(view, tree, depth)]  # instead of recursion: trees may be deep
+        while waiting:
+            waiting.extend(self._add(*waiting.pop()))
         shown = {node.failure for node in (tree, *tree.all_sitemaps())}
         for failure in tree.failures():
             if failure not in shown:  # of something that is not in the tree
@@ -80,25 +81,22 @@ class _View:
                 view.add(Text(f"failed: {where}{self._short(why(failure))}", style="red"))
         return view
 
-    def _add(self, view: Tree, sitemap: AbstractSitemap, depth: int | None) -> None:
-        """Add a sitemap and everything below it, without recursion."""
-        waiting = [(view, sitemap, depth)]
-        while waiting:
-            waiting.extend(self._add_one(*waiting.pop()))
-
-    def _add_one(
+    def _add(
         self, view: Tree, sitemap: AbstractSitemap, depth: int | None
     ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
         """Add the details of a sitemap; yield the branches that are still to be added."""
         if isinstance(sitemap, InvalidSitemap):
             word, _ = state_of(sitemap)
-            style = "dim" if word == NOT_FOLLOWED else "red"
+            style = "red" if sitemap.failure else "dim"
             view.add(Text(f"{word}: {self._short(why(sitemap.why))}", style=style))
-        elif self._problems or isinstance(sitemap, AbstractIndexSitemap):
-            for problem in _problems(sitemap.problems):
+        else:
+            listed = self._problems or isinstance(sitemap, AbstractIndexSitemap)
+            problems = sitemap.problems if listed else []
+            for problem in _problems(problems):
                 view.add(Text(f"problem: {self._short(problem)}", style="yellow"))
-        elif sitemap.failure is not None:
-            view.add(Text(f"incomplete: {self._short(why(sitemap.failure))}", style="yellow"))
+            failure = sitemap.failure
+            if failure is not None and all(one.code != failure.code for one in problems):
+                view.add(Text(f"incomplete: {self._short(why(failure))}", style="yellow"))
         children = sitemap.sub_sitemaps
         if children and depth is not None and depth <= 0:
             view.add(
@@ -106,26 +104,17 @@ class _View:
             )
             return
         below = None if depth is None else depth - 1
-        for child, run in self._runs(children):
-            if child is None:
-                view.add(
-                    Text(f"… {counted(len(run), 'more sitemap')}{self._sum(run)}", style="dim")
-                )
-            else:
-                yield view.add(self._label(child, self._shown)), child, below
-
-    def _runs(
-        self, children: list[AbstractSitemap]
-    ) -> Iterator[tuple[AbstractSitemap | None, list[AbstractSitemap]]]:
-        """Yield the sitemaps to show; of many of one kind in a row some, and the others as a list."""
-        for _, same in groupby(children, key=_collapses):
+        for kind, same in groupby(children, key=_collapses):
             run = list(same)
-            if self._everything or len(run) <= _LONG or not _collapses(run[0]):
-                yield from ((child, []) for child in run)
-                continue
-            yield from ((child, []) for child in run[:_FIRST])
-            yield None, run[_FIRST:-1]
-            yield run[-1], []
+            # Of many of one kind in a row some are shown, and the others counted.
+            is_short = self._everything or len(run) <= _LONG or kind is None
+            hidden = [] if is_short else run[_FIRST:-1]
+            for child in run[: -1 - len(hidden)]:
+                yield view.add(self._label(child, self._shown)), child, below
+            if hidden:
+                more = f"… {counted(len(hidden), 'more sitemap')}{self._sum(hidden)}"
+                view.add(Text(more, style="dim"))
+            yield view.add(self._label(run[-1], self._shown)), run[-1], below
 
     def _sum(self, run: list[AbstractSitemap]) -> str:
         if not self._read:
@@ -296,6 +285,8 @@ def tree_json(
 
 
 def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, Any]:
+    from usp.export.sitemaps import sitemap_row
+
     found = by_kind(node.problems) if problems else []  # first: finding them counts the pages too
     fields = sitemap_row(node, why, count=count)
     del fields["parent"]
@@ -303,24 +294,13 @@ def _fields(node: AbstractSitemap, *, count: bool, problems: bool) -> dict[str, 
     fields["lastmod"] = None if modified is None else modified.isoformat()
     if problems:
         fields["problems"] = [
-            {
-                "code": kind.code,
-                "message": kind.message,
-                "times": kind.times,
-                "lost": kind.lost,
-                "line": kind.first.line,
-                "excerpt": kind.first.excerpt,
-            }
+            {name: getattr(kind, name) for name in ("code", "message", "times", "lost")}
+            | {name: getattr(kind.first, name) for name in ("line", "excerpt")}
             for kind in found
         ]
     if isinstance(node, IndexWebsiteSitemap):
         fields["not_found"] = [
-            {
-                "url": failure.url,
-                "status": failure.status,
-                "code": failure.code,
-                "failure": why(failure),
-            }
-            for failure in node.not_found
+            {name: getattr(one, name) for name in ("url", "status", "code")} | {"failure": why(one)}
+            for one in node.not_found
         ]
     return fields

@@ -9,13 +9,15 @@ A new format is a function that writes blocks of pages, and a line in :data:`FOR
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
-from usp._base.files import replacing
-from usp.export import parquet_file, text_formats, xml_file
+from usp.export import xml_file
+from usp.export.arrow import write_parquet
 from usp.export.schema import COLUMNS, MissingExtraError, chosen, pyarrow
-from usp.export.targets import bytes_of, compressing
+from usp.export.targets import opened
+from usp.export.text_formats import LAYOUTS, write_pages
 from usp.export.xml_file import TooLargeError
 from usp.objects.sitemap import AbstractSitemap
 from usp.selection import Selection
@@ -38,10 +40,8 @@ __all__ = [
 _Write: TypeAlias = "Callable[[Blocks, IO[bytes], Sequence[str]], None]"
 
 FORMATS: Mapping[str, _Write] = {
-    "csv": text_formats.write_csv,
-    "json": text_formats.write_json_array,
-    "jsonl": text_formats.write_json_lines,
-    "parquet": parquet_file.write,
+    **{form: partial(write_pages, form=form) for form in LAYOUTS},
+    "parquet": write_parquet,
     "xml": xml_file.write,
 }
 """The formats with their writers."""
@@ -96,13 +96,11 @@ def write_blocks(
     names = chosen(columns)
     if form == "parquet":
         pyarrow(".parquet")
-    if path is None:
-        FORMATS[form](blocks, bytes_of(target, form), names)
-    elif form == "xml" and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
+    if form == "xml" and path and (os.path.isfile(path) or not os.path.exists(path)):  # noqa: PTH110, PTH113
         xml_file.write_files(blocks, path, names, location)
-    else:
-        with replacing(path) as file, compressing(path, file) as stream:
-            FORMATS[form](blocks, stream, names)
+        return
+    with opened(target, form) as stream:
+        FORMATS[form](blocks, stream, names)
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

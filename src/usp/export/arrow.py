@@ -1,4 +1,4 @@
-"""The pages of a tree as an Arrow table, built from the parser's own columns.
+"""The pages of a tree as an Arrow table, built from the parser's own columns; Parquet files of them.
 
 Where the parser gives fields as columns of texts, no page object is made: a batch collects texts, and
 each distinct text is read once. Where pages have more, the rows of a block become columns.
@@ -6,10 +6,12 @@ each distinct text is read once. Where pages have more, the rows of a block beco
 
 from __future__ import annotations
 
+import io
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.dates import PRECISIONS, precision_of
 from usp.export.arrow_arrays import array_of, by_distinct, dictionary, read_dates, texts_array
@@ -17,6 +19,7 @@ from usp.export.schema import (
     COLUMNS,
     OF_FIELDS,
     OF_TEXTS,
+    REPEATING,
     Kind,
     arrow_schema,
     arrow_type,
@@ -29,11 +32,12 @@ from usp.objects.page import SitemapPageChangeFrequency
 from usp.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
-    from usp.selection import Pages
+    from usp.selection import Blocks, Pages
 
 __all__ = [
     "BATCH_ROWS",
@@ -142,8 +146,8 @@ def _together(parts: list[Any], rows: int) -> Iterator[Any]:
 # Columns that are collected into a record batch -----------------------------------------------------
 
 
-class _Columns:
-    """Common part of both collectors: the URLs of pages and of their sitemaps."""
+class _BatchBuilder:
+    """What both ways share: the URLs of pages and of their sitemaps."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -171,7 +175,7 @@ class _Columns:
         return dictionary(pa.concat_arrays(runs), list(numbers))
 
 
-class _TextColumns(_Columns):
+class _TextColumns(_BatchBuilder):
     """Collects blocks whose fields are available as text."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -239,7 +243,7 @@ def _many_blanks(count: int) -> Any:
     return pyarrow().repeat("", count)
 
 
-class _RowColumns(_Columns):
+class _RowColumns(_BatchBuilder):
     """Collects blocks whose pages have more than texts say."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -271,3 +275,129 @@ class _RowColumns(_Columns):
 def _frequency_number(text: str) -> int | None:
     word = read_frequency(text)
     return None if word is None else _FREQUENCIES.index(word)
+
+
+# Parquet files --------------------------------------------------------------------------------------
+
+
+GROUP_ROWS = 1 << 17
+"""A row group is written once it has this many rows, or is this large."""
+
+_GROUP_BYTES = 48 << 20
+_PARQUET_BATCH_ROWS = 1 << 15
+
+
+def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
+    """Write a table, zstd-compressed, each row group in another thread while the next one is read."""
+    names = tuple(names)
+    repeating = [name for name in names if COLUMNS[name] in REPEATING]
+    writer = ParquetFileWriter(lambda: stream, arrow_schema(names), repeating)
+    threads = ThreadPoolExecutor(1, thread_name_prefix="usp-write")
+    running: Future[None] | None = None
+    try:
+        for batch in batches_of(blocks, names, _PARQUET_BATCH_ROWS):
+            for group in writer.full_group(batch):
+                if running is not None:
+                    running.result()
+                running = threads.submit(writer.write_group, group)
+        if running is not None:
+            running.result()
+        writer.close()
+    except BaseException:
+        _wait_for(running)
+        writer.abandon()
+        raise
+    finally:
+        threads.shutdown()
+
+
+def _wait_for(running: Future[None] | None) -> None:
+    """Wait until a row group is written, even if Ctrl-C comes again: it must not be closed before."""
+    while running is not None and not running.done():
+        try:
+            wait([running])
+        except KeyboardInterrupt:
+            continue
+
+
+class ParquetFileWriter:
+    """Writes batches of any size as the row groups of a file, which is opened for the first of them.
+
+    ``repeating`` are the columns that get a dictionary. The stream stays open.
+    """
+
+    def __init__(
+        self, open_stream: Callable[[], Any], schema: Any, repeating: Iterable[str]
+    ) -> None:
+        self._open = open_stream
+        self._schema = schema
+        self._repeating = [name for name in repeating if name in schema.names]
+        self._sink: _Sink | None = None
+        self._file: Any = None
+        self._batches: list[Any] = []
+        self._group_rows = self._group_bytes = 0
+        self.stream: Any = None
+        self.rows = 0
+
+    def add(self, batch: Any) -> None:
+        """Add a batch; write the row group that is full with it."""
+        for group in self.full_group(batch):
+            self.write_group(group)
+
+    def full_group(self, batch: Any) -> Iterator[list[Any]]:
+        """Add a batch; yield the batches of the row group that is full with it, if one is."""
+        self.rows += len(batch)
+        self._group_rows += len(batch)
+        self._group_bytes += batch.nbytes
+        if len(batch):
+            self._batches.append(batch)
+        if self._group_rows >= GROUP_ROWS or self._group_bytes >= _GROUP_BYTES:
+            group, self._batches = self._batches, []
+            self._group_rows = self._group_bytes = 0
+            yield group
+
+    def write_group(self, batches: list[Any]) -> None:
+        """Write batches as one row group."""
+        table = pyarrow().Table.from_batches(batches, self._schema).unify_dictionaries()
+        self._opened().write_table(table, row_group_size=len(table))
+
+    def _opened(self) -> Any:
+        if self._file is None:
+            self.stream = self._open()
+            self._sink = _Sink(self.stream)
+            self._file = pyarrow(".parquet").ParquetWriter(
+                self._sink, self._schema, compression="zstd", use_dictionary=self._repeating
+            )
+        return self._file
+
+    def close(self) -> None:
+        """Write what is left, and complete the file."""
+        if self._batches:
+            self.write_group(self._batches)
+        self._opened().close()
+
+    def abandon(self) -> None:
+        """Write nothing any more: Arrow would complete the file at its end, whatever went wrong."""
+        if self._sink is not None and self._file is not None:
+            self._sink.stream = None
+            self._file.close()
+
+
+class _Sink(io.RawIOBase):
+    """A stream that Arrow writes to: it knows its position, whatever is below it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any) -> int:
+        if self.stream is not None:
+            self.stream.write(data)
+        self._at += len(data)
+        return len(data)

@@ -7,7 +7,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import PRECISIONS, in_utc, known_date, precision_of_text
-from usp.export.schema import TEXTS, Kind, Many, Record, arrow_type, pyarrow
+from usp.export.schema import TEXTS, Kind, ListKind, StructKind, arrow_type, pyarrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ _FEW = 200  # distinct texts up to which our own parser is faster than Arrow
 def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
     """Return values of the objects as an Arrow array; an empty list is null."""
     pa = pyarrow()
-    if isinstance(kind, Many):
+    if isinstance(kind, ListKind):
         return _lists(values, kind) if any(values) else pa.nulls(len(values), arrow_type(kind))
-    if isinstance(kind, Record):
+    if isinstance(kind, StructKind):
         return _records(values, kind)
     if kind in TEXTS:
         return texts_array(values)
@@ -43,7 +43,7 @@ def array_of(values: Sequence[Any], kind: AnyKind) -> Any:
     return pa.array(values, arrow_type(kind))
 
 
-def _lists(values: Sequence[Any], kind: Many) -> Any:
+def _lists(values: Sequence[Any], kind: ListKind) -> Any:
     pa = pyarrow()
     offsets = [0, *accumulate(len(value) if value else 0 for value in values)]
     # A null offset makes its list null; the last offset only ends the list before it.
@@ -52,7 +52,7 @@ def _lists(values: Sequence[Any], kind: Many) -> Any:
     return pa.ListArray.from_arrays(pa.array([*begins, offsets[-1]], pa.int32()), inner)
 
 
-def _records(values: Sequence[Any], kind: Record) -> Any:
+def _records(values: Sequence[Any], kind: StructKind) -> Any:
     """Return structs; values that are missing cost nothing but their place."""
     pa = pyarrow()
     missing = [value is None for value in values]

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.names import MissingExtraError, load_extra
-from usp._formats.url_batches import read_own
+from usp._formats.batches import read_own
 from usp.objects.extensions import EXTENSIONS, Kind, Table
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ __all__ = ["COLUMNS", "Kind", "MissingExtraError", "arrow_schema", "chosen", "py
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class StructKind:
     """Named values, each with the function that gets it from the object."""
 
     fields: Mapping[str, tuple[Callable[[Any], Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Many:
+class ListKind:
     """A list."""
 
     of: Any
 
 
-AnyKind: TypeAlias = Kind | Record | Many
+AnyKind: TypeAlias = Kind | StructKind | ListKind
 
 TEXTS = frozenset({Kind.TEXT, Kind.VERBATIM, Kind.ADDRESS, Kind.ADDRESS_OR_NAME})
 """The kinds of values that are text."""
@@ -46,9 +46,9 @@ REPEATING = frozenset({Kind.WORD, Kind.NUMBER, Kind.TIME})
 """The kinds of columns whose values repeat, so that a dictionary pays."""
 
 
-def record_of(table: Table) -> Record:
+def record_of(table: Table) -> StructKind:
     """Return the structure of the values of an extension, in their own order."""
-    return Record(
+    return StructKind(
         {
             spec.column or spec.name: (table.getters[spec.name], _kind_of(spec))
             for spec in table.in_order
@@ -58,14 +58,14 @@ def record_of(table: Table) -> Record:
 
 def _kind_of(spec: FieldSpec) -> AnyKind:
     kind = record_of(spec.kind) if isinstance(spec.kind, Table) else spec.kind
-    return kind if spec.many is None else Many(kind)
+    return kind if spec.many is None else ListKind(kind)
 
 
 def _column_of(extension: Extension) -> AnyKind:
     if not extension.table.specs:
         return Kind.FLAG
     record = record_of(extension.table)
-    return Many(record) if extension.many else record
+    return ListKind(record) if extension.many else record
 
 
 COLUMNS: Mapping[str, AnyKind] = {
@@ -139,7 +139,7 @@ def pyarrow(part: str = "") -> Any:
     return load_extra(f"pyarrow{part}", "Arrow tables and Parquet files need pyarrow", "arrow")
 
 
-def spare_pandas() -> None:
+def skip_pandas_import() -> None:
     """Let pyarrow do without pandas, in a process of our own.
 
     With the first list that becomes an array, pyarrow loads pandas if it is installed, to see whether
@@ -174,9 +174,9 @@ def arrow_schema(columns: Iterable[str] | None = None) -> Any:
 def arrow_type(kind: AnyKind) -> Any:
     """Return the Arrow type for a kind of value."""
     pa = pyarrow()
-    if isinstance(kind, Many):
+    if isinstance(kind, ListKind):
         return pa.list_(arrow_type(kind.of))
-    if isinstance(kind, Record):
+    if isinstance(kind, StructKind):
         return pa.struct([(name, arrow_type(inner)) for name, (_, inner) in kind.fields.items()])
     return {
         **dict.fromkeys(TEXTS, pa.string()),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import IO, TYPE_CHECKING, Any
 
-from usp._base.files import replacing
-from usp.export.schema import pyarrow
-from usp.export.targets import bytes_of, compressing
-from usp.export.text_formats import guarded, quoted, to_json
+from usp.export.arrow import ParquetFileWriter
+from usp.export.arrow_arrays import array_of
+from usp.export.schema import Kind, pyarrow
+from usp.export.targets import opened
+from usp.export.text_formats import write_rows
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, InvalidSitemap, kind_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from usp.objects.problem import Failure, Problem
@@ -50,7 +51,7 @@ def sitemap_rows(
     told = reason_of or _brief
     if isinstance(tree, IndexWebsiteSitemap):
         for failure in tree.not_found:
-            yield _failed(failure, told)
+            yield failure_row(failure, told)
     for node, parent, _ in places_in(tree):
         # First: finding the problems of a sitemap counts its pages as well.
         found = problem_columns(node.problems) if problems else dict(_NO_PROBLEMS)
@@ -107,7 +108,8 @@ def bytes_received(node: AbstractSitemap) -> int | None:
     return node.exchange.received or None
 
 
-def _failed(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
+def failure_row(failure: Failure, reason_of: Callable[[Failure], str]) -> dict[str, Any]:
+    """Return the row of an address that failed without being declared."""
     known = {"url": failure.url, "type": "invalid", "status": failure.status}
     told = {"failure": reason_of(failure), "code": failure.code.value}
     return dict.fromkeys(SITEMAP_COLUMNS) | known | told
@@ -129,64 +131,38 @@ def write_sitemaps(
     columns: Sequence[str] | None = None,
 ) -> None:
     """Write rows of :func:`sitemap_rows` to a file or a stream, in one of :data:`SITEMAP_FORMATS`."""
-    names = tuple(columns or SITEMAP_COLUMNS)
-    chosen = ({name: _clean(row[name]) for name in names} for row in rows)
-    write = SITEMAP_FORMATS[form]
-    if not isinstance(target, str | os.PathLike):
-        write(chosen, bytes_of(target, form), names)
-        return
-    with replacing(target) as file, compressing(target, file) as stream:
-        write(chosen, stream, names)
+    kinds = {name: SITEMAP_COLUMNS[name] for name in columns or SITEMAP_COLUMNS}
+    chosen = (tuple(row[name] for name in kinds) for row in rows)
+    with opened(target, form) as stream:
+        if form == "text":
+            _write_text(chosen, stream, tuple(kinds))
+        elif form == "parquet":
+            _write_parquet(chosen, stream, kinds)
+        else:
+            words = {name: _KINDS[kind] for name, kind in kinds.items()}
+            write_rows(chosen, stream, form, words)
 
 
-def _clean(value: Any) -> Any:
-    """Return a value that can be encoded as UTF-8: a lone surrogate becomes ``?``."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+_KINDS = {"string": Kind.TEXT, "int32": Kind.WHOLE, "int64": Kind.WHOLE}
 
 
-def _write_text(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
+def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[str]) -> None:
     out.write(("\t".join(names) + "\n").encode())
     for row in rows:
-        cells = ("" if value is None else " ".join(str(value).split()) for value in row.values())
-        out.write(("\t".join(cells) + "\n").encode())
+        cells = ("" if value is None else " ".join(str(value).split()) for value in row)
+        out.write(("\t".join(cells) + "\n").encode("utf-8", "replace"))
 
 
-def _write_csv(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
-    out.write((",".join(names) + "\r\n").encode())
-    for row in rows:
-        cells = ("" if value is None else quoted(guarded(str(value))) for value in row.values())
-        out.write((",".join(cells) + "\r\n").encode())
+def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping[str, str]) -> None:
+    pa = pyarrow()
+    columns = zip(*rows, strict=True)
+    arrays = [array_of(list(next(columns, ())), _KINDS[kind]).cast(kind) for kind in kinds.values()]
+    table = pa.Table.from_arrays(arrays, list(kinds))
+    writer = ParquetFileWriter(lambda: out, table.schema, ())
+    for batch in table.to_batches():
+        writer.add(batch)
+    writer.close()
 
 
-def _write_lines(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
-    for row in rows:
-        out.write(to_json(row).encode() + b"\n")
-
-
-def _write_array(rows: Iterable[Mapping[str, Any]], out: IO[bytes], _: Sequence[str]) -> None:
-    begin = b"[\n"
-    for row in rows:
-        out.write(begin + to_json(row).encode())
-        begin = b",\n"
-    out.write(b"[]\n" if begin == b"[\n" else b"\n]\n")
-
-
-def _write_parquet(rows: Iterable[Mapping[str, Any]], out: IO[bytes], names: Sequence[str]) -> None:
-    pa, parquet = pyarrow(), pyarrow(".parquet")
-    kinds = [(name, pa.type_for_alias(SITEMAP_COLUMNS[name])) for name in names]
-    table = pa.Table.from_pylist(list(rows), schema=pa.schema(kinds))
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, compression="zstd")
-    out.write(sink.getvalue().to_pybytes())
-
-
-SITEMAP_FORMATS: Mapping[
-    str, Callable[[Iterable[Mapping[str, Any]], IO[bytes], Sequence[str]], None]
-] = {
-    "text": _write_text,
-    "csv": _write_csv,
-    "json": _write_array,
-    "jsonl": _write_lines,
-    "parquet": _write_parquet,
-}
-"""The formats of the table with their writers; ``text`` has tabs between the columns."""
+SITEMAP_FORMATS = ("text", "csv", "json", "jsonl", "parquet")
+"""The formats of the table; ``text`` has tabs between the columns."""

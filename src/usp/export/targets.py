@@ -13,21 +13,27 @@ import os
 import re
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from usp._base.files import replacing
 from usp._base.safe_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "bytes_of",
-    "compressing",
-]
+
+@contextlib.contextmanager
+def opened(target: str | os.PathLike[str] | IO[Any], form: str) -> Iterator[IO[bytes]]:
+    """Yield a binary stream; a file takes its place when the block ends without an exception."""
+    if not isinstance(target, str | os.PathLike):
+        yield bytes_of(target, form)
+        return
+    with replacing(target) as file, compressing(target, file) as stream:
+        yield stream
 
 
 @contextlib.contextmanager
 def compressing(path: str | os.PathLike[str], stream: IO[bytes]) -> Iterator[IO[bytes]]:
     """Yield a stream that compresses what is written to another, if the file name ends in ``.gz``."""
-    if not os.fspath(path).endswith(".gz"):
+    if not os.fspath(path).lower().endswith(".gz"):
         yield stream
         return
     # Without a name and a time: the same pages give the same bytes.

@@ -1,18 +1,19 @@
-"""The formats that are text: ``csv``, ``jsonl`` and ``json``, written a block of pages at a time.
+"""The formats that are text: ``csv``, ``jsonl`` and ``json``, for pages and for any other rows.
 
-Columns that are the same in every row of a block are filled into a form once; the others are filled in
-row by row.
+Columns that are the same in every row of a block are filled into a template once; the others are filled
+in row by row.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from json.encoder import encode_basestring
 from operator import attrgetter
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from usp._base.dates import known_utc_text, precision_of, precision_of_text, utc_text
 from usp.export.schema import (
@@ -20,8 +21,8 @@ from usp.export.schema import (
     OF_FIELDS,
     OF_TEXTS,
     Kind,
-    Many,
-    Record,
+    ListKind,
+    StructKind,
     read_frequency,
     read_priority,
 )
@@ -39,43 +40,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNUSUAL = ('"', ",", "\r", *(f"\n{sign}" for sign in _FORMULA))
 
 
-# csv: a header, then a line per page, as in RFC 4180 ------------------------------------------------
-
-
-def write_csv(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write a table; nested values are written as JSON in their cell."""
-    stream.write((",".join(names) + "\r\n").encode())
-    style = _Line()
-    for sitemap_url, block in blocks:
-        lines = _rows(names, sitemap_url, block, style)
-        stream.write("".join(lines).encode("utf-8", "replace"))
-
-
-class _Line:
-    begin, end = "", "\r\n"
-
-    def label(self, name: str) -> str:
-        """Return nothing: the header has the names."""
-        del name
-        return ""
-
-    def cells(self, values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
-        """Return cells, an empty one where there is no value."""
-        if kind is Kind.NUMBER:
-            return ["" if value is None else _number_text(value) for value in values]
-        if kind is Kind.FLAG:
-            return ["" if value is None else "true" if value else "false" for value in values]
-        if kind is Kind.TIME:
-            return [value or "" for value in values]
-        if not isinstance(kind, Kind):
-            return ["" if value is None else quoted(to_json(value)) for value in values]
-        texts = [value or "" for value in values]
-        # Most URLs and words need no quotes; one check of all of them at once tells.
-        joined = "\n" + "\n".join(texts)
-        usual = joined.count("\n") == len(texts) and not any(sign in joined for sign in _UNUSUAL)
-        return texts if usual else [quoted(guarded(text)) for text in texts]
-
-
 def guarded(text: str) -> str:
     """Return text that spreadsheets do not run as a formula: prefixed with an apostrophe if needed."""
     return f"'{text}" if text.startswith(_FORMULA) else text
@@ -89,44 +53,6 @@ def quoted(text: str) -> str:
     return f'"{doubled}"'
 
 
-# jsonl: one object per line and page; json: the same objects in one array ---------------------------
-
-
-def write_json_lines(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write one object per line; each has every column."""
-    style = _Object("\n")
-    for sitemap_url, block in blocks:
-        lines = _rows(names, sitemap_url, block, style)
-        stream.write("".join(lines).encode("utf-8", "replace"))
-
-
-def write_json_array(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> None:
-    """Write one array, object by object."""
-    style = _Object("")
-    begin = "["
-    for sitemap_url, block in blocks:
-        objects = ",\n".join(_rows(names, sitemap_url, block, style))
-        stream.write(f"{begin}\n{objects}".encode("utf-8", "replace"))
-        begin = ","
-    stream.write(b"[]\n" if begin == "[" else b"\n]\n")
-
-
-class _Object:
-    begin = "{"
-
-    def __init__(self, after: str) -> None:
-        self.end = "}" + after
-
-    def label(self, name: str) -> str:
-        """Return the key."""
-        return f'"{name}":'
-
-    def cells(self, values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
-        """Return values as JSON."""
-        encode = _ENCODERS.get(kind, to_json) if isinstance(kind, Kind) else to_json
-        return ["null" if value is None else encode(value) for value in values]
-
-
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -136,7 +62,34 @@ def _number_text(value: float) -> str:
     return repr(value)
 
 
-_ENCODERS: dict[Kind, Callable[[Any], str]] = {
+def _csv_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
+    """Return cells, an empty one where there is no value; nested values are JSON."""
+    write = _CSV_VALUES.get(kind) if isinstance(kind, Kind) else _quoted_json
+    if write is not None:
+        return ["" if value is None else write(value) for value in values]
+    texts = [value or "" for value in values]
+    # Most URLs and words need no quotes; one check of all of them at once tells.
+    joined = "\n" + "\n".join(texts)
+    usual = joined.count("\n") == len(texts) and not any(sign in joined for sign in _UNUSUAL)
+    return texts if usual else [quoted(guarded(text)) for text in texts]
+
+
+def _json_cells(values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
+    encode = _JSON_VALUES.get(kind, to_json) if isinstance(kind, Kind) else to_json
+    return ["null" if value is None else encode(value) for value in values]
+
+
+def _quoted_json(value: Any) -> str:
+    return quoted(to_json(value))
+
+
+_CSV_VALUES: Mapping[Kind, Callable[[Any], str]] = {
+    Kind.NUMBER: _number_text,
+    Kind.WHOLE: str,
+    Kind.FLAG: to_json,
+    Kind.TIME: str,
+}
+_JSON_VALUES: Mapping[Kind, Callable[[Any], str]] = {
     Kind.TEXT: encode_basestring,
     Kind.WORD: encode_basestring,
     Kind.TIME: encode_basestring,
@@ -144,42 +97,81 @@ _ENCODERS: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-# Rows -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A format: the text around and between rows, and how cells are written.
+
+    ``row`` is what stands before and after the cells of a row; ``empty`` is a table without rows.
+    """
+
+    cells: Callable[[Sequence[Any], AnyKind], Iterable[str]]
+    row: tuple[str, str]
+    between: str = ""
+    begin: str = ""
+    end: str = ""
+    empty: str = ""
+
+    def write(
+        self, chunks: Iterable[Iterable[str]], stream: IO[bytes], names: Sequence[str]
+    ) -> None:
+        """Write rows, some at a time."""
+        if self.cells is _csv_cells:
+            stream.write(f"{','.join(names)}\r\n".encode())
+        begin, end = self.begin, self.empty
+        for rows in chunks:
+            text = self.between.join(rows)
+            stream.write(f"{begin}{text}".encode("utf-8", "replace"))
+            begin, end = self.between, self.end
+        stream.write(end.encode())
+
+    def rows(
+        self, kinds: Mapping[str, AnyKind], columns: Iterable[_Same | Sequence[Any]], count: int
+    ) -> Iterator[str]:
+        """Return rows: the columns that vary, filled into a template that holds the constant ones."""
+        members, varying = [], []
+        for (name, kind), column in zip(kinds.items(), columns, strict=True):
+            if isinstance(column, _Same):
+                (cell,) = self.cells([column.value], kind)
+                cell = cell.replace("%", "%%")
+            else:
+                varying.append(self.cells(column, kind))
+                cell = "%s"
+            members.append(cell if self.cells is _csv_cells else f'"{name}":{cell}')
+        template = f"{self.row[0]}{','.join(members)}{self.row[1]}"
+        if not varying:
+            return repeat(template % (), count)
+        return map(template.__mod__, zip(*varying, strict=True))
 
 
-class Style(Protocol):
-    """How a row is written: the text around its cells, and the cells themselves."""
-
-    begin: str
-    end: str
-
-    def label(self, name: str) -> str:
-        """Return the text before the cell of a column."""
-        ...
-
-    def cells(self, values: Sequence[Any], kind: AnyKind) -> Iterable[str]:
-        """Return the cells of a column of plain values."""
-        ...
+LAYOUTS: Mapping[str, _Layout] = {
+    "csv": _Layout(_csv_cells, ("", "\r\n")),  # as in RFC 4180
+    "json": _Layout(_json_cells, ("{", "}"), ",\n", "[\n", "\n]\n", "[]\n"),
+    "jsonl": _Layout(_json_cells, ("{", "}\n")),
+}
+"""The formats: a header and a line per row; one array of objects; one object per line."""
 
 
-def _rows(
-    names: Sequence[str], sitemap_url: str | None, block: PageBlock, style: Style
-) -> Iterator[str]:
-    """Return rows: the columns that vary, filled into a template that holds the constant ones."""
-    members, columns = [], []
-    for name, column in zip(names, _plain_columns(names, sitemap_url, block), strict=True):
-        kind = COLUMNS[name]
-        if isinstance(column, _Same):
-            (cell,) = style.cells([column.value], kind)
-            cell = cell.replace("%", "%%")
-        else:
-            columns.append(style.cells(column, kind))
-            cell = "%s"
-        members.append(style.label(name) + cell)
-    form = style.begin + ",".join(members) + style.end
-    if not columns:
-        return repeat(form % (), len(block.urls))
-    return map(form.__mod__, zip(*columns, strict=True))
+def write_rows(
+    rows: Iterable[Sequence[Any]], stream: IO[bytes], form: str, kinds: Mapping[str, AnyKind]
+) -> None:
+    """Write rows of plain values, each as soon as it comes."""
+    layout = LAYOUTS[form]
+    chunks = (layout.rows(kinds, [[value] for value in row], 1) for row in rows)
+    layout.write(chunks, stream, list(kinds))
+
+
+def write_pages(blocks: Blocks, stream: IO[bytes], names: Sequence[str], *, form: str) -> None:
+    """Write pages, a block at a time."""
+    layout = LAYOUTS[form]
+    kinds = {name: COLUMNS[name] for name in names}
+    chunks = (
+        layout.rows(kinds, _plain_columns(names, sitemap_url, block), len(block.urls))
+        for sitemap_url, block in blocks
+    )
+    layout.write(chunks, stream, names)
+
+
+# Columns of pages -----------------------------------------------------------------------------------
 
 
 class _Same:
@@ -227,7 +219,7 @@ def _of_rows(
         return list(map(precision_of, values))
     if name == "changefreq":
         return [frequency and frequency.value for frequency in values]
-    if isinstance(kind, Many | Record) and not any(values):
+    if isinstance(kind, ListKind | StructKind) and not any(values):
         return _Same(None)
     return list(map(plain, values, repeat(kind)))
 
@@ -244,9 +236,9 @@ def plain(value: Any, kind: AnyKind) -> Any:
     """Return a value for JSON; None for an empty list."""
     if value is None:
         return None
-    if isinstance(kind, Many):
+    if isinstance(kind, ListKind):
         return [plain(item, kind.of) for item in value] or None
-    if isinstance(kind, Record):
+    if isinstance(kind, StructKind):
         return {name: plain(get(value), inner) for name, (get, inner) in kind.fields.items()}
     if kind is Kind.TIME:
         return utc_text(value)

@@ -10,12 +10,12 @@ from decimal import Decimal
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote, urljoin
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.dates import as_written
 from usp._base.display import size
 from usp._base.files import NewFile, new_file
+from usp._base.urls import quote, urljoin
 from usp.export.targets import compressing
 from usp.helpers import html_unescape_strip
 from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
@@ -272,7 +272,7 @@ def _parts(entries: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
 
 
 def _numbered(path: Path, number: int) -> Path:
-    gz = ".gz" if path.suffix == ".gz" else ""
+    gz = path.suffix if path.suffix.lower() == ".gz" else ""
     stem, dot, suffix = path.name.removesuffix(gz).rpartition(".")
     return path.with_name(f"{stem if dot else suffix}-{number}{dot + suffix if dot else ''}{gz}")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
-    from usp._base.stores import DatasetError
+    from usp._base.files import DatasetError
     from usp.fleet.crawler import crawl_sites
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from usp.fleet.stats import dataset_stats
     from usp.fleet.tables import schema_of, unwrap, wide_schema
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "FLEET_LIMITS",

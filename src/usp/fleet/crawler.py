@@ -17,25 +17,24 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from usp._base.files import FileStore
 from usp._base.names import load_extra
 from usp._base.reason import Reason
 from usp._base.shortage import descriptor_limit, more_descriptors
-from usp._base.stores import Store
-from usp._http.turns import HostTurns
+from usp._http.aiohttp_sessions import HostTurns
 from usp.export.schema import pyarrow
-from usp.fleet.earlier import finder
-from usp.fleet.messages import Place
+from usp.fleet.messages import Assignment
 from usp.fleet.options import FleetOptions
-from usp.fleet.parts import GROUP_SECONDS, GroupWriter
+from usp.fleet.previous_crawl import finder
 from usp.fleet.site_list import homepages, host_key
-from usp.fleet.tables import wrap
+from usp.fleet.tables import PART_SECONDS, PartWriter, wrap
 from usp.objects.problem import FailureCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
     from usp._base.urls import Login
-    from usp.fleet.messages import Batch, Group, Row
+    from usp.fleet.messages import Batch, Part, Row
 
 Item: TypeAlias = tuple[str, Any]
 
@@ -83,7 +82,7 @@ def _sites_in(batches: Iterable[Any], logins: dict[str, Login]) -> Iterator[Batc
                 f"the sites must be in a column named 'site'; the columns are: {there}"
             )
         texts = (str(text) for text in batch.column("site").to_pylist() if text)
-        yield [(site, Place(host_key(site))) for site in homepages(texts, logins)]
+        yield [(site, Assignment(host_key(site))) for site in homepages(texts, logins)]
 
 
 def crawl_tables(
@@ -128,11 +127,13 @@ class _Crawler:
         self._batches = batches
         self._options = options
         self._run = None if job is None else job.run
-        self._find = None if job is None else finder(Store(job.root), options)
+        self._find = (
+            None if job is None else finder(FileStore(job.root), options, accept=job.accept)
+        )
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
-        self._ready: deque[tuple[str, Place]] = deque()
-        self._waiting: dict[str, deque[tuple[str, Place]]] = defaultdict(deque)
+        self._ready: deque[tuple[str, Assignment]] = deque()
+        self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unread = 0
@@ -199,7 +200,7 @@ class _Crawler:
         self.failure = self.failure or error
         self._change.set()
 
-    async def _crawl_key(self, site: str, place: Place) -> None:
+    async def _crawl_key(self, site: str, place: Assignment) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
         await self._crawl_site(site, place.older)
         while waiting := self._waiting.pop(place.key, None):
@@ -208,7 +209,7 @@ class _Crawler:
             await self._crawl_site(site, place.older)
         self._busy -= Counter([place.key])  # and forget a key that is free
 
-    async def _crawl_site(self, site: str, older: str | None) -> None:
+    async def _crawl_site(self, site: str, older: tuple[str, ...]) -> None:
         held = 0
 
         def hold(received: int) -> None:
@@ -216,11 +217,11 @@ class _Crawler:
             held += received
             self._unread += received
 
-        earlier = None
-        if older is not None and self._find is not None:
-            earlier = await asyncio.to_thread(self._find, site, older)
-        client = self._site.FleetClient(self._options, self._turns, earlier)
-        crawl = self._site.SiteCrawl(site, self._options, client, hold, earlier, self._run)
+        previous = None
+        if older and self._find is not None:
+            previous = await asyncio.to_thread(self._find, site, older)
+        client = self._site.FleetClient(self._options, self._turns, previous)
+        crawl = self._site.SiteCrawl(site, self._options, client, hold, previous, self._run)
         try:
             await crawl.fetch()
             async with self._reading:  # one at a time: the rows of a site are consecutive
@@ -242,7 +243,7 @@ class _Crawler:
         raise asyncio.CancelledError
 
 
-# What a worker does: crawl sites, write their rows, report groups ------------------------------------
+# What a worker does: crawl sites, write their rows, report parts ------------------------------------
 
 
 _KILLER = (
@@ -252,26 +253,30 @@ _KILLER = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of a run need to know: the dataset, the number of the run, and the options."""
+    """What all workers of a run need to know: the dataset, the number of the run, and the options.
+
+    With ``accept``, nothing is kept of sites that fail.
+    """
 
     root: str
     run: int
     options: FleetOptions
-    commit_seconds: float = GROUP_SECONDS
+    commit_seconds: float = PART_SECONDS
+    accept: bool = False
 
-    def writer(self) -> GroupWriter:
-        """Return a writer of groups."""
-        return GroupWriter(Store(self.root), self.run, self.options.columns, self.commit_seconds)
+    def writer(self) -> PartWriter:
+        """Return a writer of parts."""
+        return PartWriter(FileStore(self.root), self.run, self.options.columns, self.commit_seconds)
 
 
-def crawl_groups(
+def crawl_parts(
     job: Job,
     batches: Iterator[Batch],
     *,
     on_site: Callable[[Row], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[Group]:
-    """Crawl sites and write their rows; yield each group when it is finished."""
+) -> Iterator[Part]:
+    """Crawl sites and write their rows; yield each part when it is finished."""
     with _as_a_worker():
         writer = job.writer()
         table = "sites"  # of the last batch: there it is between two sites
@@ -311,12 +316,19 @@ def _as_a_worker() -> Iterator[None]:
         pyarrow().set_memory_pool(pool)
 
 
-def killer_group(job: Job, site: str) -> Group:
-    """Return the group of a site that kills every worker that crawls it."""
+def killer_part(job: Job, site: str, place: Assignment) -> Part:
+    """Return the part of a site that kills every worker that crawls it."""
     why = Reason(FailureCode.INTERNAL_ERROR, _KILLER)
-    writer = job.writer()
-    writer.write(
-        "sites", site_module().SiteCrawl(site, job.options, run=job.run, reason=why).row([])
+    previous = finder(FileStore(job.root), job.options, accept=job.accept)(site, place.older)
+    crawl = site_module().SiteCrawl(
+        site, job.options, None, previous=previous, run=job.run, reason=why
     )
-    (group,) = writer.finish()
-    return group
+    writer = job.writer()
+
+    async def write() -> None:
+        async for table, batch in crawl.tables():
+            writer.write(table, batch)
+
+    asyncio.run(write())
+    (part,) = writer.finish()
+    return part

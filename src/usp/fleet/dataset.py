@@ -1,7 +1,7 @@
 """A dataset: the Delta tables ``pages``, ``sitemaps`` and ``sites``, in a folder or an object store.
 
-Workers write files (:mod:`usp.fleet.parts`); the driver of the run, and nobody else, commits them, in
-groups: first to ``pages`` and ``sitemaps``, then to ``sites``. So a site is in the dataset exactly if
+Workers write files (:mod:`usp.fleet.tables`); the driver of the run, and nobody else, commits them, in
+parts: first to ``pages`` and ``sitemaps``, then to ``sites``. So a site is in the dataset exactly if
 it is in ``sites``. Each commit has a number, the same in all three tables. If a run is cut short
 between two of them, the next one takes back what is not in ``sites``, and removes files that no commit
 names.
@@ -14,20 +14,19 @@ import secrets
 import time
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp._base.stores import DatasetError, NotADatasetError, Store, deltalake
+from usp._base.files import DatasetError, FileStore, NotADatasetError, deltalake
 from usp.export.schema import pyarrow
-from usp.fleet.parts import rewritten
-from usp.fleet.tables import TABLES, plain_schema
+from usp.fleet.tables import TABLES, plain_schema, rewritten, schema_of, sites_in
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from usp.fleet.messages import Group, Row
+    from usp.fleet.messages import Part, Row
 
 __all__ = ["Committer", "Dataset"]
 
@@ -50,7 +49,7 @@ class Dataset:
     """The three tables, and their commits."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.store = Store(root)
+        self.store = FileStore(root)
         self._tables: dict[str, Any] = {}
         self._run = 0
         self._number = 0
@@ -117,15 +116,44 @@ class Dataset:
         same = {value: value for value in values}  # one object for all that are equal
         return {name: same[value] for name, value in zip(names, values, strict=True)}
 
-    def groups(self, wanted: Collection[str]) -> dict[str, str]:
-        """Return the name of the files in which each of some sites is, if it is in the dataset."""
-        found: dict[str, str] = {}
-        with self.store.words():
-            for file in self.table("sites").to_pyarrow_dataset().get_fragments():
-                name = file.path.rpartition("/")[2]
-                there = file.to_table(columns=["site"]).column("site").to_pylist()
-                found.update({site: name for site in there if site in wanted})
+    def files_with(
+        self, wanted: AbstractSet[str], known: Collection[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the files of all tables that have rows of some sites, for each site that has any.
+
+        ``known`` are the sites that are in the dataset.
+
+        The files of a part have the same name, and no other sites than the one in ``sites`` has.
+        Other programs write files of their own (``compact``, ``DELETE``): these are read themselves.
+        """
+        there = {table: self.files(table) for table in TABLES}
+        found: dict[str, tuple[str, ...]] = {}
+        same: dict[tuple[str, ...], tuple[str, ...]] = {}  # one object for all that are equal
+        for table in reversed(TABLES):
+            if table == "sites" and wanted.isdisjoint(known):
+                continue
+            for name in sorted(there[table]):
+                own = name.partition("/")[2]
+                if table != "sites" and f"sites/{own}" in there["sites"]:
+                    continue  # known by now
+                part = [one for t in TABLES if (one := f"{t}/{own}") in there[t]]
+                for site in wanted & sites_in(self.store, name):
+                    files = (*found.get(site, ()), *part)
+                    found[site] = same.setdefault(files, files)
+        if found:
+            self._refuse_columns()
         return found
+
+    def _refuse_columns(self) -> None:
+        """Raise :class:`DatasetError` if files cannot be written anew, because of others' columns."""
+        for table in TABLES:
+            others = [name for name in self.columns(table) if name not in schema_of(table).names]
+            if others:
+                raise DatasetError(
+                    f"{self.store.path(table)} has columns of another program ({', '.join(others)}),"
+                    " which would be lost for sites that are crawled again; keep them in a table of"
+                    " their own, or crawl into another dataset"
+                )
 
     def files(self, table: str) -> set[str]:
         """Return the names of the files of a table that count, below the dataset."""
@@ -141,6 +169,8 @@ class Dataset:
         Commits of a run that is still going on fail from now on. Files that no commit names are
         removed, unless older versions are kept.
         """
+        for table in TABLES:
+            self._refuse_features(table)
         before = max(self._last(table, _RUNS) for table in TABLES)
         self._run = before + 1
         for table in TABLES:
@@ -155,6 +185,18 @@ class Dataset:
         if not keep_versions:
             self.vacuum()
         return self._run
+
+    def _refuse_features(self, table: str) -> None:
+        """Raise :class:`DatasetError` if files of a table have rows that do not count any more."""
+        with self.store.words():
+            protocol = self.table(table).protocol()
+        if protocol.min_reader_version > 1:
+            names = ", ".join(protocol.reader_features or ("column mapping",))
+            raise DatasetError(
+                f"{self.store.path(table)} uses features of Delta that usp crawl does not know"
+                f" ({names}); drop them with the program that has added them, or crawl into another"
+                " dataset"
+            )
 
     def begin_again(self) -> set[str]:
         """Begin to crawl all sites again, or go on with it; return those that are done."""
@@ -188,18 +230,18 @@ class Dataset:
             raise DatasetError(f"a newer run has taken over {self.store}; this one ends")
         return self._tables[table]
 
-    def commit(self, groups: Iterable[Group], gone: Collection[str] = ()) -> None:
-        """Commit groups; ``gone`` are the names of files that they replace.
+    def commit(self, parts: Iterable[Part], gone: Collection[str] = ()) -> None:
+        """Commit parts; ``gone`` are the names of files that they replace.
 
         Raises :class:`DatasetError` if another run has taken over the dataset.
         """
         action, now = deltalake(".transaction"), int(time.time() * 1000)
         actions: dict[str, list[Any]] = {table: [] for table in TABLES}
-        for part in (part for group in groups for part in group.parts):
-            name = part.name.partition("/")[2]
+        for file in (file for part in parts for file in part.files):
+            name = file.name.partition("/")[2]
             # Only their number: sites come in any order, so that limits of values would leave out none.
-            rows = json.dumps({"numRecords": part.rows})
-            actions[part.table].append(action.AddAction(name, part.size, {}, now, True, rows))
+            rows = json.dumps({"numRecords": file.rows})
+            actions[file.table].append(action.AddAction(name, file.size, {}, now, True, rows))
         for table, _, name in (one.partition("/") for one in gone):
             actions[table].append(action.RemoveAction(name, True, now))
         self._number += 1
@@ -220,13 +262,19 @@ class Dataset:
         ``newest`` is the number of the newest run that may have taken over the table before; ``number``
         and ``again`` are those of :data:`_COMMITS` and :data:`_AGAIN`, if they change.
         """
-        delta = deltalake()
+        delta, removing = deltalake(), deltalake(".transaction").RemoveAction
         numbers = ((_RUNS, self._run), (_COMMITS, number), (_AGAIN, again))
         marks = [delta.Transaction(*one) for one in numbers if one[1] is not None]
         name = secrets.token_hex(8)
         properties = delta.CommitProperties({_NAME: name}, 0, marks)
+        gone = {one.path for one in actions if isinstance(one, removing)}
         for attempt in range(1, _ATTEMPTS + 1):
             current = self._ours(table, newest)
+            if gone and not gone <= {one.partition("/")[2] for one in self.files(table)}:
+                raise DatasetError(
+                    f"another program has rewritten {self.store.path(table)} during this run; run the"
+                    " same command again: it goes on with the new files"
+                )
             with self.store.words():
                 try:
                     current.create_write_transaction(
@@ -264,89 +312,75 @@ def _refuse_other_things(root: Path) -> None:
         )
 
 
-# When groups are committed, and what they replace -----------------------------------------------------
+# When parts are committed, and what they replace -----------------------------------------------------
 
 
 _SHARE = 5
 """A commit waits until the last one is this many times as long ago as it took: others join it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """Groups that must be committed together, and the files that they replace."""
-
-    groups: list[Group]
-    files: set[str]
-
-
 class Committer:
-    """Takes groups, each site once, and commits them; ``close`` commits the rest.
+    """Takes parts, each site once, and commits them; ``close`` commits the rest.
 
-    ``older`` are the files that have the sites now that are crawled again. A group with such sites
-    replaces their files: it waits until all that are wanted of these are there, so that files need not
-    be rewritten several times.
+    ``older`` are the files that have rows of the sites now. What a commit adds of a site, it removes
+    there: it replaces these files by others without the site.
     """
 
-    def __init__(self, dataset: Dataset, run: int, older: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, dataset: Dataset, run: int, older: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
         self._dataset = dataset
         self._run = run
-        self._older = dict(older or {})
-        self._missing: dict[str, set[str]] = defaultdict(set)  # sites that a file waits for
-        for site, file in self._older.items():
-            self._missing[file].add(site)
-        self._waiting: list[_Waiting] = []
+        self._older = older or {}
+        self._moved: dict[str, str | None] = {}  # what has replaced a file
+        self._waiting: list[Part] = []
         self._next = float("-inf")
+        self._is_whole = True
 
-    def take(self, group: Group) -> list[Row]:
-        """Take a group; return the rows of the sites that are committed now."""
-        new = _Waiting([group], set())
-        for site in (row["site"] for row in group.sites if row["site"] in self._older):
-            self._missing[self._older[site]].discard(site)
-            new.files.add(self._older[site])
-        others = []
-        for one in self._waiting:  # what replaces the same file is committed together
-            if one.files.isdisjoint(new.files):
-                others.append(one)
-            else:
-                new = _Waiting(one.groups + new.groups, one.files | new.files)
-        self._waiting = [*others, new]
-        if time.monotonic() < self._next:
-            return []
-        missing = {file for file, sites in self._missing.items() if sites}
-        return self._commit([one for one in self._waiting if one.files.isdisjoint(missing)])
+    def take(self, part: Part) -> list[Row]:
+        """Take a part; return the rows of the sites that are committed now."""
+        self._waiting.append(part)
+        return [] if time.monotonic() < self._next else self.close()
 
     def close(self) -> list[Row]:
-        """Commit everything that was taken."""
-        return self._commit(self._waiting)
+        """Commit everything that was taken.
 
-    def _commit(self, ready: list[_Waiting]) -> list[Row]:
-        if not ready:
+        After an error nothing more is: the next run takes back what may be in some tables only.
+        """
+        if not self._waiting or not self._is_whole:
             return []
+        self._is_whole = False
         began = time.monotonic()
-        groups = [group for one in ready for group in one.groups]
-        rows = [row for group in groups for row in group.sites]
-        replaced: dict[str, list[str]] = defaultdict(list)
-        for site in (row["site"] for row in rows if row["site"] in self._older):
-            replaced[self._older.pop(site)].append(site)
-        there = set().union(*map(self._dataset.files, TABLES)) if replaced else set()
-        gone = []
-        for file, sites in replaced.items():
-            names = [name for table in TABLES if (name := f"{table}/{file}") in there]
-            groups += self._rest_of(names, sites)
-            gone += names
-        self._dataset.commit(groups, gone)
-        self._waiting = [one for one in self._waiting if one not in ready]
+        parts, self._waiting = self._waiting, []
+        rows = [row for part in parts for row in part.sites]
+        replaced: dict[str, set[str]] = defaultdict(set)
+        for site in (row["site"] for row in rows):
+            for name in filter(None, map(self._now, self._older.get(site, ()))):
+                replaced[name].add(site)
+        _, *columns = self._dataset.columns("pages")
+        for names in _same_names(replaced):
+            gone = set().union(*(replaced[name] for name in names))
+            rest = rewritten(self._dataset.store, self._run, names, gone, columns)
+            parts += rest
+            new = {file.table: file.name for part in rest for file in part.files}
+            self._moved |= {name: new.get(name.partition("/")[0]) for name in names}
+        self._dataset.commit(parts, replaced)
+        self._is_whole = True
         now = time.monotonic()
         self._next = now + _SHARE * (now - began)
         return rows
 
-    def _rest_of(self, names: list[str], gone: list[str]) -> list[Group]:
-        """Return what is left of a group of files without some of its sites."""
-        _, *columns = self._dataset.columns("pages")
-        groups = rewritten(self._dataset.store, self._run, names, gone, columns)
-        for group in groups:
-            name = group.parts[0].name.rpartition("/")[2]
-            for site in (row["site"] for row in group.sites if row["site"] in self._older):
-                self._older[site] = name  # not crawled again yet: it moves along
-                self._missing[name].add(site)
-        return groups
+    def _now(self, name: str) -> str | None:
+        """Return the file that has the rows of a file now, without those that were replaced."""
+        now: str | None = name
+        while now in self._moved:
+            now = self._moved[now]
+        return now
+
+
+def _same_names(files: Iterable[str]) -> Iterable[list[str]]:
+    """Return files by their names in the folders of the tables: those of one part belong together."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in files:
+        found[name.partition("/")[2]].append(name)
+    return found.values()

@@ -1,42 +1,48 @@
-"""A run: the sites that are not in the dataset yet, crawled into it by an engine."""
+"""A run: the sites that are not in the dataset yet, crawled into it by an engine, and its counts."""
 
 from __future__ import annotations
 
+import heapq
 import json
 import queue
+import time
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from usp._base.interrupts import Aside
-from usp._base.stores import DatasetError
+from usp._base.display import clock, counted, duration
+from usp._base.files import DatasetError
+from usp._base.interrupts import InterruptibleThread
+from usp._base.shortage import shortage_of
+from usp.exceptions import LocalShortageError
 from usp.export.schema import pyarrow
 from usp.fleet.crawler import Job, site_module
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.engine import Assignments
-from usp.fleet.local_engine import LocalEngine
-from usp.fleet.messages import Group
+from usp.fleet.engines import LocalEngine, RayEngine, ray_module
+from usp.fleet.messages import Assignments, Part, SiteDone, WorkerLost
 from usp.fleet.options import ENGINES, FleetOptions
-from usp.fleet.parts import GROUP_SECONDS
-from usp.fleet.progress import FleetProgress
-from usp.fleet.ray_engine import RayEngine, ray_module
 from usp.fleet.site_list import by_address, grouped, homepages, host_key
-from usp.fleet.tables import OUTCOMES
+from usp.fleet.tables import OUTCOMES, PART_SECONDS
+from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sized
 
     from usp._base.urls import Login
-    from usp.fleet.engine import Engine
-    from usp.fleet.messages import News
+    from usp.fleet.engines import Engine
+    from usp.fleet.messages import News, Row
 
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 _LAST_SECONDS = 5.0
 """In which a store must respond to each request of a run that was interrupted."""
+
+
+_SLOWEST = 5
+_SUMS = ("sitemaps", "pages", "bytes", "requests")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +53,9 @@ class FleetRun:
     ``address`` is that of a Ray cluster. With ``same_address``, hosts are looked up first, and sites
     at one address are kept together. With ``retry_failed``, sites that failed are crawled again, with
     ``again`` all of the list: their rows are replaced, and page sitemaps are downloaded if they have
-    changed. With ``keep_versions``, files with older rows of sites that were crawled again stay there,
-    so that older versions of the tables can be read.
+    changed. A site that fails then, or has lost more than half of its pages, keeps the rows that it
+    had, unless ``accept`` takes what there is. With ``keep_versions``, files with older rows of sites
+    that were crawled again stay there, so that older versions of the tables can be read.
     """
 
     engine: str = "local"
@@ -57,8 +64,9 @@ class FleetRun:
     same_address: bool = False
     retry_failed: bool = False
     again: bool = False
+    accept: bool = False
     keep_versions: bool = False
-    commit_seconds: float = GROUP_SECONDS
+    commit_seconds: float = PART_SECONDS
     options: FleetOptions = field(default_factory=FleetOptions)
 
     def __post_init__(self) -> None:
@@ -66,8 +74,17 @@ class FleetRun:
             raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
         if self.again and self.retry_failed:
             raise ValueError("again is for all sites, retry_failed for some: choose one of them")
+        if self.accept and not self.replaces:
+            raise ValueError(
+                "accept is for sites that are crawled again: add again or retry_failed"
+            )
         if self.address is not None and self.engine != "ray":
             raise ValueError("address is that of a Ray cluster: it needs engine='ray'")
+
+    @property
+    def replaces(self) -> bool:
+        """Whether sites that are in the dataset are crawled again."""
+        return self.again or self.retry_failed
 
 
 def crawl_fleet(
@@ -92,13 +109,15 @@ def crawl_fleet(
     listed = dict.fromkeys(homepages(sites, logins))
     options = replace(how.options, logins=how.options.logins | logins)
     dataset = Dataset(root)
-    aside = Aside()
+    aside = InterruptibleThread()
     number, before, wanted, older = aside(_begin, dataset, listed, how)
-    progress = FleetProgress(len(wanted), before, len(listed), replaces=bool(older))
+    progress = FleetProgress(
+        len(wanted), before, len(listed), replaces=how.replaces and bool(older)
+    )
     on_progress(progress)
     started = datetime.now(UTC)
     if wanted:
-        job = Job(dataset.store.root, number, options, how.commit_seconds)
+        job = Job(dataset.store.root, number, options, how.commit_seconds, how.accept)
         ray = how.engine == "ray"
         engine = RayEngine(job, how.workers, how.address) if ray else LocalEngine(job, how.workers)
         keyed = by_address(wanted) if how.same_address else ((s, host_key(s)) for s in wanted)
@@ -116,7 +135,7 @@ def _crawl(
     engine: Engine,
     left: Assignments,
     committer: Committer,
-    aside: Aside,
+    aside: InterruptibleThread,
     progress: FleetProgress,
     on_progress: Callable[[FleetProgress], None],
 ) -> None:
@@ -127,16 +146,19 @@ def _crawl(
 
     def take(message: News) -> None:
         progress.take(message)
-        if isinstance(message, Group):
+        if isinstance(message, Part):
             aside(keep, committer.take, message)
         on_progress(progress)
 
     try:
         for message in engine.run(left):
             take(message)
-    except DatasetError:
+    except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
         deque(engine.stop(), 0)
-        raise
+        advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
+        if isinstance(error, DatasetError) or advice is None:
+            raise
+        raise DatasetError(advice) from error
     except BaseException as error:
         aside.patience = _LAST_SECONDS
         if isinstance(error, KeyboardInterrupt):
@@ -153,10 +175,10 @@ def _crawl(
 
 def _begin(
     dataset: Dataset, listed: Iterable[str], how: FleetRun
-) -> tuple[int, int, list[str], dict[str, str]]:
+) -> tuple[int, int, list[str], dict[str, tuple[str, ...]]]:
     """Begin a run; return its number, the number of known sites, and which to crawl.
 
-    The last value is the files that have some of these now.
+    The last value is the files that have rows of these now.
     """
     dataset.make(how.options.columns)
     number = dataset.begin_run(keep_versions=how.keep_versions)
@@ -165,11 +187,11 @@ def _begin(
         done = dataset.begin_again()
         wanted = [site for site in listed if site not in done]
     else:
-        outcome = "failed" if how.retry_failed else None
-        wanted = [site for site in listed if known.get(site) == outcome]
-    older = dataset.groups(set(wanted)) if how.again or how.retry_failed else {}
-    # Files are replaced once all of their sites are there, so these are crawled together.
-    return number, len(known), sorted(wanted, key=lambda site: older.get(site, "~")), older
+        outcomes = ("failed", "kept") if how.retry_failed else (None,)
+        wanted = [site for site in listed if known.get(site) in outcomes]
+    older = dataset.files_with(set(wanted), known)
+    # A file is written anew without those that are replaced: its sites are crawled together.
+    return number, len(known), sorted(wanted, key=lambda site: older.get(site, ("~",))), older
 
 
 def _finish(
@@ -184,7 +206,131 @@ def _finish(
     outcomes = Counter(there.values())
     summary |= {
         "missing": sum(site not in there for site in listed),
+        "kept": sum(there.get(site) == "kept" for site in listed) if how.replaces else 0,
         "dataset": {"sites": outcomes.total()} | {name: outcomes[name] for name in OUTCOMES},
     }
     dataset.store.replace("_summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     return summary
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, Any]:
+    """Return why something is missing, of how many sites, with an example and what to do.
+
+    For a code of another version, the reason is that of the example, and the remedy None.
+    """
+    known = BY_VALUE.get(code)
+    return {
+        "code": code,
+        "reason": getattr(known, "message", reason),
+        "sites": sites,
+        "example": example,
+        "example_reason": reason,
+        "remedy": getattr(known, "remedy", None),
+    }
+
+
+class FleetProgress:
+    """Counts what a run has done: ``line`` for people, ``summary`` for programs.
+
+    ``total`` is the number of sites to crawl, ``listed`` that of the list, and ``before`` how many were
+    in the dataset already; with ``replaces``, the sites to crawl are among them. ``safe`` counts those
+    that this run has committed, ``slowest`` are the seconds and the sites of those that took longest;
+    ``is_ending`` is true after Ctrl-C.
+    """
+
+    def __init__(
+        self, total: int = 0, before: int = 0, listed: int | None = None, *, replaces: bool = False
+    ) -> None:
+        self.total = total
+        self.before = before
+        self.listed = total if listed is None else listed
+        self._replaces = replaces
+        self.outcomes: Counter[str] = Counter()
+        self.pages = self.sitemaps = self.bytes = self.requests = 0
+        self.workers_lost = self.safe = 0
+        self.is_ending = False
+        self._failures: Counter[str] = Counter()
+        self._examples: dict[str, Row] = {}
+        self.slowest: list[tuple[float, str]] = []
+        self._seen: set[str] = set()
+        self._started = time.monotonic()
+
+    @property
+    def done(self) -> int:
+        """How many sites are finished, including those that failed."""
+        return self.outcomes.total()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that the run has taken so far."""
+        return time.monotonic() - self._started
+
+    def take(self, message: News) -> None:
+        """Count what an engine reports; a site that is reported twice counts once."""
+        if isinstance(message, WorkerLost):
+            self.workers_lost += 1
+            return
+        for row in (message.row,) if isinstance(message, SiteDone) else message.sites:
+            if row["site"] not in self._seen:
+                self._seen.add(row["site"])
+                self._take_site(row)
+
+    def _take_site(self, row: Row) -> None:
+        self.outcomes[row["outcome"]] += 1
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + (row.get(name) or 0))
+        if row.get("code") is not None:
+            self._failures[row["code"]] += 1
+            self._examples.setdefault(row["code"], row)
+        taken = (row.get("duration") or 0.0, row["site"])
+        self.slowest = heapq.nlargest(_SLOWEST, [*self.slowest, taken])
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Return why something is missing, the most frequent reason first, with an example of each."""
+        return [
+            failure_row(code, count, self._examples[code]["site"], self._examples[code]["reason"])
+            for code, count in sorted(self._failures.items(), key=lambda one: (-one[1], one[0]))
+        ]
+
+    def position(self, dataset: object) -> str:
+        """Return how many sites are safe if the run ends now, and how to go on."""
+        there = self.safe if self._replaces else self.listed - self.total + self.safe
+        of = counted(self.total if self._replaces else self.listed, "site")
+        done = "crawled again" if self._replaces else f"in {dataset}"
+        verb = "is" if there == 1 else "are"
+        return f"{there:,} of {of} {verb} {done}; the same command goes on"
+
+    def line(self) -> str:
+        """Return the progress of the run as one line."""
+        seconds = max(self.seconds, 0.001)
+        rate = self.done / seconds
+        left = self.total - self.done
+        parts = [
+            f"{self.done:,} of {counted(self.total, 'site')}",
+            f"{self.outcomes['failed']:,} failed",
+            f"{self.outcomes['kept']:,} kept" if self.outcomes["kept"] else "",
+            counted(self.pages, "page"),
+            f"{rate:,.1f} sites/s",
+            f"{clock(left / rate)} left" if rate and left else "",
+            clock(seconds),
+            *(f"slowest {site} {duration(longest)}" for longest, site in self.slowest[:1]),
+        ]
+        return " · ".join(part for part in parts if part)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the totals of the run."""
+        seconds = self.seconds
+        return {
+            "sites": self.done,
+            "before": self.before,
+            "outcomes": dict(sorted(self.outcomes.items())),
+            **{name: getattr(self, name) for name in _SUMS},
+            "seconds": round(seconds, 3),
+            "sites_per_second": round(self.done / max(seconds, 0.001), 3),
+            "workers_lost": self.workers_lost,
+            "failures": self.failures(),
+            "slowest": [{"site": site, "seconds": round(taken, 3)} for taken, site in self.slowest],
+        }

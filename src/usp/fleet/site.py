@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from usp._base.display import counted
+from usp._base.files import DatasetError
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
-from usp._base.stores import DatasetError
 from usp._base.urls import host_of, with_login
 from usp._crawl.asyncio_driver import Stepper
 from usp._crawl.fetch import END
-from usp._crawl.orders import Recalls
+from usp._crawl.orders import HasEarlierResults
 from usp.aio import sitemap_tree_for_homepage
 from usp.events import SitemapReceived, SitemapStarted
 from usp.exceptions import LocalShortageError, SitemapException
@@ -29,11 +30,11 @@ from usp.web_client.aiohttp_client import AiohttpWebClient, AiohttpWebClientSucc
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from usp._crawl.orders import Failed, Fetch, Received
-    from usp._http.turns import HostTurns
+    from usp._crawl.orders import Failed, FetchOrder, Received
+    from usp._http.aiohttp_sessions import HostTurns
     from usp.events import Event
-    from usp.fleet.earlier import Earlier
     from usp.fleet.options import FleetOptions
+    from usp.fleet.previous_crawl import PreviousCrawl
     from usp.limits import Limits
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
@@ -58,7 +59,7 @@ class SiteCrawl:
         options: FleetOptions,
         client: Any = None,
         on_bytes: Callable[[int], None] = lambda _: None,
-        earlier: Earlier | None = None,
+        previous: PreviousCrawl | None = None,
         run: int | None = None,
         reason: Reason | None = None,
     ) -> None:
@@ -66,11 +67,14 @@ class SiteCrawl:
         self._options = options
         self._client = client
         self._on_bytes = on_bytes
-        self._earlier = earlier
+        self._previous = previous
         self._run = run
         self._reason = reason
         self._tree: AbstractSitemap | None = None
         self._counts: Counter[int] = Counter()
+        self._kept: dict[str, list[dict[str, Any]]] = {}  # rows of the last crawl that stay, by URL
+        self._kept_pages = 0
+        self._found: int | None = None  # pages, if all that there were before are kept instead
         self._stepper = Stepper()
         self._read_until: float | None = None
         self._started = datetime.now(UTC)
@@ -109,40 +113,89 @@ class SiteCrawl:
     async def tables(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield the rows as batches, each with the name of its table; the site's own row comes last."""
         rows: list[dict[str, Any]] = []
-        if self._tree is not None:
-            try:
-                async for batch in self._pages(self._tree):
-                    yield "pages", batch
-                rows = await self._stepper.call(list, self._sitemaps(self._tree))
-            except DatasetError:
-                raise  # not the site's fault either
-            except Exception as error:
-                code = shortage_of(error)
-                if code is not None:
-                    raise LocalShortageError(code) from error
-                text = f"the pages could not be read: {type(error).__name__}: {error}"
-                self._reason = Reason(FailureCode.INTERNAL_ERROR, text)
+        try:
+            await self._compare()
+            async for batch in self._pages():
+                yield "pages", batch
+            rows = await self._stepper.call(list, self._sitemaps())
+        except DatasetError:
+            raise  # not the site's fault either
+        except Exception as error:
+            code = shortage_of(error)
+            if code is not None:
+                raise LocalShortageError(code) from error
+            self._reason = _unreadable(error)
         for at in range(0, len(rows), _MOST_ROWS):
             yield "sitemaps", rows_of("sitemaps", rows[at : at + _MOST_ROWS])
             await asyncio.sleep(0)
         yield "sites", self.row(rows)
         self._tree = None  # its documents go with it
 
-    async def _pages(self, tree: AbstractSitemap) -> AsyncIterator[Any]:
-        seconds = self._options.effective_limits.seconds
-        self._read_until = None if seconds is None else time.monotonic() + seconds
-        blocks = self._counted(tree)
-        kept = self._kept(tree)
+    async def _compare(self) -> None:
+        """Find out what of the last crawl is kept: what has failed now, or all if most is gone."""
+        previous = self._previous
+        if previous is None or not previous.keeps:
+            return
+        found, lost = Counter[str](), list[dict[str, Any]]()
+        if self._tree is not None:
+            for _, row in self._unchanged(self._tree):
+                found[row["url"]] += row["pages"]
+            try:
+                async for _, url, chosen in self._each(self._chosen(self._tree)):
+                    found[url] += len(chosen.urls)
+                lost = await self._stepper.call(previous.lost, self._tree)
+            except Exception as error:  # then what there was before is the better one
+                if shortage_of(error) is not None:
+                    raise
+                self._reason = _unreadable(error)
+        now = found.total()
+        for row in lost:
+            del found[row["url"]]  # what is left of it is not taken
+        self._kept_pages = sum(row["pages"] or 0 for row in lost)
+        if self._is_worse(previous, found.total() + self._kept_pages, partly=bool(lost)):
+            self._found, self._kept_pages, lost = now, previous.count, previous.rows
+        for row in lost:
+            self._kept.setdefault(row["url"], []).append(row)
+
+    def _is_worse(self, previous: PreviousCrawl, pages: int, *, partly: bool) -> bool:
+        """Return whether nothing of this crawl should replace what there was before.
+
+        ``pages`` is how many there would be; ``partly`` whether some of them are kept.
+        """
+        if partly and not self._options.keeps_unchanged:
+            return True  # those of some sitemaps only cannot be kept
+        if self._reason is not None and pages < previous.count:
+            return True
+        if previous.is_comparable:
+            return 2 * pages < previous.count
+        return not pages and not any(
+            isinstance(node, AbstractPagesSitemap) and node.failure is None
+            for node in (self._tree.all_sitemaps() if self._tree is not None else ())
+        )
+
+    async def _pages(self) -> AsyncIterator[Any]:
+        columns, previous = self._options.columns, self._previous
+        if previous is not None and self._kept_pages and self._options.pages:
+            kept = None if self._found is not None else self._kept
+            async for batch in self._each(previous.pages(kept)):
+                yield batch
+        if self._tree is None or self._found is not None:
+            return
+        unchanged = Counter[str]()
+        for node, row in self._unchanged(self._tree):
+            self._counts[id(node)] += row["pages"]
+            unchanged[row["url"]] += 1
+        blocks = self._counted(self._tree)
         if not self._options.pages:
             async for _ in self._each(blocks):
                 pass
             return
-        for times in range(max(kept.values(), default=0)):  # some are in the tree more than once
-            assert self._earlier is not None
-            copies = self._earlier.pages([url for url, count in kept.items() if count > times])
+        most = max(unchanged.values(), default=0)
+        for times in range(most):  # some are in the tree more than once
+            assert previous is not None
+            copies = previous.pages([url for url, count in unchanged.items() if count > times])
             async for batch in self._each(copies):
                 yield batch
-        columns = self._options.columns
         async for batch in self._each(batches_of(blocks, page_columns(columns), _SLICE)):
             yield pages_of(self.site, batch, columns)
 
@@ -151,19 +204,16 @@ class SiteCrawl:
             yield one
             await asyncio.sleep(0)
 
-    def _kept(self, tree: AbstractSitemap) -> Counter[str]:
-        """Count the pages of sitemaps that have not changed; return how often each is in the tree."""
-        kept: Counter[str] = Counter()
-        for node in tree.all_sitemaps() if self._earlier is not None else ():
+    def _unchanged(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, dict[str, Any]]]:
+        """Yield the sitemaps that have not changed, with the rows that they had in the last crawl."""
+        for node in tree.all_sitemaps() if self._previous is not None else ():
             row = self._known(node)
             if row is not None:
-                self._counts[id(node)] += row["pages"]
-                kept[row["url"]] += 1
-        return kept
+                yield node, row
 
     def _known(self, node: AbstractSitemap) -> dict[str, Any] | None:
         """Return the row that a sitemap had in the last crawl, if it has not changed."""
-        return None if self._earlier is None else self._earlier.row(node.exchange)
+        return None if self._previous is None else self._previous.unchanged(node.exchange)
 
     def _overdue(self) -> Reason | None:
         """Return why reading should end, if it takes longer than the time limit of the crawl."""
@@ -172,6 +222,14 @@ class SiteCrawl:
         return self._options.effective_limits.reached("seconds")
 
     def _counted(self, tree: AbstractSitemap) -> Iterator[tuple[str, PageBlock]]:
+        for sitemap, url, chosen in self._chosen(tree):
+            self._counts[id(sitemap)] += len(chosen.urls)
+            yield url, chosen
+
+    def _chosen(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, str, PageBlock]]:
+        """Yield the pages that were found, in blocks, without those that others are kept for."""
+        seconds = self._options.effective_limits.seconds
+        self._read_until = None if seconds is None else time.monotonic() + seconds
         selection = self._options.selection
         run = None if selection is None else selection.run(self.site)
         for sitemap, block in tree.page_steps():
@@ -179,23 +237,31 @@ class SiteCrawl:
             if reason is not None:
                 self._reason = reason.after("not all pages were read")
                 return
-            if block is None:
+            if block is None or sitemap.url in self._kept:
                 continue
             found = [(sitemap.url, block)]
             for url, chosen in found if run is None else run.of_stream(found):
-                self._counts[id(sitemap)] += len(chosen.urls)
-                yield url, chosen
+                yield sitemap, url, chosen
 
-    def _sitemaps(self, tree: AbstractSitemap) -> Iterator[dict[str, Any]]:
-        """Yield the row of every sitemap in the tree, depth first."""
-        for node, parent, depth in places_in(tree):
-            told = node.exchange
-            yield (self._known(node) or self._row(node)) | {
-                "parent": parent,
-                "depth": depth,
-                "status": node.status,
-                "duration": None if told is None else told.seconds,
-            }
+    def _sitemaps(self) -> Iterator[dict[str, Any]]:
+        """Yield the row of every sitemap in the tree, depth first, then of those that are kept."""
+        kept = {url: list(rows) for url, rows in self._kept.items()}
+        failed = {} if self._tree is None else {one.url: one for one in self._tree.failures()}
+        if self._tree is not None and self._found is None:
+            for node, parent, depth in places_in(self._tree):
+                told = node.exchange
+                if kept.get(node.url):
+                    row = kept[node.url].pop(0) | _failure_columns(failed.get(node.url))
+                else:
+                    row = self._known(node) or self._row(node)
+                yield row | {
+                    "parent": parent,
+                    "depth": depth,
+                    "status": node.status,
+                    "duration": None if told is None else told.seconds,
+                }
+        for row in (row for rows in kept.values() for row in rows):
+            yield row | _failure_columns(failed.get(row["url"]))
 
     def _row(self, node: AbstractSitemap) -> dict[str, Any]:
         told = node.exchange
@@ -213,7 +279,8 @@ class SiteCrawl:
     def row(self, sitemaps: list[dict[str, Any]]) -> Any:
         """Return the row of the site itself, as a batch."""
         failures = [] if self._tree is None else self._tree.failures()
-        pages = self._counts.total()
+        kept = self._kept_pages
+        pages = self._counts.total() + kept
         reason = code = None
         if self._reason is not None:
             failure = Failure.of(self.site, self._reason)
@@ -227,6 +294,16 @@ class SiteCrawl:
         else:
             found = pages or any(row["pages"] is not None for row in sitemaps)
             outcome = "partial" if found else "failed"
+        previous = self._previous
+        started, options = self._started, self._options.digest
+        if kept and previous is not None:
+            outcome = "kept"
+            why = reason or f"{self._found or 0:,} found now"
+            reason = f"{counted(kept, 'page')} of an earlier crawl kept: {why}"
+            if self._found is not None:
+                started = previous.row["started"]
+            if not previous.is_comparable or self._found is not None:
+                options = previous.row["options"]
         row = {
             "site": self.site,
             "outcome": outcome,
@@ -237,21 +314,33 @@ class SiteCrawl:
             "bytes": self._bytes,
             "requests": self._requests,
             "duration": self._duration,
-            "started": self._started,
+            "started": started,
             "run": self._run,
-            "options": self._options.digest,
+            "options": options,
         }
         return rows_of("sites", [row])
+
+
+def _failure_columns(failure: Failure | None) -> dict[str, Any]:
+    """Return the columns of a sitemap that has failed; none if it has not."""
+    if failure is None:
+        return {}
+    return {"status": failure.status, "failure": failure.plain, "code": failure.code.value}
+
+
+def _unreadable(error: Exception) -> Reason:
+    text = f"the pages could not be read: {type(error).__name__}: {error}"
+    return Reason(FailureCode.INTERNAL_ERROR, text)
 
 
 # The HTTP client: all sites of a worker share the limit of requests to one host --------------------
 
 
-class FleetClient(AiohttpWebClient, Recalls):
+class FleetClient(AiohttpWebClient, HasEarlierResults):
     """The client of one site in a worker."""
 
     def __init__(
-        self, options: FleetOptions, turns: HostTurns, earlier: Earlier | None = None
+        self, options: FleetOptions, turns: HostTurns, previous: PreviousCrawl | None = None
     ) -> None:
         super().__init__(
             verify=options.verify,
@@ -263,22 +352,22 @@ class FleetClient(AiohttpWebClient, Recalls):
             zones=options.zones,
         )
         self._turns = turns
-        self._earlier = earlier
+        self._previous = previous
 
     def for_crawl(self, start_url: str, limits: Limits) -> AbstractAsyncWebClient:
         """Return the client of a crawl, which knows the validators of the last one."""
         client = super().for_crawl(start_url, limits)
-        if self._earlier is not None and isinstance(client, FleetClient):
-            client.set_conditions(self._earlier.conditions())
+        if self._previous is not None and isinstance(client, FleetClient):
+            client.set_conditions(self._previous.conditions())
         return client
 
-    def recall(self, order: Fetch) -> Received | Failed | None:  # noqa: ARG002
+    def recall(self, order: FetchOrder) -> Received | Failed | None:  # noqa: ARG002
         """Return None: everything is requested."""
         return None
 
-    def unchanged(self, order: Fetch, told: Exchange) -> Received | None:
+    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
         """Return a document whose pages are those of the last crawl, if it is still the same."""
-        return None if self._earlier is None else self._earlier.document(order, told)
+        return None if self._previous is None else self._previous.document(order, told)
 
     async def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL once it is its turn at the host."""

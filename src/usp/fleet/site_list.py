@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from usp._base.safe_text import get_logger
-from usp._base.stores import NoSuchFileError, Store, is_remote
-from usp._base.urls import BadUrl, read_url, shown
+from usp._base.files import FileStore, NoSuchFileError, is_remote
+from usp._base.safe_text import get_logger, printable
+from usp._base.urls import BadUrl, read_url, redact_url
 from usp.export.schema import pyarrow
 from usp.limits import DEFAULT
 
@@ -102,7 +102,7 @@ def _opened(source: str) -> Iterator[Any]:
                 file = getattr(sys.stdin, "buffer", sys.stdin)
             elif is_remote(source):
                 place, _, name = source.rpartition("/")
-                store = Store(place)
+                store = FileStore(place)
                 file = stack.enter_context(store.reading(name, store.first_options))
             else:  # a pipe is as good as a file
                 file = stack.enter_context(Path(source).open("rb"))
@@ -188,15 +188,15 @@ def homepages(texts: Iterable[str], logins: dict[str, Login]) -> Iterator[str]:
 def homepage(text: str) -> tuple[str, Login | None]:
     """Return the homepage of a URL or host, and the login in it; the default scheme is https.
 
-    All spellings of one homepage give the same text. What is neither is returned as it is, shortened:
-    crawling it fails with a reason.
+    All spellings of one homepage give the same text. What is neither is returned as it is, shortened
+    and without control characters: crawling it fails with a reason.
     """
     stripped = text.strip()[:_SHOWN]
     is_url = "://" in stripped or stripped.lower().startswith(("http:", "https:"))
     try:
         read = read_url(stripped if is_url else f"https://{stripped}")
     except BadUrl:
-        return shown(stripped), None
+        return printable(redact_url(stripped)), None
     return f"{read.origin}/", read.login
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from usp._base.files import DatasetError, NotADatasetError
 from usp._base.names import load_extra
-from usp._base.stores import DatasetError, NotADatasetError
 from usp.fleet.dataset import Dataset
-from usp.fleet.progress import failure_row
+from usp.fleet.run import failure_row
 from usp.fleet.tables import TABLES
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ _FORMATS = """select type, count(*) sitemaps, count(distinct site) sites,
     sum(pages)::bigint pages, sum(bytes)::bigint bytes from sitemaps
     group by type order by sitemaps desc, type"""
 _FAILURES = """select code, count(*) sites, min(site) example, arg_min(reason, site) reason from sites
-    where reason is not null group by code order by sites desc, code limit ?"""
+    where code is not null group by code order by sites desc, code limit ?"""
+_KEPT = """select site, pages, reason from sites where outcome = 'kept'
+    order by pages desc, site limit ?"""
 
 _EXTENSIONS = {
     **{name: f"{name} is not null" for name in ("news", "images", "videos", "alternates")},
@@ -52,6 +54,8 @@ _MONTHS = """select strftime(lastmod, '%Y-%m') as month, count(*) pages from pag
 
 def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
     """Return totals, outcomes, the largest sites, formats, reasons of failures and freshness.
+
+    Sites that keep rows of an earlier crawl, because a later one failed, are listed under ``kept``.
 
     Only what is committed counts, also during a run. ``most`` is how many sites and reasons are
     listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
@@ -99,6 +103,7 @@ def _sum_up(database: Any, columns: set[str], most: int) -> dict[str, Any]:
             for name, used in _EXTENSIONS.items()
             if name in columns
         ],
+        "kept": ask(_KEPT, most),
         "failures": [failure_row(*row.values()) for row in ask(_FAILURES, most)],
         "freshness": freshness,
     }

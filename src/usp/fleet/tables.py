@@ -1,4 +1,8 @@
-"""The three tables of a dataset: their columns, and the wide table of a cluster.
+"""The three tables of a dataset: their columns, their files, and the wide table of a cluster.
+
+A worker writes finished sites as Parquet files, in parts, and reports each part. Nothing counts before
+the driver has committed it (:mod:`usp.fleet.dataset`). The files of a part have the same name, in the
+folders of their tables.
 
 A wide row says whose it is (``site``), of which table it is (``table``: ``pages``, ``sitemaps`` or
 ``sites``), and has that table's columns in the struct of the same name; the other two structs are null.
@@ -6,20 +10,30 @@ A wide row says whose it is (``site``), of which table it is (``table``: ``pages
 
 from __future__ import annotations
 
+import secrets
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from usp.export.schema import COLUMNS, arrow_type, chosen, pyarrow
+from usp._base.files import StoredFile
+from usp._base.safe_text import printable
+from usp.export.arrow import ParquetFileWriter
+from usp.export.schema import COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.export.sitemaps import SITEMAP_COLUMNS
+from usp.fleet.messages import Part, PartFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from usp._base.files import FileStore
+    from usp.fleet.messages import Row
 
 __all__ = ["page_columns", "rows_of", "schema_of", "unwrap", "wide_schema", "wrap"]
 
 TABLES = ("pages", "sitemaps", "sites")
 """The names of the tables, in the order in which they are committed."""
 
-OUTCOMES = ("complete", "partial", "failed", "empty")
+OUTCOMES = ("complete", "partial", "failed", "empty", "kept")
 
 _KINDS = {
     "sitemaps": {
@@ -38,6 +52,18 @@ _KINDS = {
         "options": "string",
     },
 }
+
+PART_SITES = 2000
+PART_ROWS = 2_000_000
+PART_SECONDS = 30.0
+"""A part is finished once it has this many sites or pages, or is this old (in seconds)."""
+
+_REPEATING = {
+    "pages": ("site", *(name for name, kind in COLUMNS.items() if kind in REPEATING)),
+    "sitemaps": ("site", "type", "status", "depth", "failure"),
+    "sites": ("outcome", "reason"),
+}
+"""The columns that get a dictionary."""
 
 
 def page_columns(columns: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -70,15 +96,18 @@ def plain_schema(table: str, columns: Sequence[str] | None = None) -> Any:
 
 
 def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Return rows as a record batch; half a surrogate pair in a text becomes ``?``."""
+    """Return rows as a record batch, without control characters in their texts.
+
+    Half a surrogate pair becomes ``?``.
+    """
     schema = schema_of(table)
     listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
     return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
 
 
 def _clean(value: Any) -> Any:
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, str) and not value.isprintable():
+        return printable(value.encode("utf-8", "replace").decode("utf-8"))
     return value
 
 
@@ -88,6 +117,124 @@ def pages_of(site: str, batch: Any, columns: Sequence[str] | None) -> Any:
     zeros = pa.repeat(pa.scalar(0, pa.int32()), len(batch))
     mark = pa.DictionaryArray.from_arrays(zeros, pa.array([_clean(site)], pa.string()))
     return pa.RecordBatch.from_arrays([mark, *batch.columns], schema=schema_of("pages", columns))
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+class PartWriter:
+    """Collects the batches of sites, one after another, into files.
+
+    ``add``, ``tick`` and ``finish`` return the part that is finished with it, usually none.
+    """
+
+    def __init__(
+        self,
+        store: FileStore,
+        run: int,
+        columns: Sequence[str] | None = None,
+        seconds: float = PART_SECONDS,
+    ) -> None:
+        self._store = store
+        self._run = run
+        self._columns = columns
+        self._seconds = seconds
+        self._begin()
+
+    def _begin(self) -> None:
+        self._name = f"part-{self._run:05d}-{secrets.token_hex(8)}.parquet"
+        self._files = {
+            table: ParquetFileWriter(
+                partial(StoredFile, self._store, f"{table}/{self._name}"),
+                schema_of(table, self._columns),
+                _REPEATING[table],
+            )
+            for table in TABLES
+        }
+        self._rows: list[Row] = []
+        self._since = float("inf")
+
+    def add(self, table: str, batch: Any) -> list[Part]:
+        """Add a batch of a table; those of one site are consecutive, its row of ``sites`` last."""
+        self.write(table, batch)
+        if table != "sites":
+            return []
+        self._since = min(self._since, time.monotonic())
+        full = len(self._rows) >= PART_SITES or self._files["pages"].rows >= PART_ROWS
+        return self.finish() if full else self.tick()
+
+    def write(self, table: str, batch: Any) -> None:
+        """Add a batch, however many there are already."""
+        self._files[table].add(batch)
+        if table == "sites":
+            self._rows += batch.to_pylist()
+
+    def tick(self) -> list[Part]:
+        """Finish a part that is old enough; call it only between two sites."""
+        return self.finish() if time.monotonic() - self._since >= self._seconds else []
+
+    def finish(self) -> list[Part]:
+        """Finish the part of what was added."""
+        if not any(file.rows for file in self._files.values()):
+            return []
+        files = []
+        for table, file in self._files.items():
+            if file.rows:
+                file.close()
+                name = f"{table}/{self._name}"
+                files.append(PartFile(table, name, file.stream.close(), file.rows))
+        part = Part(tuple(self._rows), tuple(files))
+        self._begin()
+        return [part]
+
+    def discard(self) -> None:
+        """Remove what is not in a finished part."""
+        for file in self._files.values():
+            file.abandon()
+            if file.stream is not None:
+                file.stream.discard()
+
+
+def scan(store: FileStore, names: Sequence[str], columns: Sequence[str] | None = None) -> Any:
+    """Return files of a table as a ``pyarrow.dataset.Dataset``; columns that one lacks are null.
+
+    Its text is plain: files of other programs may have kinds of it that Arrow neither filters nor turns
+    into dictionaries.
+    """
+    schema = plain_schema(names[0].partition("/")[0], columns)
+    with store.words():
+        return pyarrow(".dataset").dataset(
+            list(names), schema, format="parquet", filesystem=store.files()
+        )
+
+
+def sites_in(store: FileStore, name: str) -> set[str]:
+    """Return the sites that have rows in a file."""
+    found: set[str] = set()
+    with store.words():
+        for batch in scan(store, [name]).to_batches(columns=["site"], batch_readahead=1):
+            found.update(batch.column("site").unique().to_pylist())
+    return found
+
+
+def rewritten(
+    store: FileStore, run: int, names: Iterable[str], gone: Collection[str], columns: Sequence[str]
+) -> list[Part]:
+    """Return a new part with what is in some files, without the rows of some sites."""
+    pa, compute = pyarrow(), pyarrow(".compute")
+    writer = PartWriter(store, run, columns)
+    known = pa.array(sorted(gone), pa.string())
+    try:
+        for name in names:
+            table = name.partition("/")[0]
+            schema = schema_of(table, columns)
+            with store.words():
+                for batch in scan(store, [name], columns).to_batches(batch_readahead=1):
+                    others = compute.invert(compute.is_in(batch.column("site"), known))
+                    writer.write(table, batch.filter(others).cast(schema))
+        return writer.finish()
+    finally:
+        writer.discard()
 
 
 # The wide table -------------------------------------------------------------------------------------

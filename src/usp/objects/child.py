@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = [
-    "ChildSitemap",
-    "SkipReason",
-    "SkippedSitemap",
-]
+__all__ = ["ChildSitemap", "SkipReason", "SkippedSitemap"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,16 +39,15 @@ def plain(value: object) -> Any:
     """Return a value as dictionaries, lists and scalars, for ``to_dict``."""
     if isinstance(value, list | tuple):
         return [item if type(item) in _SCALARS else plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Value) else value
+    return value.to_dict() if isinstance(value, PlainValue) else value
 
 
 _SCALARS = frozenset({str, type(None), bool, int, datetime, Decimal})
 """The types of nearly all fields, which are plain already."""
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    kind: Any = type(value)
-    return _names_of(kind)
+def _kind(value: object) -> Any:  # which caches take
+    return type(value)
 
 
 @cache
@@ -77,15 +76,14 @@ _PLAIN_TYPES = frozenset({"str", "bool", "int", "datetime", "Decimal"})
 _TEXTS = frozenset({"list[str]", "tuple[str, ...]"})
 
 
-class Value:
+class PlainValue:
     """What the frozen dataclasses of this package share: ``to_dict``, ``repr`` and old pickles."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, nested values as dictionaries too."""
-        kind: Any = type(self)
-        return _dictionary_of(kind)(self)
+        return _dictionary_of(_kind(self))(self)
 
     def __repr__(self) -> str:
         """Return class and fields, texts as they are: programs print and parse it."""
@@ -94,7 +92,7 @@ class Value:
 
     def _printed(self) -> Iterable[str]:
         """Return the names of the fields that are printed."""
-        return _names(self)
+        return _names_of(_kind(self))
 
 
 def shown(text: str) -> str:
@@ -102,22 +100,16 @@ def shown(text: str) -> str:
     return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
 
 
-def _set_state(self: Value, state: object) -> None:
+def _set_state(self: PlainValue, state: object) -> None:
     """Set the fields of a value from its pickle: ours has them in order, that of 1.8.1 by name."""
     fields = old_fields(state)
-    names = _names(self)
+    names = _names_of(_kind(self))
     if fields is None:
         assert isinstance(state, list)
         fields = dict(zip(names, state, strict=False))
-    fields = _newer(self) | fields
+    fields = _newer_of(_kind(self)) | fields
     for name in names:
         _set(self, name, fields[name])
-
-
-def _newer(value: Any) -> dict[str, Any]:
-    """Return the fields that 1.8.1 does not have, those with a default, with their defaults."""
-    kind: Any = type(value)
-    return _newer_of(kind)
 
 
 @cache
@@ -126,7 +118,7 @@ def _newer_of(kind: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not dataclasses.MISSING}
 
 
-class OldValue(Value):
+class OldPlainValue(PlainValue):
     """What is shared by values that 1.8.1 has, too.
 
     A field with a default is newer. Unless it is set, it is neither printed nor in ``to_dict``, and
@@ -137,37 +129,20 @@ class OldValue(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, newer ones only if they are set."""
-        kind: Any = type(self)
-        fields = _dictionary_of(kind)(self)
-        for name, default in _newer_of(kind).items():
+        fields = _dictionary_of(_kind(self))(self)
+        for name, default in _newer_of(_kind(self)).items():
             if fields[name] == default:
                 del fields[name]
         return fields
 
     def _printed(self) -> Iterable[str]:
-        newer = _newer(self)
+        newer = _newer_of(_kind(self))
         names = super()._printed()
         return [name for name in names if name not in newer or getattr(self, name) != newer[name]]
 
 
-@cache
-def thawed(kind: Any) -> Any:
-    """Return a class with the fields of a frozen one, in order, which is not frozen.
-
-    A frozen class sets each field by ``object.__setattr__``. It takes a third of the time to create an
-    object of this class instead, with all of its fields, and then to set its ``__class__``.
-    """
-    given = [
-        (field.name, field.type, dataclasses.field(default=field.default))
-        for field in dataclasses.fields(kind)
-    ]
-    return dataclasses.make_dataclass(
-        kind.__name__, given, bases=kind.__bases__, slots=True, eq=False, repr=False
-    )
-
-
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapImage(OldValue):
+class SitemapImage(OldPlainValue):
     """An image of a page, from the image extension."""
 
     loc: str
@@ -194,7 +169,7 @@ class SitemapImage(OldValue):
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class SitemapNewsStory(OldValue):
+class SitemapNewsStory(OldPlainValue):
     """A news story, from the news extension or from a feed."""
 
     title: str
@@ -233,7 +208,7 @@ class SitemapNewsStory(OldValue):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SitemapPageMapObject(Value):
+class SitemapPageMapObject(PlainValue):
     """A DataObject of Google's PageMap: its type, its id and its attributes in order."""
 
     type: str | None

@@ -162,11 +162,7 @@ _NEWS = Table(
         FieldSpec("access"),
         FieldSpec("genres", many=","),
         FieldSpec(
-            "publish_date",
-            Kind.TIME,
-            "publication_date",
-            required=True,
-            column="publication_date",
+            "publish_date", Kind.TIME, "publication_date", required=True, column="publication_date"
         ),
         FieldSpec("title", required=True),
         FieldSpec("keywords", many=","),

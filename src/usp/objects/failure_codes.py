@@ -10,9 +10,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Self
 
-__all__ = [
-    "FailureCode",
-]
+__all__ = ["FailureCode"]
 
 
 class Code(StrEnum):
@@ -136,7 +134,7 @@ class FailureCode(Code):
     CONNECTION_CLOSED = (
         "connection-closed",
         "the connection was closed without a response",
-        "The host accepted the connection and closed it without sending a response.",
+        "The host accepted the connection and closed it before the end of the response headers.",
         "example.org closed the connection without a response",
         "Try again later; some bot walls do this to robots.",
     )
@@ -163,9 +161,9 @@ class FailureCode(Code):
     )
     BAD_HEADERS = (
         "bad-headers",
-        "the headers are too many or too large",
-        "The headers of the response exceed what a client accepts.",
-        "a Set-Cookie header of 100,000 characters",
+        "the headers are too large or contradict each other",
+        "The headers of the response exceed what a client accepts, or browsers disagree about them.",
+        "a Set-Cookie header of 100,000 characters, or two different values of Content-Length",
         "Report it to the operator of the server.",
     )
     PROXY_ERROR = (

@@ -7,7 +7,7 @@ from enum import Enum, unique
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp.objects.extension_values import (
     SitemapImage,
     SitemapNewsStory,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from usp.objects.video import SitemapVideo
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "SITEMAP_PAGE_DEFAULT_PRIORITY",
@@ -102,24 +102,17 @@ class SitemapPage:
         page_map: list[SitemapPageMapObject] | None = None,
     ) -> None:
         self._url = url
-        self._fields = PageFields(
-            priority,
-            last_modified,
-            change_frequency,
-            news_story,
-            images,
-            alternates,
-            videos,
-            mobile,
-            page_map,
-        )
+        core = (priority, last_modified, change_frequency)
+        self._fields = PageFields(*core, news_story, images, alternates, videos, mobile, page_map)
 
     @classmethod
-    def of(cls, url: str, fields: PageFields) -> SitemapPage:
+    def of(cls, url: str, fields: PageFields, sitemap_url: str | None = None) -> SitemapPage:
         """Make a page from its fields."""
         page = cls.__new__(cls)
         page._url = url  # noqa: SLF001 - a constructor
         page._fields = fields
+        if sitemap_url is not None:
+            page._sitemap_url = sitemap_url  # noqa: SLF001
         return page
 
     @property
@@ -156,38 +149,32 @@ class SitemapPage:
     @property
     def news_story(self) -> SitemapNewsStory | None:
         """The news story on the page, from the news extension or from a feed."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[3]
+        return self.fields()[3]
 
     @property
     def images(self) -> list[SitemapImage] | None:
         """The images on the page, or None if the sitemap lists none."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[4]
+        return self.fields()[4]
 
     @property
     def alternates(self) -> list[tuple[str, str]] | None:
         """The page in other languages, as ``(hreflang, href)``, or None if there are none."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[5]
+        return self.fields()[5]
 
     @property
     def videos(self) -> list[SitemapVideo] | None:
         """The videos on the page, or None if the sitemap lists none."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[6]
+        return self.fields()[6]
 
     @property
     def mobile(self) -> bool:
         """Whether the page is marked as made for feature phones (``mobile:mobile``)."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[7]
+        return self.fields()[7]
 
     @property
     def page_map(self) -> list[SitemapPageMapObject] | None:
         """The objects of the page's PageMap, or None if it has none."""
-        fields = self._fields
-        return (fields if type(fields) is PageFields else self._read_all())[8]
+        return self.fields()[8]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
@@ -219,7 +206,8 @@ class SitemapPage:
         return self.url == other.url and self.fields() == other.fields()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self.url, self.fields())
+        kind = SitemapPage if type(self) in _OURS else type(self)
+        return kind.of, (self.url, self.fields(), self.sitemap_url)
 
     def __setstate__(self, state: object) -> None:
         """Restore a page that 1.8.1 has pickled; our own are restored by :meth:`of`."""
@@ -296,39 +284,6 @@ class EntryBlock(Protocol):
         ...
 
 
-class OwnPage(SitemapPage):
-    """A page that has no fields other than those of the protocol, which are known."""
-
-    __slots__ = ("_change_frequency", "_last_modified", "_priority")
-
-    # Getters in C take half the time of methods.
-    priority = property(attrgetter("_priority"))
-    last_modified = property(attrgetter("_last_modified"))
-    change_frequency = property(attrgetter("_change_frequency"))
-
-    def __init__(
-        self,
-        url: str,
-        priority: Decimal,
-        last_modified: datetime | None,
-        change_frequency: SitemapPageChangeFrequency | None,
-    ) -> None:
-        self._url = url
-        self._priority = priority
-        self._last_modified = last_modified
-        self._change_frequency = change_frequency
-        self._fields = None
-
-    def _read_all(self) -> PageFields:
-        self._fields = fields = PageFields(
-            self._priority, self._last_modified, self._change_frequency
-        )
-        return fields
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SitemapPage.of, (self.url, self.fields())
-
-
 class DeferredPage(SitemapPage):
     """A page whose fields are parsed on first access, and then kept."""
 
@@ -336,11 +291,9 @@ class DeferredPage(SitemapPage):
 
     _all: PageFields
 
-    def __init__(
-        self, url: str, block: EntryBlock, at: int, own: PageFields | OwnFields | None = None
-    ) -> None:
+    def __init__(self, url: str, block: EntryBlock, at: int) -> None:
         self._url = url
-        self._fields = own
+        self._fields = None
         self._block: EntryBlock | None = block
         self._at = at
 
@@ -359,11 +312,8 @@ class DeferredPage(SitemapPage):
         self._fields = self._all
         return self._all
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SitemapPage.of, (self.url, self.fields())
 
-
-_OURS = frozenset({SitemapPage, OwnPage, DeferredPage})
+_OURS = frozenset({SitemapPage, DeferredPage})
 
 
 def pages_with_fields(block: PageBlock) -> Iterator[SitemapPage]:

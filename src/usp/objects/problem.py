@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from usp._base.safe_text import excerpt as cut
+from usp._base.safe_text import shortened
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem_codes import ProblemCode
 
@@ -14,15 +15,7 @@ if TYPE_CHECKING:
 
     from usp._base.reason import Advice, Reason
 
-__all__ = [
-    "Failure",
-    "FailureCode",
-    "Problem",
-    "ProblemCode",
-    "ProblemKind",
-    "by_kind",
-    "how_many",
-]
+__all__ = ["Failure", "FailureCode", "Problem", "ProblemCode", "ProblemKind", "by_kind", "how_many"]
 
 AnyCode: TypeAlias = ProblemCode | FailureCode
 
@@ -51,10 +44,10 @@ class Problem:
     code: AnyCode = ProblemCode.OTHER_PROBLEM
 
     def __post_init__(self) -> None:
-        """Bound the length of the texts: most of them quote what a website has sent."""
+        """Bound the texts, which a website may have chosen; the excerpt quotes it as it is."""
         object.__setattr__(self, "message", cut(self.message))
         if self.excerpt is not None:
-            object.__setattr__(self, "excerpt", cut(self.excerpt, _MAX_EXCERPT))
+            object.__setattr__(self, "excerpt", shortened(self.excerpt, _MAX_EXCERPT))
 
     def __str__(self) -> str:
         """Return the problem on one line, as a log or a terminal shows it."""
@@ -117,7 +110,7 @@ class Failure:
     advice: Advice | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Bound the length of the texts."""
+        """Bound the texts, and make them safe to show: a server may have chosen them."""
         object.__setattr__(self, "reason", cut(self.reason))
         object.__setattr__(self, "brief", cut(self.brief or self.reason))
 

@@ -50,6 +50,13 @@ class ProblemCode(Code):
         "a Latin-1 é in a UTF-8 document",
         "Write the whole file in UTF-8.",
     )
+    GUESSED_ENCODING = (
+        "guessed-encoding",
+        "the document is neither in UTF-8 nor labelled, and was read as windows-1252",
+        "Bytes are not valid UTF-8, and nothing names another encoding. They are likely windows-1252.",
+        "a Latin-1 é in a document without an encoding",
+        "Write the whole file in UTF-8, or name its encoding in the XML declaration.",
+    )
     NUL_BYTES = (
         "nul-bytes",
         "a run of NUL bytes",
@@ -165,7 +172,7 @@ class ProblemCode(Code):
         "doctype-ignored",
         "a DOCTYPE before the document was ignored",
         "The document names a DTD. It is never loaded.",
-        '<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "…">',
+        '<!DOCTYPE urlset SYSTEM "sitemap.dtd">',
         "Remove the DOCTYPE: sitemaps need none.",
     )
     NO_ROOT = (
@@ -414,6 +421,13 @@ class ProblemCode(Code):
         "The date of a feed item cannot be read. The item has no date.",
         "<pubDate>soon</pubDate>",
         "Write dates as in RFC 822 (RSS) or RFC 3339 (Atom).",
+    )
+    UNKNOWN_ZONE = (
+        "unknown-zone",
+        "the time zone of a date is unknown",
+        "A date names its time zone, and the name is not known. The time is read without an offset.",
+        "<pubDate>Fri, 31 Jan 2025 09:30:00 XYZ</pubDate>",
+        "Write the offset, such as +0100 (RFC 822) or +01:00 (W3C format).",
     )
     BAD_EXTENSION_FIELD = (
         "bad-extension-field",

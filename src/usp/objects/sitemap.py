@@ -24,8 +24,8 @@ from itertools import islice, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.display import counted
-from usp._base.names import elsewhere
-from usp._base.safe_text import get_logger
+from usp._base.names import lazy_getattr
+from usp._base.safe_text import get_logger, printable
 from usp.objects.abstract_sitemap import AbstractSitemap, flattened, restored
 from usp.objects.page import SitemapPage
 from usp.objects.page_blocks import PageList, PageSource, is_source
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from usp.objects.page import PageBlock
     from usp.objects.problem import Problem
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "AbstractIndexSitemap",
@@ -97,7 +97,7 @@ class InvalidSitemap(AbstractSitemap):
             failure=(failure or Failure(url, reason)) if missing else None,
             exchange=exchange,
         )
-        self._reason = reason
+        self._reason = printable(reason)
         self._why = failure or Failure(url, reason)
         log.info("Invalid sitemap: %s, reason: %s", url, reason)
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from usp.objects.extension_values import Value
+from usp.objects.extension_values import PlainValue
 
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-__all__ = [
-    "SitemapVideo",
-    "SitemapVideoPrice",
-    "SitemapVideoTVShow",
-]
+__all__ = ["SitemapVideo", "SitemapVideoPrice", "SitemapVideoTVShow"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SitemapVideoPrice(Value):
+class SitemapVideoPrice(PlainValue):
     """One price of a video: the amount as written, ISO 4217 currency, ``rent`` or ``own``."""
 
     amount: str
@@ -29,7 +25,7 @@ class SitemapVideoPrice(Value):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SitemapVideoTVShow(Value):
+class SitemapVideoTVShow(PlainValue):
     """The episode a video shows (``video:tvshow``)."""
 
     show_title: str | None = None
@@ -41,7 +37,7 @@ class SitemapVideoTVShow(Value):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class SitemapVideo(Value):
+class SitemapVideo(PlainValue):
     """A video, with every field that Google's documentation has or had.
 
     ``restriction`` lists countries and ``platform`` lists ``web``, ``mobile``, ``tv``; their

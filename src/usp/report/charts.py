@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
 from usp.objects.page import SitemapPageChangeFrequency
-from usp.report.duplicates import duplicates_card, sample
 from usp.report.fetches import fetching_card
 from usp.report.markup import (
     Markup,
@@ -54,7 +53,10 @@ class Cards:
             (totals.videos, (self.videos,)),
         ]
         cards = [make() for count, makers in parts if count for make in makers]
-        cards += [self.duplicates(), self.fetches()]
+        cards.append(self.fetches())
+        checks = self.summary.checks
+        if totals.pages and checks.complete and not checks.has_duplicates:
+            self.facts.append("No page is listed more than once.")
         self._add_missing()
         found = [one for one in cards if one]
         if self.facts:
@@ -76,16 +78,6 @@ class Cards:
             *most, last = missing
             listed = f"{', '.join(most)} or {last}" if most else last
             self.facts.append(f"No {listed} were found.")
-
-    def duplicates(self) -> Markup:
-        """Return the card for pages that are listed more than once."""
-        found = self.summary.duplicates
-        if found.urls:
-            return duplicates_card(self.summary)
-        if self.summary.totals.pages:
-            which = "No page" if found.one_in == 1 else f"Of {sample(found.one_in)}, none"
-            self.facts.append(f"{which} is listed in more than one sitemap.")
-        return Markup("")
 
     def fetches(self) -> Markup:
         """Return the card for the slowest documents."""

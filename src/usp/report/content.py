@@ -5,21 +5,21 @@ Block by block, in bounded memory.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import known_date
 from usp._base.urls import host_in
-from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
+from usp.export.schema import read_frequency, read_priority
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY
 from usp.objects.page_blocks import PageList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
-    from decimal import Decimal
 
     from usp.objects.page import PageBlock, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
@@ -27,18 +27,9 @@ if TYPE_CHECKING:
 MAX_KEYS = 20_000
 """How many distinct keys are counted before the rarest are merged."""
 
-_MAX_CLOCKS = 200_000  # times of day that are remembered as valid
-_MAX_WORDS = 1000  # distinct texts of a priority or a changefreq that are cached
-
 _folder = methodcaller("rpartition", "/")
 _first = itemgetter(0)
 _SLASHES = 5  # in http://host/one/two/
-_day = itemgetter(slice(10))
-_clock = itemgetter(slice(10, None))
-_PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_PLAIN_CLOCK = re.compile(
-    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-)
 
 
 class Tally:
@@ -82,29 +73,20 @@ class Tally:
 class Dates:
     """Counts dates by month; anything else counts as undated."""
 
-    __slots__ = ("_clocks", "months", "undated")
+    __slots__ = ("months", "undated")
 
     def __init__(self) -> None:
         self.months = Tally()
         self.undated = 0
-        self._clocks: set[str] = {""}
 
     def add_texts(self, texts: Sequence[str]) -> tuple[str, str] | None:
-        """Count dates given as text; return the first and the last day.
-
-        A plain date and a plain time of day can be read separately, and both repeat, so most columns
-        need few calls of the parser. A column with anything else in it is read text by text.
-        """
-        days = Counter(map(_day, texts))
+        """Count dates given as text; return the first and the last day."""
+        days: Counter[str] = Counter()
+        for text, count in Counter(texts).items():
+            date = known_date(text)
+            days[date.date().isoformat() if date else ""] += count
         empty = days.pop("", 0)
-        plain = self._clocks_are_plain(texts) and all(map(_PLAIN_DAY.fullmatch, days))
-        if not plain:
-            days = Counter()
-            for text, count in Counter(texts).items():
-                days[_read_day(text) or ""] += count
-            empty = days.pop("", 0)
-        good = {day: count for day, count in days.items() if _read_day(day)}
-        return self._add(good, empty + days.total() - sum(good.values()))
+        return self._add(days, empty)
 
     def add_dates(self, dates: Iterable[datetime | None]) -> tuple[str, str] | None:
         """Count dates; return the first and the last day."""
@@ -120,35 +102,11 @@ class Dates:
         self.months.add(months)
         return (min(days), max(days)) if days else None
 
-    def _clocks_are_plain(self, texts: Sequence[str]) -> bool:
-        new = set(map(_clock, texts)) - self._clocks
-        if not new:
-            return True
-        if not all(map(_PLAIN_CLOCK.fullmatch, new)):
-            return False
-        if not all(known_date(f"2000-01-01{clock}") for clock in new):
-            return False
-        if len(self._clocks) < _MAX_CLOCKS:
-            self._clocks |= new
-        return True
-
-
-def _read_day(text: str) -> str | None:
-    date = known_date(text)
-    return date.date().isoformat() if date else None
-
 
 class Content:
-    """Counts the pages of a website in one pass, a block at a time.
+    """Counts the pages of a website in one pass, a block at a time."""
 
-    ``read_priority`` and ``read_frequency`` parse text as pages do.
-    """
-
-    def __init__(
-        self,
-        read_priority: Callable[[str], Decimal | None],
-        read_frequency: Callable[[str], SitemapPageChangeFrequency | None],
-    ) -> None:
+    def __init__(self) -> None:
         self.pages = 0
         self.dates = Dates()
         self.hosts = Tally()
@@ -168,10 +126,6 @@ class Content:
         self.videos = 0
         self.with_videos = 0
         self.video_hosts = Tally()
-        self._read_priority = read_priority
-        self._read_frequency = read_frequency
-        self._tenths: dict[str, int] = {}
-        self._words: dict[str, str] = {}
 
     def add(self, block: PageBlock) -> tuple[tuple[str, str] | None, bool]:
         """Count a block; return its first and last day, and whether anything in it looks damaged."""
@@ -236,38 +190,17 @@ class Content:
             self.frequencies[""] += count
         else:
             for text, number in Counter(words).items():
-                self.frequencies[self._word(text)] += number
+                self.frequencies[read_frequency(text) or ""] += number
         priorities = texts.get("priority")
         if priorities is None:
-            self.priorities[_tenth(SITEMAP_PAGE_DEFAULT_PRIORITY)] += count
+            self._add_priority(SITEMAP_PAGE_DEFAULT_PRIORITY, count)
         else:
             for text, number in Counter(priorities).items():
-                self.priorities[self._tenth_of(text)] += number
+                self._add_priority(Decimal(str(read_priority(text))), number)
         return span, odd
 
-    def _word(self, text: str) -> str:
-        word = self._words.get(text)
-        if word is None:
-            word = ""
-            if text:
-                word = (self._read_frequency(text) or SitemapPageChangeFrequency.ALWAYS).value
-            if len(self._words) < _MAX_WORDS:
-                self._words[text] = word
-        return word
-
-    def _tenth_of(self, text: str) -> int:
-        tenth = self._tenths.get(text)
-        if tenth is None:
-            value = self._read_priority(text) if text else None
-            if value is None:
-                value = SITEMAP_PAGE_DEFAULT_PRIORITY
-            self._note_priority(value)
-            tenth = _tenth(value)
-            if len(self._tenths) < _MAX_WORDS:
-                self._tenths[text] = tenth
-        return tenth
-
-    def _note_priority(self, value: Decimal) -> None:
+    def _add_priority(self, value: Decimal, count: int) -> None:
+        self.priorities[int(value * 10)] += count
         if value != SITEMAP_PAGE_DEFAULT_PRIORITY:
             self.only_default_priority = False
 
@@ -275,8 +208,7 @@ class Content:
         """Count pages by their fields, given as columns in the order of ``PageFields``."""
         priorities, dates, frequencies, news, images, alternates, videos, *_ = columns
         for value, count in Counter(priorities).items():
-            self._note_priority(value)
-            self.priorities[_tenth(value)] += count
+            self._add_priority(value, count)
         for frequency, count in Counter(frequencies).items():
             self.frequencies[frequency.value if frequency else ""] += count
         self._add_news(list(filter(None, news)))
@@ -328,7 +260,3 @@ def _common_start(first: str, last: str) -> str:
 
 def _is_odd(folder: str) -> bool:
     return folder.count("/") < 2 or "?" in folder or "#" in folder  # noqa: PLR2004 - http://
-
-
-def _tenth(priority: Decimal) -> int:
-    return int(priority * 10)

@@ -21,7 +21,7 @@ _LABEL = "The slowest documents, in the order of their requests"
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class FetchedDocument:
     """One document; ``begin`` is when its last request was sent, in seconds after the first of all."""
 
     url: str
@@ -47,7 +47,7 @@ class FetchLog:
 
 def fetches_of(
     tree: AbstractSitemap, nodes: Sequence[AbstractSitemap]
-) -> tuple[list[Fetch] | None, list[Fetch]]:
+) -> tuple[list[FetchedDocument] | None, list[FetchedDocument]]:
     """Return the fetched documents, and the undeclared addresses that were tried without success.
 
     Both are in the order of their requests. The first is None if nothing was fetched, as from files.
@@ -69,11 +69,11 @@ def fetches_of(
     everything = (*declared.values(), *probes.values())
     first = min((exchange.started for exchange in everything if exchange.started), default=None)
 
-    def fetch(exchange: Exchange, *, is_failed: bool) -> Fetch:
+    def fetch(exchange: Exchange, *, is_failed: bool) -> FetchedDocument:
         begin = None
         if first is not None and exchange.started is not None:
             begin = (exchange.started - first).total_seconds()
-        return Fetch(
+        return FetchedDocument(
             exchange.url,
             exchange.attempts,
             begin,
@@ -93,7 +93,7 @@ def _exchanges(nodes: Iterable[AbstractSitemap]) -> Iterator[Exchange]:
     return (node.exchange for node in nodes if node.exchange is not None and node.exchange.attempts)
 
 
-def _in_order(fetches: Iterable[Fetch]) -> list[Fetch]:
+def _in_order(fetches: Iterable[FetchedDocument]) -> list[FetchedDocument]:
     return sorted(fetches, key=lambda fetch: fetch.begin or 0.0)
 
 
@@ -119,7 +119,7 @@ def fetching_card(summary: Summary) -> tuple[Markup, dict[str, Any] | None]:
     return card(NAME, "Fetching", *inside, wide=True, note=note), chart
 
 
-def _table(summary: Summary, fetches: Sequence[Fetch], addresses: Addresses) -> Markup:
+def _table(summary: Summary, fetches: Sequence[FetchedDocument], addresses: Addresses) -> Markup:
     more = summary.totals.fetches - len(fetches)
     rows = [
         (
@@ -134,7 +134,7 @@ def _table(summary: Summary, fetches: Sequence[Fetch], addresses: Addresses) -> 
     return table(_LABEL, ("document", "time", "received", "attempts"), rows, foot)
 
 
-def _chart(fetches: Sequence[Fetch], addresses: Addresses) -> dict[str, Any]:
+def _chart(fetches: Sequence[FetchedDocument], addresses: Addresses) -> dict[str, Any]:
     return {
         "type": "waterfall",
         "labels": [addresses.url(fetch.url, 60) for fetch in fetches],

@@ -44,7 +44,7 @@ def repr_html(node: AbstractSitemap) -> str:
     counted where they are a list already, or if all documents together are small.
     """
     nodes = [node, *node.all_sitemaps()]
-    writer = _Writer(
+    writer = _TreeHtml(
         Addresses(shared_origin(one.url for one in nodes)),
         count=sum(one.size or 0 for one in nodes) <= MAX_READ,
     )
@@ -71,7 +71,7 @@ def _colored(text: str, state: str) -> str:
     return f'<span style="color:{_COLORS[state]}">{escape(text)}</span>'
 
 
-class _Writer:
+class _TreeHtml:
     def __init__(self, addresses: Addresses, *, count: bool) -> None:
         self._addresses = addresses
         self._count = count

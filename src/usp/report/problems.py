@@ -1,13 +1,19 @@
-"""Failures and problems: counted by kind in bounded memory, and their cards."""
+"""What is wrong: sitemaps that failed, and what the rules of ``usp check`` find, and their cards.
+
+The rules also tell what the parser found inside documents, and which pages are listed more than once.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped
-from usp.objects.problem import ProblemCode, by_kind, kind_key
-from usp.report.checks import checked
+from usp.checks.checking import Checking
+from usp.checks.finding import Severity
+from usp.checks.rules import RULES
 from usp.report.markup import (
     FIRST_ROWS,
     Addresses,
@@ -22,112 +28,139 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from usp.objects.problem import AnyCode, Problem, ProblemKind
+    from usp.checks.finding import Finding
+    from usp.objects.sitemap import AbstractSitemap
     from usp.report.summary import Summary
 
 MAX_ODD_PAGES = 200_000
-"""How many pages of sitemaps that look damaged are checked for problems."""
+"""How many pages of sitemaps that look damaged are read for the number of their problems."""
 
 MAX_OTHER_PAGES = 25_000
 """The same for sitemaps that look fine."""
 
-MAX_KINDS = 200
-MAX_EXAMPLES = 10
-"""How many problems of one kind are listed."""
+MAX_CHECKED_PAGES = 200_000
+"""How many pages are checked by rules; the rest of a larger website is not."""
 
 MAX_TABLE = 100
 MAX_REASONS = 8
+MAX_RULES = 60
+MAX_HINT = 400
+MAX_EXAMPLES = 5
+"""How many findings of one rule are listed."""
 
-_OTHER = ProblemCode.OTHER_PROBLEM
-
-
-@dataclass(frozen=True, slots=True)
-class ListedProblem:
-    """A problem, with the index of its sitemap in the summary."""
-
-    sitemap: int
-    message: str
-    line: int | None
-    excerpt: str | None
-    lost: int
+_CHIPS = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INFO: ""}
+_DUPLICATES = frozenset({"SM409", "SM410"})
 
 
 @dataclass(slots=True)
-class KindRow:
-    """One kind of problem: how often, in how many sitemaps, entries lost, examples."""
+class ProblemCount:
+    """How many errors there are inside documents, and entries that they cost.
 
-    code: AnyCode
-    message: str
-    count: int = 0
-    sitemaps: int = 0
-    lost: int = 0
-    examples: list[ListedProblem] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ProblemList:
-    """All problems, counted by kind.
-
-    ``looked_at`` of ``sitemaps`` were checked, which is slow: see :data:`MAX_ODD_PAGES`.
+    ``looked_at`` of ``sitemaps`` were read for them, which is slow: see :data:`MAX_ODD_PAGES`.
     """
 
     count: int = 0
     lost: int = 0
     looked_at: int = 0
     sitemaps: int = 0
-    kinds: dict[str, KindRow] = field(default_factory=dict)
 
-    def add(self, number: int, problems: Sequence[Problem]) -> tuple[int, int]:
-        """Add the problems of a sitemap; return how many there are, and how many entries were lost."""
-        before = self.count, self.lost
-        seen: set[int] = set()
-        for found in by_kind(problems):
-            self.count += found.times
-            self.lost += found.lost
-            kind = self._kind(found)
-            kind.count += found.times
-            kind.lost += found.lost
-            kind.sitemaps += id(kind) not in seen
-            seen.add(id(kind))
-        for problem in problems:
-            examples = self._kind(problem).examples
-            if problem.times == 1 and len(examples) < MAX_EXAMPLES:
-                examples.append(
-                    ListedProblem(
-                        number, problem.message, problem.line, problem.excerpt, problem.lost
-                    )
-                )
-        return self.count - before[0], self.lost - before[1]
 
-    def most_frequent(self) -> list[KindRow]:
-        """Return the kinds, the most frequent first."""
-        return sorted(self.kinds.values(), key=lambda kind: -kind.count)
+@dataclass(slots=True)
+class RuleRow:
+    """What one rule found: how often, in how many sitemaps, and the first of it."""
 
-    def _kind(self, problem: Problem | ProblemKind) -> KindRow:
-        key = kind_key(problem)
-        if key not in self.kinds and len(self.kinds) >= MAX_KINDS:
-            return self.kinds.setdefault(_OTHER.value, KindRow(_OTHER, "other problems"))
-        return self.kinds.setdefault(key, KindRow(problem.code, problem.message))
+    code: str
+    name: str
+    severity: Severity
+    hint: str
+    count: int = 0
+    sitemaps: int = 0
+    examples: list[Finding] = field(default_factory=list)
+
+
+class FindingsByRule:
+    """Collects findings by rule, with some examples of each."""
+
+    def __init__(self, examples: int = MAX_EXAMPLES) -> None:
+        self.severities: Counter[Severity] = Counter()
+        self._examples = examples
+        self._rows: dict[str, RuleRow] = {}
+        self._sitemaps: dict[str, set[int]] = {}  # hashes of their URLs
+
+    def add(self, finding: Finding) -> None:
+        """Add a finding."""
+        self.severities[finding.severity] += finding.times
+        row = self._rows.setdefault(
+            finding.code, RuleRow(finding.code, finding.name, finding.severity, finding.hint)
+        )
+        row.count += finding.times
+        sitemaps = self._sitemaps.setdefault(finding.code, set())
+        sitemaps.add(hash(finding.sitemap))
+        row.sitemaps = len(sitemaps)
+        if len(row.examples) < self._examples:
+            row.examples.append(finding)
+
+    def rows(self) -> list[RuleRow]:
+        """Return the rules that found anything, the most severe first, then the most frequent."""
+        return sorted(
+            self._rows.values(), key=lambda row: (row.severity.rank, -row.count, row.code)
+        )
+
+
+@dataclass(slots=True)
+class CheckList:
+    """All findings by rule. ``complete`` is False if there were too many pages to check them all."""
+
+    severities: dict[str, int] = field(default_factory=dict)
+    rules: list[RuleRow] = field(default_factory=list)
+    pages: int = 0
+    complete: bool = True
+
+    @property
+    def has_duplicates(self) -> bool:
+        """Whether a page is listed more than once."""
+        return any(row.code in _DUPLICATES for row in self.rules)
+
+
+class _EnoughError(Exception):
+    """Ends a check."""
+
+
+def checks_of(tree: AbstractSitemap, *, everything: bool = False) -> CheckList:
+    """Return what is wrong with a tree; ``everything`` checks all pages, however many there are."""
+    result, found = CheckList(), FindingsByRule()
+
+    def count(pages: int) -> None:
+        if result.pages >= MAX_CHECKED_PAGES and not everything:
+            raise _EnoughError
+        result.pages += pages
+
+    try:
+        for finding in Checking.of().findings(tree, count):
+            found.add(finding)
+    except _EnoughError:
+        result.complete = False
+    result.severities = {one.value: found.severities[one] for one in Severity}
+    result.rules = found.rows()
+    return result
 
 
 def damage_cards(summary: Summary) -> list[Markup]:
-    """Return the cards for failures and problems, or a sentence if there are none."""
+    """Return the cards for failures and problems; first a sentence if nothing was lost."""
     cards = []
     if summary.totals.failures:
-        cards.append(failures_card(summary))
-    if summary.totals.problems:
-        cards.append(problems_card(summary))
-    if not cards:
+        cards.append(_failures_card(summary))
+    elif not summary.totals.problems:
         text = f"Nothing is missing, and no problems were found. {_looked(summary)}"
         if not summary.checks.rules:
-            text += f" {checked(summary.checks)}"
+            text += f" {_checked(summary.checks)}"
         cards.append(Markup(f'<p class="good">{text}</p>'))
+    if summary.checks.rules:
+        cards.append(_problems_card(summary))
     return cards
 
 
-def failures_card(summary: Summary) -> Markup:
+def _failures_card(summary: Summary) -> Markup:
     """Return the card for sitemaps that are missing or incomplete."""
     addresses = Addresses(summary.origin)
     total = summary.totals.failures
@@ -164,47 +197,70 @@ def _reasons(summary: Summary, addresses: Addresses) -> Markup:
     return Markup(f'<p class="chips">{" ".join(chips)}</p>')
 
 
-def problems_card(summary: Summary) -> Markup:
-    """Return the card for problems inside documents, by kind."""
-    problems = summary.problems
-    lost = (
-        counted(problems.lost, "entry was", "entries were") if problems.lost else "no entries were"
-    )
-    note = f"{counted(problems.count, 'problem')}; {lost} lost. {_looked(summary)}"
-    kinds = [_kind(kind, summary) for kind in problems.most_frequent()[:MAX_TABLE]]
-    left = len(problems.kinds) - MAX_TABLE
+def _problems_card(summary: Summary) -> Markup:
+    """Return the card for what the rules find."""
+    found, lost = summary.checks, summary.problems.lost
+    chips = [
+        chip(counted(number, severity), _CHIPS[Severity(severity)])
+        for severity, number in found.severities.items()
+        if number
+    ]
+    if lost:
+        chips.append(chip(f"{counted(lost, 'entry')} lost", "bad"))
+    rules = [_rule(row, summary) for row in found.rules[:MAX_RULES]]
+    left = len(found.rules) - MAX_RULES
     if left > 0:
-        kinds.append(Markup(f'<p class="more">and {counted(left, "more kind")}</p>'))
-    first, rest = kinds[:FIRST_ROWS], kinds[FIRST_ROWS:]
+        rules.append(Markup(f'<p class="more">and {counted(left, "more rule")}</p>'))
+    first, rest = rules[:FIRST_ROWS], rules[FIRST_ROWS:]
     if rest:
-        first.append(folded(counted(len(problems.kinds) - FIRST_ROWS, "more kind"), "".join(rest)))
-    return card("problems", "Problems", *first, wide=True, note=note)
+        more = counted(len(found.rules) - FIRST_ROWS, "more rule")
+        first.append(folded(more, "".join(rest)))
+    shown = Markup(f'<p class="chips">{" ".join(chips)}</p>') if chips else ""
+    return card("problems", "Problems", shown, *first, wide=True, note=_checked(found))
 
 
-def _kind(kind: KindRow, summary: Summary) -> Markup:
-    """Return one kind of problem: how often it occurred, and examples to expand."""
+def _checked(found: CheckList) -> str:
+    """Return a sentence: how many rules found something, and in how many pages if not in all."""
+    asked = counted(len(RULES), "rule")
+    text = f"{len(found.rules):,} of {asked}" if found.rules else f"None of {asked}"
+    if not found.complete:
+        pages = counted(found.pages, "page")
+        return f"{text} found something in the first {pages}; usp check reads all of them."
+    explained = f" 'usp rule {found.rules[0].code}' explains one." if found.rules else ""
+    return f"{text} found something.{explained}"
+
+
+def _rule(row: RuleRow, summary: Summary) -> Markup:
+    """Return what one rule found: how often, what to do, and examples to expand."""
     addresses = Addresses(summary.origin)
-    rows = summary.sitemaps
+    left = row.count - sum(example.times for example in row.examples)
+    pages = any(example.page is not None for example in row.examples)
     examples = table(
-        shown_text(kind.message),
-        ("sitemap", "line", "text", "entries lost"),
+        f"{row.code} {row.name}",
+        ("sitemap", "line", "finding", *(["page"] if pages else [])),
         [
             (
-                url_cell(addresses.url(rows[problem.sitemap].url)),
-                problem.line,
-                None if problem.excerpt is None else addresses.text(problem.excerpt),
-                problem.lost,
+                url_cell(addresses.url(example.sitemap)),
+                example.line,
+                addresses.text(example.message),
+                *([_page(example.page, addresses)] if pages else []),
             )
-            for problem in kind.examples
+            for example in row.examples
         ],
-        _more(kind.count - len(kind.examples)),
+        f"and {left:,} more" if left > 0 else "",
     )
-    chips = [
-        chip(counted(kind.count, "time"), "warn"),
-        chip(counted(kind.sitemaps, "sitemap")),
-        chip(f"{counted(kind.lost, 'entry')} lost", "bad") if kind.lost else "",
-    ]
-    return folded(addresses.text(kind.message), examples, *chips)
+    hint = f'<p class="note">{escape(shown_text(row.hint, MAX_HINT))}</p>'
+    return folded(
+        f"{row.code} {row.name}",
+        hint + examples,
+        chip(row.severity.value, _CHIPS[row.severity]),
+        chip(counted(row.count, "time")),
+        chip(counted(row.sitemaps, "sitemap")),
+    )
+
+
+def _page(url: str | None, addresses: Addresses) -> Markup | None:
+    return None if url is None else url_cell(addresses.url(url))
 
 
 def _looked(summary: Summary) -> str:
@@ -212,7 +268,3 @@ def _looked(summary: Summary) -> str:
     if looked == sitemaps:
         return "All sitemaps were checked."
     return f"{grouped(looked)} of {counted(sitemaps, 'sitemap')} were checked for problems."
-
-
-def _more(count: int) -> str:
-    return f"and {grouped(count)} more" if count > 0 else ""

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from usp._formats import values
-from usp.objects.problem import FailureCode
+from usp.objects.problem import FailureCode, how_many
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap
 from usp.report.changes import changes_of
-from usp.report.checks import CheckList, checks_of
 from usp.report.content import Content, Tally
-from usp.report.duplicates import UrlHashes
 from usp.report.fetches import fetches_of
 from usp.report.markup import shared_origin, state_of
-from usp.report.problems import MAX_ODD_PAGES, MAX_OTHER_PAGES, ProblemList
+from usp.report.problems import (
+    MAX_ODD_PAGES,
+    MAX_OTHER_PAGES,
+    CheckList,
+    ProblemCount,
+    checks_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure
     from usp.objects.sitemap import AbstractSitemap
     from usp.report.changes import ChangeList
-    from usp.report.duplicates import Duplicates
-    from usp.report.fetches import Fetch
+    from usp.report.fetches import FetchedDocument
 
 MAX_FAILURES = 200
 MAX_SECTIONS = 40
@@ -78,7 +80,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PathSection:
     """Pages below one folder of the path, and below its subfolders."""
 
     name: str
@@ -120,7 +122,7 @@ class Summary:
     sitemaps: list[SitemapRow]
     kinds: Spread
     hosts: Spread
-    sections: tuple[Section, ...]
+    sections: tuple[PathSection, ...]
     other_sections: int
     sections_exact: bool
     months: tuple[tuple[str, int], ...]
@@ -137,12 +139,11 @@ class Summary:
     image_hosts: Spread
     with_videos: int
     video_hosts: Spread
-    duplicates: Duplicates
-    problems: ProblemList
+    problems: ProblemCount
     failures: list[Failure]
     failure_reasons: Spread
-    fetches: list[Fetch] | None
-    probes: list[Fetch]
+    fetches: list[FetchedDocument] | None
+    probes: list[FetchedDocument]
     changes: ChangeList | None = None
     checks: CheckList = field(default_factory=CheckList)
 
@@ -172,10 +173,9 @@ def summarise(
     for node, parent in _walk(tree):
         nodes.append(node)
         rows.append(_row(node, parent))
-    content = Content(values.priority, values.change_frequency)
-    hashes = UrlHashes()
-    odd = _read_pages(nodes, rows, content, hashes)
-    problems = ProblemList()
+    content = Content()
+    odd = _read_pages(nodes, rows, content)
+    problems = ProblemCount()
     _read_problems(nodes, rows, odd, problems, everything=all_problems)
     for row in reversed(rows):
         if row.parent >= 0:
@@ -209,7 +209,6 @@ def summarise(
         image_hosts=Spread.of(content.image_hosts),
         with_videos=content.with_videos,
         video_hosts=Spread.of(content.video_hosts),
-        duplicates=hashes.found(nodes),
         problems=problems,
         failures=failures[:MAX_FAILURES],
         failure_reasons=_spread(_reasons(failures)),
@@ -225,8 +224,8 @@ def _totals(
     content: Content,
     failures: int,
     problems: int,
-    fetches: list[Fetch] | None,
-    probes: list[Fetch],
+    fetches: list[FetchedDocument] | None,
+    probes: list[FetchedDocument],
 ) -> Totals:
     everything = [*(fetches or ()), *probes]
     ends = [fetch.begin + fetch.seconds for fetch in everything if fetch.begin is not None]
@@ -263,7 +262,7 @@ def _spread(names: Iterable[str]) -> Spread:
     return Spread.of(tally)
 
 
-def _slowest(fetches: list[Fetch]) -> list[Fetch]:
+def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:
     """Return the slowest ones, in the order of their requests."""
     places = sorted(range(len(fetches)), key=lambda at: -fetches[at].seconds)[:MAX_FETCHES]
     return [fetches[at] for at in sorted(places)]
@@ -293,7 +292,6 @@ def _read_pages(
     nodes: Sequence[AbstractSitemap],
     rows: Sequence[SitemapRow],
     content: Content,
-    hashes: UrlHashes,
 ) -> set[int]:
     """Count the pages of all sitemaps; return the indexes of those that look damaged."""
     odd: set[int] = set()
@@ -302,9 +300,7 @@ def _read_pages(
             continue
         row = rows[number]
         for _, block in node.page_blocks():
-            urls = block.urls
-            row.pages += len(urls)
-            hashes.add(number, urls)
+            row.pages += len(block.urls)
             span, is_odd = content.add(block)
             if span:
                 row.first = min(span[0], row.first or span[0])
@@ -318,7 +314,7 @@ def _read_problems(
     nodes: Sequence[AbstractSitemap],
     rows: Sequence[SitemapRow],
     odd: set[int],
-    problems: ProblemList,
+    problems: ProblemCount,
     *,
     everything: bool,
 ) -> None:
@@ -333,10 +329,13 @@ def _read_problems(
                 continue
             room[looks_odd] -= row.pages
         problems.looked_at += counts
-        row.problems, row.lost = problems.add(number, node.problems)
+        found = node.problems
+        row.problems, row.lost = how_many(found), sum(problem.lost for problem in found)
+        problems.count += row.problems
+        problems.lost += row.lost
 
 
-def _sections(tally: Tally) -> tuple[tuple[Section, ...], int]:
+def _sections(tally: Tally) -> tuple[tuple[PathSection, ...], int]:
     """Return folders of the first level with those of the second, and the pages in no listed one."""
     firsts = Tally()
     seconds: dict[str, Tally] = {}
@@ -346,7 +345,7 @@ def _sections(tally: Tally) -> tuple[tuple[Section, ...], int]:
         seconds.setdefault(first, Tally()).add({"/".join(rest[:-1]): count})
     listed, other = firsts.top(MAX_SECTIONS)
     sections = tuple(
-        Section(f"/{name}/" if name else "/", count, Spread.of(seconds[name], MAX_BELOW))
+        PathSection(f"/{name}/" if name else "/", count, Spread.of(seconds[name], MAX_BELOW))
         for name, count in listed
     )
     return sections, other + tally.other

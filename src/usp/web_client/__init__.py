@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 
 if not TYPE_CHECKING:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)

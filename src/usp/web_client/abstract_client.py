@@ -12,7 +12,7 @@ import abc
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp._base.reason import Reason, Topic, advised
 from usp._base.safe_text import excerpt
 from usp.objects.failure_codes import FailureCode
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.exchange import Exchange, Hop
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "RETRYABLE_HTTP_STATUS_CODES",
@@ -194,6 +194,12 @@ def failure_reason(error: WebClientErrorResponse) -> Reason:
         blocked = FailureCode.BLOCKED
         return advised(blocked, f"{error.message()}: {blocked.message}", Topic.BE_GENTLE)
     return Reason(code, error.message())
+
+
+def words_of(error: WebClientErrorResponse) -> str:
+    """Return what went wrong, for people: without what the libraries of a client say about it."""
+    known: Reason | None = getattr(error, "_reason", None)
+    return error.message() if known is None else excerpt(str(known))
 
 
 def status_of(error: WebClientErrorResponse) -> int | None:

@@ -12,9 +12,10 @@ import yarl
 
 from usp._base.urls import Login, without_login
 from usp._http import aiohttp_sessions
-from usp._http.flow import Arrived, Body, Flow, Head, Request, Session
+from usp._http.flow import Arrived, BodyReader, Flow, Head, Request, SessionFacts
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
+    OUR_NAME,
     Identity,
     RequestWaiter,
     Timeout,
@@ -23,8 +24,8 @@ from usp._http.identity import (
     proxies_of,
     proxies_of_environment,
     proxy_for,
+    secrets_of_proxies,
 )
-from usp._http.redaction import secrets_of_proxies
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     AbstractAsyncWebClient,
@@ -43,10 +44,7 @@ if TYPE_CHECKING:
     from usp.limits import Limits
     from usp.objects.exchange import Hop
 
-__all__ = [
-    "AiohttpWebClient",
-    "AiohttpWebClientSuccessResponse",
-]
+__all__ = ["AiohttpWebClient", "AiohttpWebClientSuccessResponse"]
 
 _MAX_HOSTS = 1000  # whose proxies are remembered
 _ERRORS = (TimeoutError, aiohttp.ClientError, OSError, ValueError)
@@ -98,7 +96,7 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
 
     async def body(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives; stops at the limit."""
-        body = Body(self.header("Content-Encoding"), self._limit, self._deadline)
+        body = BodyReader(self.header("Content-Encoding"), self._limit, self._deadline)
         try:
             while data := await self._piece():
                 for piece in body.feed(data):
@@ -291,7 +289,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             aiohttp_sessions.bound_cookies(session, url, cookies)
             cookies = []
         location = response.headers.get("Location")
-        as_it_came = location.encode("utf-8", "surrogateescape") if location else None
+        # Our own connections decode headers as Latin-1, those of aiohttp as UTF-8.
+        how = ("latin-1", "strict") if self._own_session else ("utf-8", "surrogateescape")
+        as_it_came = location.encode(*how) if location else None
         reason = response.reason or ""
         return response, Head(
             response.status, reason, response.headers, as_it_came, cookies, peer, address=address
@@ -303,13 +303,13 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         It is cached: looking into the environment takes longer than a small response.
         """
         if not self._own_session:
-            return proxy_for(url, self._proxies)
+            return proxy_for(url.scheme, url.host, self._proxies)
         host = url.scheme, url.host
         if host not in self._proxies_of_hosts:
             if len(self._proxies_of_hosts) >= _MAX_HOSTS:
                 self._proxies_of_hosts.clear()
-            found = {**proxies_of_environment(url), **self._proxies}
-            self._proxies_of_hosts[host] = proxy_for(url, found)
+            found = {**proxies_of_environment(url.origin), **self._proxies}
+            self._proxies_of_hosts[host] = proxy_for(*host, found)
         return self._proxies_of_hosts[host]
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
@@ -323,11 +323,12 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             self._bounded_timeout = aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
         return self._bounded_timeout
 
-    def _facts(self) -> Session:
+    def _facts(self) -> SessionFacts:
         """Return what the flow needs to know about the session."""
         session, timeout = self._session, self._timeout
-        return Session(
-            names_itself=not self._own_session and "User-Agent" in getattr(session, "headers", ()),
+        names_itself = not self._own_session and "User-Agent" in getattr(session, "headers", ())
+        return SessionFacts(
+            user_agent=None if names_itself else OUR_NAME,
             has_login=self._auth is not None or getattr(session, "auth", None) is not None,
             timeout=(timeout.connect, timeout.sock_read),
             secrets=self._secrets,

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import re
+from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import requests
 from urllib3 import HTTPHeaderDict
 
-from usp._base.names import elsewhere
+from usp._base.names import lazy_getattr
 from usp._base.safe_text import get_logger
 from usp._base.urls import without_login
 from usp._http import requests_foreign
-from usp._http.flow import Arrived, Deadline, Flow, Head, Request
-from usp._http.flow import Session as SessionFacts
+from usp._http.flow import Arrived, Deadline, Flow, Head, Request, SessionFacts
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
+    OUR_NAME,
     Identity,
     RequestWaiter,
     Timeout,
     check_options,
     checked_timeout,
     proxies_of,
+    redacted,
+    secrets_of_params,
+    secrets_of_proxies,
+    without_params,
 )
-from usp._http.redaction import secrets_of_params, secrets_of_proxies, without_params
-from usp._http.requests_foreign import as_response
-from usp._http.requests_raw_responses import DEADLINE, Answer
+from usp._http.requests_own import (
+    DEADLINE,
+    BoundedResponse,
+    OwnSession,
+    is_guarded,
+    is_original,
+    requests_is_patched,
+    requests_session,
+)
 from usp._http.requests_responses import (
     BODY_ERRORS,
+    OwnResponse,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
+    as_response,
     excerpt_of,
     kind_of,
 )
-from usp._http.requests_sessions import Session, session_for
+from usp.objects.failure_codes import FailureCode
 from usp.options import DEFAULT_CONCURRENCY
 from usp.web_client.abstract_client import (
     RETRYABLE_HTTP_STATUS_CODES,
@@ -44,16 +58,18 @@ from usp.web_client.abstract_client import (
     AbstractWebClientResponse,
     AbstractWebClientSuccessResponse,
     WebClientErrorResponse,
+    failure_reason,
 )
 from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from usp._base.urls import HttpUrl
     from usp._http.flow import Conditions
     from usp.limits import Limits
 else:
-    __getattr__ = elsewhere(__name__)
+    __getattr__ = lazy_getattr(__name__)
 
 __all__ = [
     "RETRYABLE_HTTP_STATUS_CODES",
@@ -73,6 +89,11 @@ _LIBRARY = requests.utils.default_user_agent()
 _OTHER_SCHEME = re.compile(r"(?!https?:)[A-Za-z][A-Za-z0-9+.-]{0,30}://", re.IGNORECASE)  # a mock
 
 
+def _same_as(name: str) -> Any:
+    """Return another name for an attribute of a client."""
+    return property(attrgetter(name), lambda self, value: setattr(self, name, value))
+
+
 class RequestsWebClient(AbstractWebClient):
     """Fetches with ``requests``.
 
@@ -88,6 +109,16 @@ class RequestsWebClient(AbstractWebClient):
     A ``session`` of your own gets one request at a time, unless ``max_concurrent_requests`` allows
     its use from several threads.
     """
+
+    # The names by which programs for ultimate-sitemap-parser 1.8.1 reach into a client.
+    __USER_AGENT: str = OUR_NAME
+    __HTTP_REQUEST_TIMEOUT: Timeout = DEFAULT_TIMEOUT
+    __session = _same_as("_session")
+    __timeout = _same_as("_timeout")
+    __verify = _same_as("_verify")
+    __proxies = _same_as("_proxies")
+    __waiter = _same_as("_waiter")
+    __max_response_data_length = _same_as("_limit")
 
     def __init__(
         self,
@@ -109,8 +140,10 @@ class RequestsWebClient(AbstractWebClient):
         self._verify = verify
         self._waiter = RequestWaiter(wait, random_wait)
         self._given_session = session
-        self._made_session: Any = None
-        self._own_session = session is None
+        self._made_session: Any = (
+            None  # of requests: somebody has asked for it, or a request needs it
+        )
+        self._own: OwnSession | None = None
         self._most = max_concurrent_requests
         alone = bool(wait) or session is not None or type(self) is not RequestsWebClient
         default = 1 if alone else DEFAULT_CONCURRENCY
@@ -119,7 +152,9 @@ class RequestsWebClient(AbstractWebClient):
             Identity(user_agent, headers), zones, kind_of, RequestsWebClientErrorResponse
         )
         self._auth = auth
-        self._timeout = checked_timeout(timeout)
+        self._timeout = checked_timeout(
+            self.__HTTP_REQUEST_TIMEOUT if timeout is DEFAULT_TIMEOUT else timeout
+        )
         self._proxies = proxies_of(proxy, proxies)
         self._limit: int | None = None
 
@@ -131,34 +166,49 @@ class RequestsWebClient(AbstractWebClient):
         if "_given_session" not in vars(self):
             return self  # a subclass that does not call our __init__
         flow = self._flow.for_crawl(start_url, limits)
-        client = copy.copy(self) if type(self) is RequestsWebClient else self
-        changes: dict[str, object] = {"_flow": flow}
-        if self._own_session:
-            before = self._made_session
-            made = session_for(flow.gate, self.max_concurrent_requests, before)
-            kept = made is before and client is not self  # it has adapters of the caller's
-            changes |= {"_made_session": made, "_own_session": not kept}
-            if not isinstance(made, Session):  # a replaced class may not be thread-safe
+        own, made = OwnSession(flow.gate, self.max_concurrent_requests), self._made_session
+        client = self
+        if type(self) is RequestsWebClient:
+            client = RequestsWebClient.__new__(RequestsWebClient)
+        else:
+            self.close()
+        changes = vars(self) | {"_flow": flow, "_own": own, "_made_session": None}
+        if self._given_session is None and is_original(made) and not is_guarded(made):
+            changes["_given_session"] = made  # it has adapters of the caller's
+        elif self._given_session is None and (made is not None or requests_is_patched()):
+            changes["_made_session"] = again = requests_session(own.adapter, made)
+            if not is_original(again):  # it may not be thread-safe
                 changes["max_concurrent_requests"] = self._most or 1
-            if client is self and before is not None and made is not before:
-                before.close()
         vars(client).update(changes)
         return client
 
     @property
+    def _connections(self) -> OwnSession:
+        """Our own session, created on first use."""
+        if self._own is None:
+            self._own = OwnSession(self._flow.gate, self.max_concurrent_requests)
+        return self._own
+
+    @property
     def _session(self) -> Any:
-        """The caller's session, or one of ours, created on first use."""
+        """The caller's session, or one of ``requests`` that whoever asks for it may change."""
         if self._given_session is not None:
             return self._given_session
         if self._made_session is None:
-            self._made_session = session_for(self._flow.gate, self.max_concurrent_requests)
+            self._made_session = requests_session(self._connections.adapter)
         return self._made_session
+
+    @_session.setter
+    def _session(self, session: Any) -> None:
+        self.close()
+        self._given_session = session
+        self.max_concurrent_requests = self._most or 1
 
     def __getstate__(self) -> dict[str, Any]:
         """Return everything except the connections; a copy opens its own."""
         state = dict(vars(self))
         if "_given_session" in state:  # else it is a subclass that does not call our __init__
-            state |= {"_made_session": None, "_flow": copy.copy(self._flow)}
+            state |= {"_made_session": None, "_own": None, "_flow": copy.copy(self._flow)}
         return state
 
     @property
@@ -168,8 +218,9 @@ class RequestsWebClient(AbstractWebClient):
 
     @property
     def _guarded(self) -> bool:
-        """Whether the connections of the session are checked by the gate."""
-        return self._own_session and isinstance(self._session, Session) and self._session.is_ours
+        """Whether all connections are checked by the gate."""
+        made = self._made_session
+        return self._given_session is None and (made is None or is_guarded(made))
 
     def set_timeout(self, timeout: Timeout) -> None:
         """Set the timeout in seconds: one number, or a pair for connecting and for reading, or None."""
@@ -189,13 +240,15 @@ class RequestsWebClient(AbstractWebClient):
 
     def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        if self._own_session and self._made_session is not None:
+        if self._given_session is None and self._made_session is not None:
             self._made_session.close()
+        if self._own is not None:
+            self._own.adapter.close()
 
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
         self._waiter.wait()
-        if not self._own_session and _OTHER_SCHEME.match(url):
+        if self._given_session is not None and _OTHER_SCHEME.match(url):
             return self._get_as_it_is(url)
         exchange = self._flow.exchange(url, self._facts())
         hops: list[requests.Response] = []
@@ -203,13 +256,14 @@ class RequestsWebClient(AbstractWebClient):
         step = next(exchange)
         while isinstance(step, Request):
             if response is not None:
-                requests_foreign.remember_redirect(self._session, response)
+                requests_foreign.remember_redirect(self._known_session, response)
                 response.close()
                 hops.append(response)
             try:
                 response, head = self._ask(step)
             except (*BODY_ERRORS, Refused) as error:
                 response, step = None, exchange.throw(error)
+                self._quote(step, error)
             else:
                 step = exchange.send(head)
         if hops and response is not None:
@@ -220,11 +274,26 @@ class RequestsWebClient(AbstractWebClient):
         """Fetch a URL that is not HTTP: the caller's session handles it (a mock)."""
         facts, deadline = self._facts(), self._flow.deadline()
         try:
-            response = self._send(url, {}, deadline)
+            response = self._send(deadline, url, {})
         except BODY_ERRORS as error:
-            return self._flow.failed(error, url, facts, deadline, is_about_host=True)
+            failed = self._flow.failed(error, url, facts, deadline, is_about_host=True)
+            self._quote(failed, error)
+            return failed
         failure = self._flow.refused(Head(*_status(response), response.headers), [url])
         return self._answer(response, failure or Arrived(url, url, (), deadline))
+
+    def _quote(self, step: object, error: Exception) -> None:
+        """Add what ``requests`` says about an error to the failure that it leads to.
+
+        What it says about a URL may have parts of a password in it; about a limit it knows nothing.
+        """
+        if not isinstance(step, RequestsWebClientErrorResponse) or isinstance(
+            error, ValueError | Refused
+        ):
+            return
+        code = failure_reason(step).code
+        if code is not FailureCode.BAD_URL and code.limit is None:
+            step.quote(redacted(str(error), self._facts().secrets()))
 
     def _answer(
         self, response: requests.Response | None, outcome: Arrived | WebClientErrorResponse
@@ -248,38 +317,43 @@ class RequestsWebClient(AbstractWebClient):
 
     def _shown(self, asked: str) -> Callable[[str], str]:
         """Return what hides the secrets of the session in the URLs of a response."""
-        session = self._session
+        session = self._known_session
         if not getattr(session, "params", None):
             return without_login
         return lambda url: without_params(without_login(url), asked, session)
 
+    @property
+    def _known_session(self) -> Any:
+        """The session of ``requests`` that is used, if there is one."""
+        return self._made_session if self._given_session is None else self._given_session
+
     def _ask(self, request: Request) -> tuple[requests.Response, Head]:
         """Send one request, without following redirects."""
-        session, url, text = self._session, request.url, request.text
-        guarded = self._guarded
+        url, text = request.url, request.text
+        if (
+            self._known_session is None
+            and self._auth is None
+            and not requests_is_patched()
+            and self._connections.is_direct(url, self._proxies)
+        ):
+            self._flow.admit(url.host, [])
+            response = self._send(request.deadline, text, request.headers, url=url)
+            return response, self._head(response, address=requests_foreign.peer_of(response))
+        session, guarded = self._session, self._guarded
         settings = requests_foreign.settings_for(session, text, self._proxies, self._verify)
         proxied = requests_foreign.is_proxied(session, text, settings)
         addresses: list[str] | None = None
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
         self._flow.admit(url.host, addresses)
-        if guarded and self._auth is None and url.login is None and session.is_plain(url):
-            response = self._send(text, request.headers, request.deadline, settings, plainly=True)
-            address = None if proxied else requests_foreign.peer_of(response)
-            return response, self._head(response, address=address)
         options: dict[str, Any] = {}
         if requests_foreign.is_session(session):
             options = requests_foreign.options(
-                session,
-                url,
-                request.headers,
-                home=request.is_home,
-                first=request.is_first,
-                ours=guarded,
+                session, url, request.headers, home=request.is_home, first=request.is_first
             )
         if self._auth is not None and request.is_home:
             options["auth"] = self._auth
-        response = self._send(text, request.headers, request.deadline, options)
+        response = self._send(request.deadline, text, request.headers, options)
         address = None if proxied else requests_foreign.peer_of(response)
         peer = None
         if not proxied and not guarded:
@@ -290,65 +364,61 @@ class RequestsWebClient(AbstractWebClient):
         self, response: requests.Response, peer: str | None = None, address: str | None = None
     ) -> Head:
         """Return what the flow needs to know about a response."""
-        cookies = _set_cookies(response) if self._own_session else []
-        status, reason = _status(response)
-        bounded = isinstance(getattr(response.raw, "_original_response", None), Answer)
-        where = _location(response)
-        return Head(status, reason, response.headers, where, cookies, peer, bounded, address)
+        raw_headers, cookies = getattr(response.raw, "headers", None), []
+        if self._given_session is None and isinstance(raw_headers, HTTPHeaderDict):
+            cookies = raw_headers.getlist("Set-Cookie")
+        bounded = isinstance(getattr(response.raw, "_original_response", None), BoundedResponse)
+        headers = response.headers
+        location: bytes | str | None = headers.get("Location") or None
+        with contextlib.suppress(UnicodeEncodeError, AttributeError):
+            location = location.encode("latin-1")  # type: ignore[union-attr] # as it was received
+        return Head(*_status(response), headers, location, cookies, peer, bounded, address)
 
     def _send(
         self,
-        url: str,
-        headers: dict[str, str],
         deadline: Deadline | None,
+        text: str,
+        headers: dict[str, str],
         options: Mapping[str, Any] = MappingProxyType({}),
         *,
-        plainly: bool = False,
+        url: HttpUrl | None = None,
     ) -> requests.Response:
-        """Send a request with the session; ``plainly`` if it is one of ours and adds nothing.
-
-        The ``options`` of a plain one are the settings of its session for this URL.
-        """
+        """Send a request in time: with our own session if a ``url`` is given, else by ``requests``."""
         timeout = _shortened(self._timeout, deadline)
         token = DEADLINE.set(deadline.at if deadline else None)
         try:
-            if plainly:
-                response = self._session.get_plainly(url, headers, timeout, options)
-            else:
-                response = self._get(url, headers, timeout, options)
+            if url is not None:
+                raw = self._connections.get(url, text, headers, timeout, self._verify)
+                return cast("requests.Response", OwnResponse(raw, text))
+            session, options = self._session, {"allow_redirects": False, **options}
+            response = session.get(
+                text,
+                timeout=timeout,
+                stream=True,
+                headers=headers,
+                proxies=dict(self._proxies),  # requests adds those of the environment
+                verify=self._verify,
+                **requests_foreign.accepted(session.get, options),
+            )
         finally:
             DEADLINE.reset(token)
-        return as_response(response, url)
-
-    def _get(
-        self, url: str, headers: dict[str, str], timeout: object, options: Mapping[str, Any]
-    ) -> Any:
-        options = {"allow_redirects": False, **options}
-        if not self._guarded:
-            options = requests_foreign.accepted(self._session.get, options)
-        return self._session.get(
-            url,
-            timeout=timeout,
-            stream=True,
-            headers=headers,
-            proxies=dict(self._proxies),  # requests adds those of the environment
-            verify=self._verify,
-            **options,
-        )
+        return as_response(response, text)
 
     def _facts(self) -> SessionFacts:
         """Return what the flow needs to know about the session."""
-        session, names_itself, has_login = self._session, False, self._auth is not None
+        session, has_login = self._known_session, self._auth is not None
+        name: str | None = self.__USER_AGENT or OUR_NAME
         if requests_foreign.is_session(session):
             agent = session.headers.get("User-Agent")
-            names_itself = agent is not None and agent != _LIBRARY
+            if name == OUR_NAME and agent is not None and agent != _LIBRARY:
+                name = None  # the session has its own
             has_login = has_login or session.auth is not None
         return SessionFacts(
-            names_itself=names_itself,
+            user_agent=name,
             has_login=has_login,
             timeout=self._timeout,
             secrets=lambda: (
-                secrets_of_proxies(*self._proxies.values()) | secrets_of_params(self._session)
+                secrets_of_proxies(*self._proxies.values()) | secrets_of_params(session)
             ),
         )
 
@@ -357,32 +427,13 @@ def _status(response: requests.Response) -> tuple[int, str]:
     return response.status_code, str(response.reason or "")
 
 
-def _location(response: requests.Response) -> bytes | str | None:
-    """Return the ``Location`` header as received."""
-    location = response.headers.get("Location")
-    try:
-        return location.encode("latin-1") if location else None
-    except UnicodeEncodeError:
-        return location
-
-
-def _set_cookies(response: requests.Response) -> list[str]:
-    """Return the ``Set-Cookie`` headers of a response."""
-    headers = getattr(response.raw, "headers", None)
-    return headers.getlist("Set-Cookie") if isinstance(headers, HTTPHeaderDict) else []
-
-
 def _shortened(timeout: Any, deadline: Deadline | None) -> Any:
     """Return a timeout that does not reach beyond the deadline."""
     if deadline is None:
         return timeout
     left = deadline.left
-    if isinstance(timeout, tuple):
-        return tuple([_within(part, left) for part in timeout])
-    return _within(timeout, left)
-
-
-def _within(timeout: Any, left: float) -> Any:
-    if timeout is None:
-        return left
-    return min(timeout, left) if isinstance(timeout, int | float) else timeout
+    connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+    if not isinstance(connect, int | float | None) or not isinstance(read, int | float | None):
+        return timeout  # an object of the library
+    shorter = min(left, connect or left), min(left, read or left)
+    return shorter if isinstance(timeout, tuple) else shorter[0]

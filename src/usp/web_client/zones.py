@@ -8,14 +8,16 @@ import ipaddress
 import re
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.urls import BadUrl, read_host, read_url
 from usp.objects.failure_codes import FailureCode
 
-__all__ = [
-    "Zones",
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Zones"]
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -153,17 +155,8 @@ def literal_of(host: str) -> IPAddress | None:
         return None
 
 
-_LOCAL_NAMES = {
-    "localhost": Zone.LOOPBACK,
-    "local": Zone.PRIVATE,
-    "internal": Zone.PRIVATE,
-    "localdomain": Zone.PRIVATE,
-    "lan": Zone.PRIVATE,
-    "home": Zone.PRIVATE,
-    "corp": Zone.PRIVATE,
-    "intranet": Zone.PRIVATE,
-    "arpa": Zone.PRIVATE,
-}
+_PRIVATE_NAMES = ("local", "internal", "localdomain", "lan", "home", "corp", "intranet", "arpa")
+_LOCAL_NAMES = {"localhost": Zone.LOOPBACK, **dict.fromkeys(_PRIVATE_NAMES, Zone.PRIVATE)}
 
 
 def zone_of_name(host: str) -> Zone:
@@ -189,7 +182,7 @@ def asked_host(url: str) -> str:
 _TRUSTED = frozenset({Zone.LOOPBACK, Zone.PRIVATE})
 
 
-class Gate:
+class AddressGate:
     """Decides to which addresses one crawl may connect. Thread-safe.
 
     Public addresses are always allowed, and so is what :class:`Zones` allows. Once the first host
@@ -199,10 +192,11 @@ class Gate:
 
     def __init__(self, zones: Zones | None = None, start_url: str | None = None) -> None:
         self._zones = zones or Zones()
-        entries = [_read(entry) for entry in self._zones.allow]
-        self._any = _ANY in entries
-        self._names = {entry for entry in entries if isinstance(entry, str)}
-        self._networks = [entry for entry in entries if not isinstance(entry, str)]
+        self._names: set[str] = set()
+        self._networks: list[_IPNetwork] = []
+        for entry in map(_read, self._zones.allow):
+            self._names.add(entry) if isinstance(entry, str) else self._networks.append(entry)
+        self._any = _ANY in self._names
         self._lock = threading.Lock()
         self._start: str | None = None
         self._zone: Zone | None = None
@@ -228,6 +222,21 @@ class Gate:
         """Raise :class:`Refused` if a host may not be connected to at this address."""
         where = _address(address)
         self._judge(host, where, zone_of(where))
+
+    def admitted(self, host: str, addresses: Iterable[str]) -> list[str]:
+        """Return those addresses at which a host may be connected to; raises if it is none of them."""
+        allowed: list[str] = []
+        refusal: Refused | None = None
+        for address in addresses:
+            try:
+                self.admit(host, address)
+            except Refused as error:
+                refusal = refusal or error
+            else:
+                allowed.append(address)
+        if refusal is not None and not allowed:
+            raise refusal
+        return allowed
 
     def connected(self, host: str, address: str) -> None:
         """Record the peer of a connection; raises :class:`Refused` if it is not allowed."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import functools
 from enum import IntEnum, auto
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Space(IntEnum):
@@ -73,12 +77,13 @@ _BY_PREFIX = {
 }
 
 
-_MAX_URI = 300  # characters of a namespace that is remembered
+MAX_URI = 300
+"""Characters of a namespace that is remembered."""
 
 
 def space_of(uri: str) -> Space:
     """Return the vocabulary of a namespace URI."""
-    return (_known_space if len(uri) <= _MAX_URI else _find_space)(uri)
+    return (_known_space if len(uri) <= MAX_URI else _find_space)(uri)
 
 
 def _find_space(uri: str) -> Space:
@@ -91,59 +96,74 @@ def _find_space(uri: str) -> Space:
 _known_space = functools.lru_cache(maxsize=256)(_find_space)
 
 
+_ROOM = 2 * 1024 * 1024  # characters that the scopes of a document may remember
+_MAX_LENGTH = 1000  # characters of a text that is remembered
+_MEANING, _SCOPE = 200, 1000  # about what their objects take
+
+
 class Scope:
-    """The prefixes in force at a position of a document; the meanings of names are cached."""
+    """The prefixes in force at a position of a document: those of a tag, and those around it.
 
-    __slots__ = ("_below", "_fold", "_meanings", "_names", "_uris")
+    What names mean is remembered, and so are the scopes below, as far as the document has room for it.
+    """
 
-    _MAX_REMEMBERED = 1000
-    _MAX_LENGTH = 1000  # characters of what is remembered
+    __slots__ = ("_below", "_case_insensitive", "_meanings", "_room", "_uris")
 
-    def __init__(self, uris: dict[str, str] | None = None, *, fold: bool = False) -> None:
-        self._uris = uris or {}
-        self._fold = fold  # whether the document is written in capitals
-        self._names: dict[str, Name] = {}
+    def __init__(
+        self,
+        uris: tuple[dict[str, str], ...] = (),
+        room: list[int] | None = None,
+        *,
+        case_insensitive: bool = False,
+    ) -> None:
+        self._uris = uris  # as the innermost tag declares them, the one around it, and so on
+        self._room = room or [_ROOM]  # which all scopes of a document share
+        self._case_insensitive = case_insensitive  # whether the document is written in capitals
         self._below: dict[str, Scope] = {}
         self._meanings: dict[type, dict[str, Any]] = {}
 
     def copy(self) -> Scope:
-        """Return a copy of the scope, with its cache."""
-        scope = Scope(self._uris, fold=self._fold)
-        scope._names = self._names.copy()
+        """Return a copy of the scope for another document, with the meanings that are known."""
+        scope = Scope(self._uris, case_insensitive=self._case_insensitive)
         scope._meanings = {inside: known.copy() for inside, known in self._meanings.items()}
         return scope
 
-    def prefixes(self) -> list[str]:
-        """Return the declared prefixes; the default namespace is ``""``."""
-        return list(self._uris)
+    def prefixes(self) -> Iterator[str]:
+        """Yield the declared prefixes, perhaps several times; the default namespace is ``""``."""
+        return chain.from_iterable(self._uris)
 
-    def declares(self, prefix: str) -> bool:
-        """Return whether a prefix, in lower case, is declared."""
-        return prefix in self._uris
-
-    def name(self, written: str) -> Name:
-        """Return the meaning of a tag's name."""
-        name = self._names.get(written)
-        if name is None:
-            name = self._look_up(written)
-            if len(self._names) < self._MAX_REMEMBERED and len(written) <= self._MAX_LENGTH:
-                self._names[written] = name
-        return name
+    def uri(self, prefix: str) -> str | None:
+        """Return the namespace that a prefix, in lower case, is declared as."""
+        return next((uris[prefix] for uris in self._uris if prefix in uris), None)
 
     def meanings(self, inside: type) -> dict[str, Any]:
-        """Return the place where a parser remembers what tags mean to it, in some entries."""
+        """Return what a parser remembers of the meaning of tags, in some entries."""
         meanings = self._meanings.get(inside)
         if meanings is None:
             meanings = self._meanings[inside] = {}
         return meanings
 
-    def _look_up(self, written: str) -> Name:
+    def remember(self, inside: type, written: str, meaning: Any) -> None:
+        """Remember what a tag means, if there is room."""
+        if self._takes(written, _MEANING):
+            self.meanings(inside)[written] = meaning
+
+    def _takes(self, written: str, more: int) -> bool:
+        """Return whether there is room for a text and for ``more`` than that; if so, take it."""
+        size = len(written) + more
+        if len(written) > _MAX_LENGTH or size > self._room[0]:
+            return False
+        self._room[0] -= size
+        return True
+
+    def name(self, written: str) -> Name:
+        """Return the meaning of a tag's name."""
         prefix, colon, local = written.rpartition(":")
-        if self._fold:
+        if self._case_insensitive:
             local = local.lower()
         if colon and not prefix:
             return Name(Space.OTHER, local, "undeclared:")
-        uri = self._uris.get(prefix.lower())  # attributes are read in lower case
+        uri = self.uri(prefix.lower())  # attributes are read in lower case
         if uri is None:
             if not prefix:
                 return Name(Space.NONE, local, "")
@@ -157,13 +177,12 @@ class Scope:
         """Return the scope inside a tag that declares namespaces; ``written`` are its attributes."""
         scope = self._below.get(written)
         if scope is None:
-            uris = dict(self._uris)
-            for name, value in attributes.items():
-                if name == "xmlns":
-                    uris[""] = value
-                elif name.startswith("xmlns:"):
-                    uris[name[6:]] = value
-            scope = Scope(uris, fold=self._fold)
-            if len(self._below) < self._MAX_REMEMBERED and len(written) <= self._MAX_LENGTH:
+            uris = {
+                name[len("xmlns:") :]: value
+                for name, value in attributes.items()
+                if name == "xmlns" or name.startswith("xmlns:")
+            }
+            scope = Scope((uris, *self._uris), self._room, case_insensitive=self._case_insensitive)
+            if self._takes(written, _SCOPE):
                 self._below[written] = scope
         return scope

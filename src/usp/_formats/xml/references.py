@@ -24,43 +24,52 @@ _ATTRIBUTE = re.compile(
 )
 _SIMPLE_ATTRIBUTE = re.compile(r"""\s([\w.:-]++)="([^"]*+)\"""")
 _BLANK = re.compile(r"[\t\n\r]")
+_SPACES = (9, 10, 13, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288)
+MAX_REFERENCE = 50
+"""Characters of a longer reference are not waited for; none to a blank is as long."""
 
 
 def decode_text(raw: str, note: Note) -> str:
     """Return text with references decoded and forbidden characters removed."""
-    return _clean(decode_references(raw, note) if "&" in raw else raw, note)
+    return without_forbidden(decode_references(raw, note) if "&" in raw else raw, note)
 
 
 def decode_references(raw: str, note: Note) -> str:
     """Return text with references decoded; they are never those of forbidden characters."""
-    decoded = _decode_proper(raw)
-    return _decode_all(raw, note) if decoded is None else decoded
+    if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
+        return raw.replace("&amp;", "&")
+
+    def decode(match: re.Match[str]) -> str:
+        number, name = match.groups()
+        if number:
+            return _character(number, match[0], note)
+        known = _XML.get(name)
+        if known is not None:
+            return known
+        note(ProblemCode.BAD_ENTITY, match[0])
+        return html.entities.html5.get(f"{name};", match[0])
+
+    decoded, count = _REFERENCE.subn(decode, raw)
+    if raw.count("&") > count:
+        note(ProblemCode.BARE_AMPERSAND, raw.strip())
+    return decoded
 
 
-def decoded_texts(texts: list[str], note: Note) -> list[str]:
-    """Return many texts as :func:`decode_text` does."""
-    joined = "".join(texts)
-    if not is_clean(joined):
-        return [decode_text(text, note) for text in texts]
-    if "&" not in joined:
-        return texts
-    if joined.count("&") == joined.count("&amp;"):
-        return [text.replace("&amp;", "&") if "&" in text else text for text in texts]
-    return [decode_references(text, note) if "&" in text else text for text in texts]
+def without_blanks(raw: str, others: str = "") -> str:
+    """Return a text without the blanks before it, and ``others``, however these are written."""
+    rest = raw.lstrip()
+    if not rest or rest[0] not in f"&{others}":
+        return rest
+    found = _blanks(others).match(rest)
+    return rest[found.end() :] if found else rest
 
 
-def is_clean(text: str) -> bool:
-    """Return whether a long text has no forbidden characters; False if that is hard to say."""
-    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    return not others or others.decode("utf-8", "surrogatepass").isprintable()
-
-
-_ASCII = bytes(range(0x20, 0x7F)) + b"\t\n\r"
-
-
-def decode_cdata(text: str, note: Note) -> str:
-    """Return the text of a CDATA section: as it is, without forbidden characters."""
-    return _clean(text, note)
+@lru_cache(maxsize=4)
+def _blanks(others: str) -> re.Pattern[str]:
+    """Return the pattern of blanks, and others, as they are written: as such, or as references."""
+    decimal, hexadecimal = "|".join(map(str, _SPACES)), "|".join(map("{:x}".format, _SPACES))
+    written = rf"&#(?:0{{0,30}}+(?:{decimal})|[xX]0{{0,30}}+(?i:{hexadecimal}));"
+    return re.compile(rf"(?:[\s{re.escape(others)}]++|{written})*+")
 
 
 def without_cdata(text: str) -> str:
@@ -82,57 +91,14 @@ _CDATA = re.compile(  # it ends before another one, so that none is looked for t
 )
 
 
-def _clean(text: str, note: Note) -> str:
+def without_forbidden(text: str, note: Note) -> str:
+    """Return text, that of a CDATA section for example, without forbidden characters."""
     if text.isprintable():
         return text
     cleaned = _FORBIDDEN.sub("", text)
     if len(cleaned) != len(text):
         note(ProblemCode.CONTROL_CHARACTER, cleaned)
     return cleaned
-
-
-def _decode_proper(raw: str) -> str | None:
-    """Return text with references decoded; None if one of them is not as it should be."""
-    if raw.count("&") == raw.count("&amp;"):  # by far the most usual reference
-        return raw.replace("&amp;", "&")
-    first, *others = raw.split("&")
-    decoded = [first]
-    for other in others:
-        name, end, after = other.partition(";")
-        character = _known_character(name) if end and len(name) <= _MAX_DIGITS else None
-        if character is None:
-            return None
-        decoded += character, after
-    return "".join(decoded)
-
-
-@lru_cache(maxsize=1024)
-def _known_character(name: str) -> str | None:
-    """Return the character of a reference, given without ``&`` and ``;``; None if it is none."""
-    if name in _XML:
-        return _XML[name]
-    number = _NUMBER.fullmatch(name)
-    return None if number is None else _character(number[1], "", lambda *_: None) or None
-
-
-_NUMBER = re.compile("#([0-9]+|[xX][0-9a-fA-F]+)")
-
-
-def _decode_all(raw: str, note: Note) -> str:
-    def decode(match: re.Match[str]) -> str:
-        number, name = match.groups()
-        if number:
-            return _character(number, match[0], note)
-        known = _XML.get(name)
-        if known is not None:
-            return known
-        note(ProblemCode.BAD_ENTITY, match[0])
-        return html.entities.html5.get(f"{name};", match[0])
-
-    decoded, count = _REFERENCE.subn(decode, raw)
-    if raw.count("&") > count:
-        note(ProblemCode.BARE_AMPERSAND, raw.strip())
-    return decoded
 
 
 def _character(number: str, written: str, note: Note) -> str:

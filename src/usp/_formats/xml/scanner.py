@@ -4,12 +4,15 @@ It splits text into start tags, end tags, text and CDATA and calls a handler for
 parser would; where a strict parser stops, it notes a problem and continues at the next tag. It expands
 no entities and opens nothing. For well-formed documents its results are exactly those of expat.
 
-Three rules make it tolerant, and every one of them is impossible in well-formed XML:
+These rules make it tolerant, and all but the last are impossible in well-formed XML:
 
 - a ``<`` that does not begin a tag, or whose tag does not end before the next ``<``, is text;
 - a quote that does not end before the next ``<`` is not a quote: the tag ends at its first ``>``;
 - an unterminated comment or CDATA section is text, and what follows is read as if it had not begun; an
-  unterminated processing instruction ends at its first ``>``, or before the next ``<``.
+  unterminated processing instruction ends at its first ``>``, or before the next ``<``;
+- a CDATA section that has the end tag of its element inside ends there, if what the element has is an
+  address, a date or a number, or if another section begins before this one ends; one that begins with
+  another is that one, if both have their ends, or for such a value.
 
 Work grows linearly with the length of the document, whatever the damage: no character is searched twice
 for the same thing, and stretches that are tried at once are bounded. A document that is nothing but
@@ -22,11 +25,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.reason import Reason
-from usp._formats.xml.tokens import DEAF, NAME, TAG, proper_tags
+from usp._formats.xml.references import MAX_REFERENCE
 from usp.objects.problem import MAX_PROBLEMS, FailureCode, Problem, ProblemCode
 
 if TYPE_CHECKING:
-    from usp._formats.xml.tokens import Handler
     from usp.objects.problem import Problems
 
 MAX_TAG = 1024 * 1024
@@ -38,13 +40,12 @@ MAX_HELD = 4 * 1024 * 1024
 MAX_DAMAGE = 400_000
 """After this many repairs in a row without an entry that could be read, a document is abandoned.
 
-More than the quick lanes take at a time has characters: all lanes give up at the same place.
+More than the characters of a block: all ways to read entries give up at the same place.
 """
 
-MAX_STRETCH = 64 * 1024
-"""The number of characters that are tried at once when the scanner hurries."""
-
-_UNUSUAL = re.compile(r"<[!?]")
+# More than XML allows beyond ASCII: anything else there is damage anyway.
+NAME = r"[A-Za-z_:\x80-\U0010ffff][A-Za-z0-9_.:\x80-\U0010ffff-]*+"
+TAG = re.compile(rf"""<(/?)({NAME})([^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+)>""")
 _RESERVED = re.compile(r"<\?xml", re.IGNORECASE)  # declaration, stylesheet: no "<" may stand inside
 _RESERVED_LENGTH = 5
 _ROOT_TAG = re.compile(r"<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]", re.IGNORECASE)
@@ -55,23 +56,61 @@ _BRACKET = re.compile(r"[\[\]<>]")
 _DECLARATION = re.compile(r"<!(DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.IGNORECASE)
 
 
-class _Section(NamedTuple):
+class _MarkupSection(NamedTuple):
     opening: str
     end: str
     unclosed: ProblemCode
 
 
-_COMMENT = _Section("<!--", "-->", ProblemCode.UNCLOSED_COMMENT)
-_CDATA = _Section("<![CDATA[", "]]>", ProblemCode.UNCLOSED_CDATA)
-_INSTRUCTION = _Section("<?", "?>", ProblemCode.UNCLOSED_INSTRUCTION)
+_COMMENT = _MarkupSection("<!--", "-->", ProblemCode.UNCLOSED_COMMENT)
+_CDATA = _MarkupSection("<![CDATA[", "]]>", ProblemCode.UNCLOSED_CDATA)
+_INSTRUCTION = _MarkupSection("<?", "?>", ProblemCode.UNCLOSED_INSTRUCTION)
 _SECTIONS = (_COMMENT, _CDATA, _INSTRUCTION)
+_OTHER_END = re.compile(r"\s{0,20}+\]\]>")
+_LONGEST_OTHER_END = 23
+_AFTER_NAME = tuple(" \t\r\n>")
+_MAX_ALIKE = 8  # names that begin as another one does
+_MAX_SEARCHED = 16  # different things that are searched for in one buffer
 _LONGEST_OPENING = 10  # of <!DOCTYPE, which is longer than the openings of sections
+
+
+def _without_end(text: str) -> str:
+    """Return the text of a CDATA section without what may be left of its end."""
+    end = text.rstrip()
+    return end[:-2] if end.endswith(("]]", "]>")) else text
+
+
+class TokenHandler:
+    """Receives the tokens of a document from the scanner, in order; this one ignores them all."""
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:
+        """Begin an element; ``attributes`` is the text in the tag after the name."""
+
+    def end(self, name: str) -> None:
+        """End an element, or what claims to be one."""
+
+    def text(self, raw: str) -> None:
+        """Add text, references not decoded; long runs come in pieces."""
+
+    def cdata(self, text: str) -> None:
+        """Add the text of a CDATA section."""
+
+    def innermost(self) -> tuple[str, bool]:
+        """Return the name of the innermost open element, and whether it never has markup inside."""
+        return "", False
+
+    def declaration(self, kind: str, written: str) -> None:
+        """Take a DOCTYPE or another declaration of a DTD, in capitals, and how it is written."""
+
+
+DEAF = TokenHandler()
+"""The handler of a document that was abandoned, or is read to its end."""
 
 
 class Scanner:
     """Cuts text into tokens: ``feed`` pieces of text, then ``close``."""
 
-    def __init__(self, handler: Handler, problems: Problems) -> None:
+    def __init__(self, handler: TokenHandler, problems: Problems, line: int = 1) -> None:
         self.handler = handler
         self.problems = problems
         self._buffer = ""
@@ -79,18 +118,18 @@ class Scanner:
         self._before = 0  # how many characters stood before it
         self._waiting: list[str] = []  # text that is looked at when there is enough of it
         self._missing = 0  # how much that is
-        self._line = 1  # the number of the line up to which line ends are counted,
+        self._line = line  # the number of the line up to which line ends are counted,
         self._counted = 0  # and where that is in the buffer
-        self._section: _Section | None = None  # a section that is longer than what is kept
-        self.hurry = False  # whether lines matter less than speed
+        self._section: _MarkupSection | None = None  # a section that is longer than what is kept
+        self.report_holes = True  # whether to note where there are NUL bytes
         self.before_root = False  # whether the root of the document is still looked for
-        self._calm = 0  # up to where tags are read one by one, because one of them is not proper
+        self._declared = False  # whether an XML declaration was just read
         self._next: dict[str | re.Pattern[str], int] = {}  # where things are that were searched for
         self._searched = 0  # how far the end of an unfinished section was searched for
         self._hole = False  # whether the last text ended with NUL bytes
         self._holes: list[int] = []  # the lines where they stand
         self._more_holes = 0
-        self._damage = 0  # repairs since the last entry
+        self.damage = 0  # repairs since the last entry
         self.given_up = False  # whether there was too much damage to go on
 
     @property
@@ -109,7 +148,7 @@ class Scanner:
         """Read on; an unfinished token waits for the rest."""
         if self.given_up:
             return
-        if "\0" in text and not (self.hurry or self.before_root):
+        if "\0" in text and self.report_holes and not self.before_root:
             self._note_holes(text)
         self._hole = text[-1:] == "\0"
         self._waiting.append(text)
@@ -173,6 +212,11 @@ class Scanner:
             self._line = self.line + text.count("\n")
         self._hole = False
 
+    def take_declaration(self) -> bool:
+        """Return whether there was an XML declaration since this was asked last."""
+        declared, self._declared = self._declared, False
+        return declared
+
     def repair(self, code: ProblemCode, excerpt: str | None = None) -> None:
         """Note damage that was repaired; give up where there is nothing else."""
         self.problems.add(code, self.line, excerpt)
@@ -180,64 +224,35 @@ class Scanner:
 
     def count_damage(self) -> None:
         """Count damage that was noted; give up where there is nothing else."""
-        self._damage += 1
-        if self._damage > MAX_DAMAGE and not self.given_up:
+        self.damage += 1
+        if self.damage > MAX_DAMAGE and not self.given_up:
             self.given_up = True
             self.handler = DEAF
             text = f"the rest was abandoned: {MAX_DAMAGE:,} repairs in a row without an entry"
             self.problems.end(Reason(FailureCode.TOO_DAMAGED, text), self.line)
-
-    def forgive(self) -> None:
-        """Reset the count of damage: an entry could be read."""
-        self._damage = 0
 
     def _advance(self) -> None:
         self._line = self.line
         self._before += self._at
         self._buffer = self._buffer[self._at :] + "".join(self._waiting)
         self._at = self._counted = 0
-        self._calm = 0
         self._next.clear()
         self._waiting.clear()
 
-    def _hurry(self) -> None:
-        """Read a stretch of proper tags at once, without counting lines.
-
-        It ends before the next comment, CDATA section or instruction, and before a tag that is not
-        complete.
-        """
-        buffer, handler, at = self._buffer, self.handler, self._at
-        unusual = self._find(_UNUSUAL, at)
-        stop = min(at + MAX_STRETCH, len(buffer) if unusual < 0 else unusual)
-        end, last = stop, buffer.rfind("<", at, stop)
-        if stop == at + MAX_STRETCH or last > buffer.rfind(">", at, stop):
-            end = last  # what begins there may not be complete
-        tokens = proper_tags(buffer, at, end) if end > at else None
-        if tokens is None:
-            self._calm = stop
-            return
-        opening = buffer.find("<", at, end)
-        if opening > at:
-            handler.text(buffer[at:opening])
-        handler.take(tokens)
-        self._at = end
-
-    def _scan(self, *, final: bool) -> None:  # noqa: C901, PLR0912 - the loop that speed depends on
+    def _scan(self, *, final: bool) -> None:  # noqa: C901 - the loop that speed depends on
         buffer, handler = self._buffer, self.handler
         find, tag = buffer.find, TAG.match
         length = len(buffer)
         if self._section and not self._finish_long_section(final=final):
             return
         while self._at < length:
-            if self.hurry and self._at >= self._calm:
-                self._hurry()
-                if self._at == length:
-                    return
             at = self._at
             opening = find("<", at)
             if opening < 0:
-                handler.text(buffer[at:])
-                self._at = length
+                end = length if final else self._end_of_text(at)
+                if end > at:
+                    handler.text(buffer[at:end])
+                    self._at = end
                 return
             if opening > at:
                 handler.text(buffer[at:opening])
@@ -260,6 +275,12 @@ class Scanner:
             elif not self._other(at, final=final) or self.handler is not handler:
                 return
 
+    def _end_of_text(self, at: int) -> int:
+        """Return how far text can be read: a reference that is not complete waits for the rest."""
+        buffer = self._buffer
+        begin = buffer.rfind("&", max(at, len(buffer) - MAX_REFERENCE))
+        return len(buffer) if begin < 0 or ";" in buffer[begin:] else begin
+
     def _other(self, at: int, *, final: bool) -> bool:
         """Read what is not an ordinary tag; False if more text is needed to tell."""
         buffer = self._buffer
@@ -275,18 +296,20 @@ class Scanner:
 
     # Sections: comment, CDATA, processing instruction ---------------------------------------------
 
-    def _read_section(self, section: _Section, at: int, *, final: bool) -> bool:
+    def _read_section(self, section: _MarkupSection, at: int, *, final: bool) -> bool:
         if section is _INSTRUCTION:
             return self._read_instruction(at, final=final)
         buffer = self._buffer
         inside = at + len(section.opening)
         end = self._find(section.end, max(inside, at + self._searched))
-        if end >= 0:
-            self._searched = 0
-            if section is _CDATA:
-                self.handler.cdata(buffer[inside:end])
-            self._at = end + len(section.end)
+        if section is _CDATA and self._cut_section(at, end, final=final):
             return True
+        if end >= 0:
+            is_read = section is not _CDATA or self._read_cdata(inside, end, final=final)
+            if is_read:
+                self._searched = 0
+                self._at = max(self._at, end + len(section.end))
+            return is_read
         if len(buffer) - at > MAX_HELD:
             self._section, self._searched = section, 0
             if section is _CDATA:
@@ -299,6 +322,55 @@ class Scanner:
             return True
         self._searched = max(0, len(buffer) - at - len(section.end) + 1)
         return False
+
+    def _cut_section(self, at: int, end: int, *, final: bool) -> bool:
+        """End a CDATA section where its element ends, if it has lost its own end."""
+        name, is_value = self.handler.innermost()
+        inside = at + len(_CDATA.opening)
+        stop = min(end if end >= 0 else len(self._buffer), at + MAX_HELD)
+        tag = self._find_own_end(name, inside, stop) if name else -1
+        if tag < 0:
+            return False
+        is_lost = is_value or (final and end < 0) or stop - at == MAX_HELD
+        if not is_lost and self._buffer.find(_CDATA.opening, tag, stop) < 0:
+            return False
+        self._searched = 0
+        self.repair(_CDATA.unclosed)
+        self.handler.cdata(_without_end(self._buffer[inside:tag]))
+        self._at = tag
+        return True
+
+    def _find_own_end(self, name: str, inside: int, stop: int) -> int:
+        """Find the end tag of an element in a section; -1 if there is none, or a start tag before."""
+        buffer, tag = self._buffer, f"</{name}"
+        if stop < len(buffer):
+            at = buffer.find(tag, inside, stop)
+        else:  # sections that do not end may all be searched to the end
+            at = self._find(tag, inside) if len(self._next) < _MAX_SEARCHED else -1
+        for _ in range(_MAX_ALIKE):
+            if at < 0 or buffer[at + len(tag) : at + len(tag) + 1] in _AFTER_NAME:
+                break
+            at = buffer.find(tag, at + 1, stop)
+        is_whole = 0 <= at < stop - len(tag)
+        return at if is_whole and buffer.find(f"<{name}", inside, at) < 0 else -1
+
+    def _read_cdata(self, inside: int, end: int, *, final: bool) -> bool:
+        """Read a CDATA section that ends; False if more text is needed to tell what follows it."""
+        text = self._buffer[inside:end]
+        name, is_value = self.handler.innermost()
+        if not (text.lstrip().startswith(_CDATA.opening) and name):
+            self.handler.cdata(text)
+            return True
+        after = end + len(_CDATA.end)
+        if not final and len(self._buffer) - after < _LONGEST_OTHER_END:
+            return False
+        other = _OTHER_END.match(self._buffer, after)
+        if other or is_value:
+            self.repair(_CDATA.unclosed)
+            text = _without_end(text.replace(_CDATA.opening, ""))
+        self.handler.cdata(text)
+        self._at = other.end() if other else after
+        return True
 
     def _finish_long_section(self, *, final: bool) -> bool:
         """Pass over, or on, a section that is too long to be kept."""
@@ -335,9 +407,11 @@ class Scanner:
         buffer = self._buffer
         inside = at + len(_INSTRUCTION.opening)
         long = len(buffer) - at >= MAX_TAG + len(_INSTRUCTION.end)
-        if not final and len(buffer) - at < _RESERVED_LENGTH:
+        if not final and len(buffer) - at <= _RESERVED_LENGTH:
             return False
         reserved = _RESERVED.match(buffer, at)
+        if reserved and buffer[at + _RESERVED_LENGTH : at + _RESERVED_LENGTH + 1].isspace():
+            self._declared = True
         following = buffer.find("<", inside) if reserved else -1
         end = self._find(_INSTRUCTION.end, inside if reserved else max(inside, at + self._searched))
         broken = end - at > MAX_TAG or 0 <= following < end
@@ -371,7 +445,7 @@ class Scanner:
             position = min(len(buffer), at + MAX_TAG)
             if not final and position == len(buffer):
                 return False
-        self.handler.declaration(kind, "[" in buffer[at:position])
+        self.handler.declaration(kind, buffer[at:position])
         self._at = position
         return True
 

@@ -1,24 +1,21 @@
-"""All rules, in groups; importing this package declares them."""
+"""All rules: a module for each digit of their codes, and one for what the parser finds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from usp.checks import registry
-from usp.checks.rules import (
-    discovery,
-    document,
-    folders,
-    frequencies,
-    hreflang,
-    media,
-    news,
-    pages,
-    parsed,
-    robots_txt,
-    transport,
-    urls,
-    values,
+from usp.checks.registry import DECLARED
+from usp.checks.rules import (  # noqa: F401 - they declare the rules
+    parser_rules,
+    sm1_discovery,
+    sm2_transport,
+    sm3_document,
+    sm4_urls,
+    sm5_values,
+    sm6_hreflang,
+    sm7_news,
+    sm8_media,
+    sm9_pages,
 )
 
 if TYPE_CHECKING:
@@ -28,22 +25,5 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-GROUPS = (
-    parsed,
-    robots_txt,
-    discovery,
-    folders,
-    transport,
-    document,
-    urls,
-    values,
-    frequencies,
-    hreflang,
-    news,
-    media,
-    pages,
-)
-"""The modules with rules."""
-
-RULES: Mapping[str, Rule] = dict(sorted(registry.known_rules().items()))
+RULES: Mapping[str, Rule] = dict(sorted(DECLARED.items()))
 """All rules, by their codes."""

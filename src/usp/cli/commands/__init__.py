@@ -35,15 +35,12 @@ SHORT_HELP: Mapping[str, str] = {
 }
 """The first sentence of each command's own help."""
 
-UNCONFIGURED = frozenset({"mcp"})
-"""Commands that read no configuration file: a client starts them in a folder that others may write."""
-
 
 class _Commands(Mapping[str, "click.Command"]):
     def __getitem__(self, name: str) -> click.Command:
         if name not in SHORT_HELP:
             raise KeyError(name)
-        module = importlib.import_module(f"{__name__}.{name}")
+        module = importlib.import_module(f"{__name__}.cmd_{name}")
         return cast("click.Command", module.command)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,0 +1,523 @@
+"""Parsers that take a document and return its node, like those of ultimate-sitemap-parser 1.8.1.
+
+::
+
+    AbstractSitemapParser              takes the content
+    ├── XMLSitemapParser
+    ├── IndexRobotsTxtSitemapParser
+    └── PlainTextSitemapParser
+    AbstractXMLSitemapParser           takes elements, one by one
+    ├── IndexXMLSitemapParser
+    ├── PagesXMLSitemapParser          with Page and Image
+    ├── PagesRSSSitemapParser          with Page
+    └── PagesAtomSitemapParser         with Page
+
+They do not parse themselves: :mod:`usp._formats` does, and a crawl fetches the children.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+from xml.sax.saxutils import escape, quoteattr
+
+from usp._base.urls import is_http_url
+from usp._crawl.fetch import concurrency_of, for_crawl, own_client
+from usp._crawl.receiver import DocumentProbe, parse_document
+from usp._crawl.thread_driver import crawl_with
+from usp._crawl.website import OneSitemap
+from usp._formats.document import DocumentParser, Role
+from usp._formats.xml.namespaces import Space, space_of
+from usp.exceptions import SitemapException, SitemapXMLParsingException
+from usp.limits import DEFAULT
+from usp.objects.problem import Failure, FailureCode
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    AbstractSitemap,
+    IndexRobotsTxtSitemap,
+    IndexXMLSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    PagesTextSitemap,
+    PagesXMLSitemap,
+)
+from usp.options import CrawlOptions
+from usp.web_client.abstract_client import AbstractWebClient, LocalWebClientSuccessResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from usp.helpers import RecurseCallbackType, RecurseListCallbackType
+    from usp.limits import Limits
+    from usp.objects.page import SitemapPage
+    from usp.web_client.abstract_client import AbstractWebClientResponse
+
+
+_TEXT = "text/plain; charset=utf-8"
+
+
+class AbstractSitemapParser(abc.ABC):
+    """A parser of one document; the sitemaps that an index lists are fetched with the web client."""
+
+    def __init__(
+        self,
+        url: str,
+        content: str,
+        recursion_level: int,
+        web_client: AbstractWebClient | None,
+        parent_urls: Collection[str] | None,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        self._url = url
+        self._content = content
+        self._recursion_level = recursion_level
+        self._web_client = web_client
+        self._parent_urls = parent_urls
+        self._recurse_callback = recurse_callback
+        self._recurse_list_callback = recurse_list_callback
+
+    @abc.abstractmethod
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the document."""
+
+    def _node(self) -> AbstractSitemap:
+        """Return the node of the document, whatever it is, with its children."""
+        if not is_http_url(self._url):
+            role = Role.ROBOTS if self._url.endswith("/robots.txt") else Role.SITEMAP
+            answer = _GivenResponse(self._url, self._content)
+            return parse_document(
+                [answer.raw_data()], None, content_type=_TEXT, role=role, name=self._url
+            )
+        search = partial(
+            OneSitemap,
+            url=self._url,
+            level=self._recursion_level,
+            parents=frozenset(self._parent_urls or ()),
+        )
+        given = self._web_client if self._web_client is not None else own_client()
+        client = _AtHand(self._url, self._content, given)
+        options = CrawlOptions(
+            recurse_callback=self._recurse_callback,
+            recurse_list_callback=self._recurse_list_callback,
+        )
+        return crawl_with(search, self._url, client, options).tree()
+
+
+class XMLSitemapParser(AbstractSitemapParser):
+    """A parser of any XML document: an index, a urlset or a feed.
+
+    ``_concrete_parser`` is the parser for its kind, as soon as that is known: from the document, or
+    from elements as ``xml.parsers.expat`` tells them, with a blank after the namespace.
+    """
+
+    __XML_NAMESPACE_SEPARATOR = " "
+    _concrete_parser: AbstractXMLSitemapParser | None = None
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the document; an ``InvalidSitemap`` if it is not XML of these kinds."""
+        node = self._node()
+        kind = next((one for one in _KINDS.values() if one.reads(node)), None)
+        if kind is not None:
+            self._concrete_parser = self._made(kind)
+            self._concrete_parser.take(self._content)
+        if isinstance(node, PagesTextSitemap | IndexRobotsTxtSitemap):
+            reason = f"No parsers support sitemap from {self._url}"
+            failure = Failure(self._url, reason, code=FailureCode.NOT_A_SITEMAP)
+            return InvalidSitemap(self._url, reason, failure=failure)
+        return node
+
+    def _made(self, kind: type[AbstractXMLSitemapParser]) -> AbstractXMLSitemapParser:
+        if kind is not IndexXMLSitemapParser:
+            return kind(self._url)
+        return IndexXMLSitemapParser(
+            self._url,
+            self._web_client,
+            self._recursion_level,
+            self._parent_urls,
+            self._recurse_callback,
+            self._recurse_list_callback,
+        )
+
+    def _xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
+        if self._concrete_parser is None:
+            kind = _KINDS.get(name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2])
+            if kind is None:
+                raise SitemapXMLParsingException(f"Unsupported root element '{name}'.")
+            self._concrete_parser = self._made(kind)
+        self._concrete_parser.xml_element_start(self._known_by_prefix(name), attrs)
+
+    def _xml_element_end(self, name: str) -> None:
+        if self._concrete_parser is None:
+            raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
+        self._concrete_parser.xml_element_end(self._known_by_prefix(name))
+
+    def _xml_char_data(self, data: str) -> None:
+        if self._concrete_parser is None:
+            raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
+        self._concrete_parser.xml_char_data(data)
+
+    def _known_by_prefix(self, name: str) -> str:
+        """Return a name with the prefix that its namespace has here."""
+        uri, _, local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)
+        space = space_of(uri)
+        if space in (Space.NONE, Space.RSS, Space.ATOM):
+            return local
+        return f"{_PREFIXES.get(space, _OTHER)}:{local}"
+
+
+class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
+    """A parser of robots.txt; raises ``SitemapException`` if the URL does not end in that."""
+
+    def __init__(self, url: str, *args: Any, **options: Any) -> None:
+        super().__init__(url, *args, **options)
+        if not url.endswith("/robots.txt"):
+            raise SitemapException(f"URL does not look like robots.txt URL: {url}")
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the robots.txt."""
+        return self._node()
+
+
+class PlainTextSitemapParser(AbstractSitemapParser):
+    """A parser of plain text: one URL per line."""
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the text."""
+        return self._node()
+
+
+class _GivenResponse(LocalWebClientSuccessResponse):
+    """The response with the given document."""
+
+    def __init__(self, url: str, content: str | bytes) -> None:
+        self._is_text = isinstance(content, str)
+        super().__init__(url, content if isinstance(content, str) else content.decode("latin-1"))
+
+    def header(self, case_insensitive_name: str) -> str | None:
+        """Return a header that says UTF-8: the text is decoded, whatever its declaration says."""
+        is_type = case_insensitive_name.lower() == "content-type"
+        return _TEXT if is_type and self._is_text else None
+
+    def raw_data(self) -> bytes:
+        """Return the document."""
+        return super().raw_data() if self._is_text else self._data.encode("latin-1")
+
+
+class _AtHand(AbstractWebClient):
+    """A client that returns a given document, and asks another client for everything else."""
+
+    def __init__(self, url: str, content: str | bytes, client: Any) -> None:
+        self._url = url
+        self._content = content
+        self._client = client
+        self._made: Any = None  # for the crawl, and closed after it
+        self.max_concurrent_requests = concurrency_of(client)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether no client of the caller is used."""
+        return getattr(self._client, "is_ours", False) is True
+
+    def for_crawl(self, start_url: str, limits: Limits) -> AbstractWebClient:
+        """Return the same, with the other client prepared for a crawl."""
+        client = for_crawl(self._client, start_url, limits)
+        made = _AtHand(self._url, self._content, client)
+        made._made = client if client is not self._client else None
+        return made
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit the size of responses to the other client."""
+        self._client.set_max_response_data_length(max_response_data_length)
+
+    def get(self, url: str) -> AbstractWebClientResponse:
+        """Return the document, or the response of the other client."""
+        if url == self._url:
+            return _GivenResponse(url, self._content)
+        return self._client.get(url)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the other client, if it was created for the crawl."""
+        if self._made is not None:
+            self._made.close()
+
+
+# Entries whose fields are set one by one: written as XML, and parsed like any other document --------
+
+_SPACES = (
+    'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" '
+    'xmlns:news="http://www.google.com/schemas/sitemap-news/0.9" '
+    'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" '
+    'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+)
+
+
+def _written(entry: object, fields: Mapping[str, str]) -> str:
+    """Return the fields of an entry as elements; those that are not set are left out."""
+    texts = {name: getattr(entry, field) for field, name in fields.items()}
+    return "".join(
+        f"<{name}>{escape(text)}</{name}>" for name, text in texts.items() if text is not None
+    )
+
+
+_URL_FIELDS = {
+    "url": "loc",
+    "last_modified": "lastmod",
+    "change_frequency": "changefreq",
+    "priority": "priority",
+}
+_NEWS_FIELDS = {
+    "news_title": "news:title",
+    "news_publish_date": "news:publication_date",
+    "news_publication_name": "news:name",
+    "news_publication_language": "news:language",
+    "news_access": "news:access",
+    "news_genres": "news:genres",
+    "news_keywords": "news:keywords",
+    "news_stock_tickers": "news:stock_tickers",
+}
+_FEED_FIELDS = {
+    "link": "link",
+    "title": "title",
+    "description": "description",
+    "publication_date": "pubDate",
+}
+
+
+def _page(document: str) -> SitemapPage | None:
+    """Return the only page of a document, if there is one."""
+    return next(iter(parse_document([document.encode("utf-8", "replace")], None).all_pages()), None)
+
+
+@dataclass(slots=True)
+class ImageEntry:
+    """An image with its fields as text."""
+
+    loc: str | None = None
+    caption: str | None = None
+    geo_location: str | None = None
+    title: str | None = None
+    license: str | None = None
+
+    def written(self) -> str:
+        """Return the image as XML."""
+        names = ("loc", "caption", "geo_location", "title", "license")
+        inside = _written(self, {name: f"image:{name}" for name in names})
+        return f"<image:image>{inside}</image:image>"
+
+
+@dataclass(slots=True, eq=False)
+class UrlPage:
+    """A ``<url>`` with its fields as text; equal if the URLs are equal."""
+
+    url: str | None = None
+    last_modified: str | None = None
+    change_frequency: str | None = None
+    priority: str | None = None
+    news_title: str | None = None
+    news_publish_date: str | None = None
+    news_publication_name: str | None = None
+    news_publication_language: str | None = None
+    news_access: str | None = None
+    news_genres: str | None = None
+    news_keywords: str | None = None
+    news_stock_tickers: str | None = None
+    images: list[ImageEntry] = field(default_factory=list)
+    alternates: list[tuple[str, str]] = field(default_factory=list)
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UrlPage) and self.url == other.url
+
+    def page(self) -> SitemapPage | None:
+        """Return the page; None without a URL."""
+        own, news = _written(self, _URL_FIELDS), _written(self, _NEWS_FIELDS)
+        story = f"<news:news>{news}</news:news>" if news else ""
+        images = "".join(image.written() for image in self.images)
+        links = "".join(
+            f'<xhtml:link rel="alternate" hreflang={quoteattr(language)} href={quoteattr(href)}/>'
+            for language, href in self.alternates
+        )
+        return _page(f"<urlset {_SPACES}><url>{own}{story}{images}{links}</url></urlset>")
+
+
+@dataclass(slots=True, eq=False)
+class _FeedPage:
+    """An entry of a feed with its fields as text; equal if the links are equal."""
+
+    link: str | None = None
+    title: str | None = None
+    description: str | None = None
+    publication_date: str | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.link)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _FeedPage) and self.link == other.link
+
+    def page(self) -> SitemapPage | None:
+        """Return the page; None without a link."""
+        item = _written(self, _FEED_FIELDS)
+        return _page(f'<rss version="2.0"><channel><item>{item}</item></channel></rss>')
+
+
+class RSSPage(_FeedPage):
+    """An ``<item>`` of RSS."""
+
+
+class AtomPage(_FeedPage):
+    """An ``<entry>`` of Atom."""
+
+
+# Told of elements --------------------------------------------------------------------------------
+
+_OTHER = "other"
+_NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
+    "sitemap": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    _OTHER: "urn:other",  # any that sitemaps do not have
+}
+_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
+
+
+class AbstractXMLSitemapParser(abc.ABC):
+    """A parser that takes elements, named as in ``sitemap:loc``, and text."""
+
+    _kind: ClassVar[type[AbstractSitemap]]
+
+    def __init__(
+        self,
+        url: str,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        self._url = url
+        self._recurse_callback = recurse_callback
+        self._recurse_list_callback = recurse_list_callback
+        self._text: list[str] = []
+
+    def xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
+        """Handle the start of an element."""
+        given = dict(attrs)
+        if not self._text:
+            given |= {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
+        written = "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
+        self._text.append(f"<{name}{written}>")
+
+    def xml_element_end(self, name: str) -> None:
+        """Handle the end of an element."""
+        self._text.append(f"</{name}>")
+
+    def xml_char_data(self, data: str) -> None:
+        """Handle text."""
+        self._text.append(escape(data))
+
+    def take(self, content: str | bytes) -> None:
+        """Take a whole document instead of its elements."""
+        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        self._text = [text]
+
+    @classmethod
+    def reads(cls, node: AbstractSitemap) -> bool:
+        """Return whether a node is of the kind that this parser reads."""
+        return isinstance(node, cls._kind)
+
+    @abc.abstractmethod
+    def sitemap(self) -> AbstractSitemap:
+        """Return the node of the elements so far."""
+
+    def _node(
+        self, client: AbstractWebClient | None, level: int, parents: Collection[str] | None
+    ) -> AbstractSitemap:
+        return XMLSitemapParser(
+            self._url,
+            "".join(self._text),
+            level,
+            client,
+            parents,
+            self._recurse_callback,
+            self._recurse_list_callback,
+        ).sitemap()
+
+
+class IndexXMLSitemapParser(AbstractXMLSitemapParser):
+    """A parser of an index that takes its elements."""
+
+    _kind = IndexXMLSitemap
+
+    def __init__(
+        self,
+        url: str,
+        web_client: AbstractWebClient | None,
+        recursion_level: int,
+        parent_urls: Collection[str] | None,
+        recurse_callback: RecurseCallbackType | None = None,
+        recurse_list_callback: RecurseListCallbackType | None = None,
+    ) -> None:
+        super().__init__(url, recurse_callback, recurse_list_callback)
+        self._web_client = web_client
+        self._recursion_level = recursion_level
+        self._parent_urls = parent_urls
+
+    @property
+    def _sub_sitemap_urls(self) -> list[str]:
+        """The URLs of the children; programs fetch them in their own way."""
+        first = DocumentProbe(DocumentParser(self._url, content_type=_TEXT, fast=True), DEFAULT)
+        first.feed("".join(self._text).encode("utf-8", "surrogatepass"))
+        return [child.loc for child in first.close().children]
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the index with its children."""
+        if not self._text:
+            return IndexXMLSitemap(self._url, [])
+        return self._node(self._web_client, self._recursion_level, self._parent_urls)
+
+
+class _PagesParser(AbstractXMLSitemapParser):
+    _kind: ClassVar[type[AbstractPagesSitemap]]
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+
+    def sitemap(self) -> AbstractSitemap:
+        """Return the sitemap with its pages."""
+        return self._node(None, 0, None) if self._text else self._kind(self._url, [])
+
+
+class PagesXMLSitemapParser(_PagesParser):
+    """A parser of a urlset that takes its elements."""
+
+    _kind = PagesXMLSitemap
+    Page = UrlPage
+    Image = ImageEntry
+
+
+class PagesRSSSitemapParser(_PagesParser):
+    """A parser of an RSS feed that takes its elements."""
+
+    _kind = PagesRSSSitemap
+    Page = RSSPage
+
+
+class PagesAtomSitemapParser(_PagesParser):
+    """A parser of an Atom feed that takes its elements."""
+
+    _kind = PagesAtomSitemap
+    Page = AtomPage
+
+
+_KINDS: dict[str, type[AbstractXMLSitemapParser]] = {  # by the name of the root
+    "sitemapindex": IndexXMLSitemapParser,
+    "urlset": PagesXMLSitemapParser,
+    "rss": PagesRSSSitemapParser,
+    "feed": PagesAtomSitemapParser,
+}

@@ -1,0 +1,487 @@
+"""Receives a document and reads it for the first time: what it is, and what it declares.
+
+:class:`DocumentProbe` reads; :class:`BodyReceiver` stores what a client receives, within limits;
+:func:`parse_document` takes a document that is given.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from types import FunctionType
+from typing import TYPE_CHECKING, TypeVar
+
+from usp._base.reason import Reason
+from usp._base.safe_text import excerpt
+from usp._base.shortage import shortage_of
+from usp._base.urls import without_login
+from usp._crawl import journal
+from usp._crawl.orders import (
+    UNFETCHED,
+    Arrival,
+    ClientRaised,
+    Failed,
+    LeftOut,
+    Probe,
+    Received,
+    left_out_problem,
+    not_requested_error,
+)
+from usp._crawl.stored_pages import UniquePages, note_length, result_of
+from usp._crawl.tree_slots import document_node
+from usp._formats.abstract_parser import MAX_PIECE, ChildEntry
+from usp._formats.document import DocumentParser, Role
+from usp._formats.values import date
+from usp._http.identity import safe_headers
+from usp._store import SpoolFull, Store
+from usp.limits import DEFAULT, LimitReached
+from usp.objects.exchange import Exchange
+from usp.objects.failure_codes import FailureCode
+from usp.objects.problem import Failure, Problem
+from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, InvalidSitemap
+from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+    from usp._crawl.orders import FetchOrder
+    from usp._formats.abstract_parser import Entry
+    from usp._store import Document
+    from usp.limits import Limits
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_SLICE = 64 * 1024  # bytes
+_FIRST_PIECE = 16 * 1024  # characters of the first slice; the time they take predicts the rest
+_START = 2  # bytes that identify gzip
+_MAX_LASTMOD = 100  # characters: no date has more
+
+
+class DocumentProbe:
+    """Reads a document for the first time, while it is received: ``steps`` of chunks, then ``close``.
+
+    Pages are counted if the parser does more than glance at them.
+    """
+
+    def __init__(self, parser: DocumentParser, limits: Limits) -> None:
+        self.parser = parser
+        self._limits = limits
+        self._children: dict[str, ChildEntry] = {}  # the first declaration of a URL counts
+        self._room = limits.url_text
+        self._left_out = 0
+        self._left_out_by = "sitemaps"  # the limit that was reached
+        self._pages_at: int | None = None
+        self._pages: UniquePages | None = None  # once there are some: a glance finds none
+        self._count = 0
+        self._start = b""
+        self._read = 0  # bytes
+
+    @property
+    def page_kind(self) -> type[AbstractPagesSitemap] | None:
+        """The class of the document's node, once it is known to be a page sitemap."""
+        kind = self.parser.parser.sitemap_class if self.parser.parser else None
+        return kind if kind is not None and issubclass(kind, AbstractPagesSitemap) else None
+
+    def feed(self, chunk: bytes) -> bool:
+        """Read on; return False if the rest is not needed."""
+        for _ in self.steps(chunk):
+            pass
+        return self.parser.refusal is None
+
+    def steps(self, chunk: bytes) -> Iterator[None]:
+        """Read on, step by step: a chunk may decompress to a lot of work."""
+        if len(self._start) < _START:
+            self._start += chunk[: _START - len(self._start)]
+        for at in range(0, len(chunk), _SLICE):
+            piece = _FIRST_PIECE if self._read < _SLICE else MAX_PIECE
+            data = chunk[at : at + _SLICE]
+            self._read += len(data)
+            for entries in self.parser.steps(data, piece):
+                self._sort(entries)
+                yield
+
+    def _sort(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if isinstance(entry, ChildEntry):
+                self._add_child(entry)
+                continue
+            if self._pages is None:
+                self._pages = UniquePages(self._limits.url_length)
+                self._pages_at = len(self._children)
+            self._count += sum(1 for _ in self._pages.of(entry))
+
+    def _add_child(self, child: ChildEntry) -> None:
+        if self._limits.too_long(child.loc):
+            note_length(self.parser.problems, self._limits, child.loc)
+            return
+        if child.loc in self._children:
+            return
+        if self._room is not None:
+            self._room -= len(child.loc)
+        most = self._limits.sitemaps
+        if most is not None and len(self._children) >= most:
+            self._left_out += 1
+        elif self._room is not None and self._room < 0:
+            self._left_out += 1
+            self._left_out_by = "url_length"
+        else:
+            if child.lastmod and len(child.lastmod) > _MAX_LASTMOD:
+                child = replace(child, lastmod=excerpt(child.lastmod, _MAX_LASTMOD))
+            self._children[child.loc] = child
+
+    def close(self, broken: Reason | None = None, ended: Reason | None = None) -> Probe:
+        """Return what the document is; it may be incomplete: ``broken`` off, or ``ended`` by us."""
+        self._sort(self.parser.close(ended or broken))
+        parser = self.parser.parser
+        problems = self.parser.problems.listed()
+        transfer = None
+        if ended is not None:
+            transfer = Problem(f"the transfer was ended: {ended}", code=ended.code)
+        elif broken is not None:
+            transfer = Problem("the transfer broke off", excerpt=broken.text, code=broken.code)
+        if transfer is not None:
+            problems.insert(0, transfer)
+        left_out = None
+        if self._left_out:
+            left_out = LeftOut(self._left_out, self._limits.reached(self._left_out_by))
+        return Probe(
+            kind=parser.sitemap_class if parser and not self.parser.refusal else None,
+            refusal=self.parser.refusal,
+            children=tuple(self._children.values()),
+            left_out=left_out,
+            pages_at=None if self.page_kind else self._pages_at,
+            problems=tuple(problems),
+            transfer=transfer,
+            broken=broken if ended is None else None,
+            unfinished=ended or broken or self.parser.problems.unfinished,
+            crawl_delay=getattr(parser, "crawl_delay", None),
+            pages=self._count,
+            namespace=self.parser.namespace,
+            start=self._start,
+        )
+
+
+def read_again(
+    document: Document,
+    base: str | None,
+    limits: Limits,
+    broken: Reason | None = None,
+    ended: Reason | None = None,
+    late: Callable[[], Reason | None] = lambda: None,
+) -> Generator[None, None, Probe]:
+    """Read a stored document again, step by step: there may be sitemaps among its pages.
+
+    ``late`` is called after each step: a reason ends the reading.
+    """
+    exchange = document.exchange
+    parser = DocumentParser(
+        base,
+        content_type=exchange.content_type,
+        content_encoding=exchange.content_encoding,
+        fast=True,
+        limits=limits,
+    )
+    probe = DocumentProbe(parser, limits)
+    for chunk in document.chunks():
+        for _ in probe.steps(chunk):
+            yield
+            if reason := late():
+                return probe.close(broken, ended or reason)
+    return probe.close(broken, ended)
+
+
+# A document that is received ------------------------------------------------------------------------
+
+# Limits that a body may end at before we see it.
+_SEEN_BY_CLIENTS = frozenset({FailureCode.LIMIT_DOCUMENT_SECONDS, FailureCode.LIMIT_SECONDS})
+_WINDOW = 30.0  # seconds over which the rate of a transfer is measured
+
+
+class BodyReceiver:
+    """Receives the body of one response: stores it, reads it, watches its limits.
+
+    ``stop_reason`` is called while it is received: a reason ends the transfer. ``announce`` is called
+    for a page sitemap as it begins. Steps of reading may run in any thread, one after another.
+    """
+
+    def __init__(
+        self,
+        order: FetchOrder,
+        response: ResponseFacts,
+        store: Store,
+        started: float,
+        limits: Limits = DEFAULT,
+        *,
+        stop_reason: Callable[[], Reason | None] = lambda: None,
+        announce: Callable[[Arrival], object] | None = None,
+    ) -> None:
+        self._order = order
+        self._limits = limits
+        self._stop_reason = stop_reason
+        self._announce = announce
+        self._started = started
+        self._window = time.monotonic()
+        self._window_size = 0
+        self._ended: Reason | None = None
+        self._arrival: Arrival | None = None
+        content_type = _label(response.header("Content-Type"))
+        content_encoding = _label(response.header("Content-Encoding"))
+        final_url = _text(response.url()) or order.url
+        if limits.too_long(final_url):
+            final_url = order.url
+            reached = limits.reached("url_length")
+            self._ended = reached.after("it redirects to a URL that is too long")
+        final_url = without_login(final_url)
+        status: object = response.status_code() if hasattr(response, "status_code") else None
+        redirects = call_newer(response, "redirects", ResponseFacts.redirects)
+        self._exchange = partial(  # as far as it is known before the body
+            Exchange,
+            url=order.url,
+            final_url=final_url,
+            status=status if type(status) is int else int(HTTPStatus.OK),
+            headers=safe_headers(call_newer(response, "headers", ResponseFacts.headers)),
+            redirects=tuple(map(without_login, redirects)),
+            attempts=order.attempt,
+            started=datetime.now(UTC) - timedelta(seconds=self._window - started),
+            content_type=content_type,
+            content_encoding=content_encoding,
+            hops=call_newer(response, "hops", ResponseFacts.hops),
+        )
+        parser = DocumentParser(
+            final_url,
+            content_type=content_type,
+            content_encoding=content_encoding,
+            role=order.role,
+            glance=limits.pages is None,
+            fast=True,
+            limits=limits,
+        )
+        self._probe = DocumentProbe(parser, limits)
+        self._writer = store.writer()
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether the rest needs to be received."""
+        return self._ended is None and self._probe.parser.refusal is None
+
+    def take(self, chunk: bytes) -> Generator[None, None, None]:
+        """Store a chunk, then read it step by step."""
+        if self._is_over():
+            return
+        most = self._limits.document_bytes
+        if most is not None and self._writer.size + len(chunk) > most:
+            chunk = chunk[: most - self._writer.size]
+            self._reach("document_bytes")
+        try:
+            self._writer.write(chunk)
+        except SpoolFull:
+            self._reach("spool_bytes")
+            return
+        self._check_rate()
+        for _ in self._probe.steps(chunk):
+            self._notify_readers()
+            yield
+            if self._is_over():
+                return
+        self._notify_readers()
+
+    def _is_over(self) -> bool:
+        """Return whether the crawl has ended, or the document takes too long."""
+        reason = self._stop_reason()
+        most = self._limits.document_seconds
+        if reason is None and most is not None and time.monotonic() - self._started > most:
+            reason = self._limits.reached("document_seconds")
+        self._ended = self._ended or reason
+        return reason is not None
+
+    def _check_rate(self) -> None:
+        """End a transfer that is too slow."""
+        now, lowest = time.monotonic(), self._limits.lowest_rate
+        passed = now - self._window
+        if lowest is not None and passed >= _WINDOW:
+            if self._writer.size - self._window_size < lowest * passed:
+                self._reach("lowest_rate")
+            self._window, self._window_size = now, self._writer.size
+
+    def _reach(self, limit: str) -> None:
+        self._ended = self._ended or self._limits.reached(limit)
+
+    def _notify_readers(self, *, over: bool = False) -> None:
+        """Announce a page sitemap that has just begun, or notify its reader that more has arrived."""
+        if self._arrival is not None:
+            self._arrival.over = over
+            self._arrival.notify_reader()
+        elif self._announce is not None and not over and (kind := self._probe.page_kind):
+            self._arrival = Arrival(self._exchange(), self._writer, kind)
+            self._announce(self._arrival)
+
+    def end(self, broken: Reason | None = None) -> Generator[None, None, Received | Failed]:
+        """Return what was received; ``broken`` is why the body ended too early, if it did."""
+        if broken is not None and broken.code in _SEEN_BY_CLIENTS:
+            self._ended = self._ended or broken
+        probe = self._probe.close(broken, self._ended)
+        if self._ended is not None and probe.kind is None:
+            self._writer.discard()
+            self._notify_readers(over=True)
+            return Failed(not_requested_error(self._ended))
+        if probe.broken is not None and not self._writer.size:
+            reason = probe.broken.after("no data was received")
+            return Failed(WebClientErrorResponse(reason, retryable=True))
+        exchange = self._exchange(
+            seconds=time.monotonic() - self._started,
+            received=self._writer.size,
+            charset=self._probe.parser.encoding,
+            broken=self._ended or broken,
+        )
+        document = self._writer.finish(exchange)
+        if self._probe.parser.may_have_children:
+            given = (exchange.final_url, self._limits, broken, self._ended)
+            probe = yield from read_again(
+                document, *given, lambda: self._ended if self._is_over() else None
+            )
+        if self._arrival is not None:
+            self._arrival.document = document
+        self._notify_readers(over=True)
+        return Received(document, probe)
+
+    def fail(self, error: BaseException, client: object = None) -> Received | Failed:
+        """Return what was received before an exception, of a ``client`` or of ours."""
+        if self._writer.size and shortage_of(error) is None:
+            text = self._order.without_secrets(f"{type(error).__name__}: {error}")
+            return result_of(self.end(Reason(_blamed(client), text)))
+        self._writer.discard()
+        self._notify_readers(over=True)
+        return failure_from(error, client, self._order)
+
+
+def _text(value: object) -> str | None:
+    """Return a string of a client, or None: a mock may return anything."""
+    return value if issubclass(type(value), str) else None  # type: ignore[return-value]
+
+
+def _label(value: object) -> str | None:
+    """Return a header in a readable length, or None if there is nothing in it."""
+    text = _text(value)
+    return (excerpt(text) or None) if text else None
+
+
+def call_newer(response: T, name: str, default: Callable[[T], R]) -> R:
+    """Call a method that older response classes lack, or else the default.
+
+    A user's response class may have something else under that name.
+    """
+    method = getattr(type(response), name, None)
+    return (method if isinstance(method, FunctionType) else default)(response)
+
+
+def failure_from(
+    error: BaseException, client: object = None, order: FetchOrder | None = None
+) -> Failed:
+    """Return the failure for an unexpected exception, of a ``client`` or, without one, of ours.
+
+    The exception of a client that is not ours is kept: its author may need it. Neither the message
+    nor the exception contains the login of the order.
+    """
+    message = f"{type(error).__name__}: {error}"
+    if order is not None and order.login is not None:
+        hidden = order.without_secrets
+        error.args = tuple(hidden(text) if isinstance(text, str) else text for text in error.args)
+        message = hidden(f"{type(error).__name__}: {error}")
+    shortage, code = shortage_of(error), _blamed(client)
+    if code is FailureCode.CLIENT_ERROR and shortage is None and isinstance(error, Exception):
+        return Failed(ClientRaised(error, message, secret=order is not None and bool(order.login)))
+    return Failed(WebClientErrorResponse(Reason(code, message), retryable=False, shortage=shortage))
+
+
+def _blamed(client: object) -> FailureCode:
+    """Return who is to blame for an exception: a client that is not ours, or this library."""
+    foreign = client is not None and not getattr(client, "is_ours", False)
+    return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
+
+
+# A document that is given --------------------------------------------------------------------------
+
+LOCAL_URL = "http://usp-local-dummy.local/"
+"""The URL of a document that has none."""
+
+
+def parse_document(
+    chunks: Iterable[bytes],
+    url: str | None,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    name: str = LOCAL_URL,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> AbstractSitemap:
+    """Parse a document that is given; ``url`` is where it came from, if that is known.
+
+    Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
+    until then is the document.
+    """
+    writer = (store or Store()).writer()
+    glance = limits.pages is None
+    parser = DocumentParser(
+        url, role=role, content_type=content_type, glance=glance, fast=True, limits=limits
+    )
+    first = DocumentProbe(parser, limits)
+    ended = None
+    try:
+        for chunk in chunks:
+            writer.write(chunk)
+            if not first.feed(chunk):
+                break
+    except LimitReached as limit:
+        ended = limits.reached(limit.name)
+    probe = first.close(ended=ended)
+    node_url = url or name
+    exchange = Exchange(
+        node_url,
+        node_url,
+        status=None,
+        attempts=0,
+        received=writer.size,
+        content_type=content_type,
+        charset=parser.encoding,
+    )
+    document = writer.finish(exchange)
+    if parser.may_have_children:
+        probe = result_of(read_again(document, url, limits))
+    journal.received(document, probe)
+    if probe.kind is None:
+        why = ended or probe.refusal
+        assert why is not None
+        failure = Failure.of(node_url, why.at(f"No parsers support sitemap from {node_url}"))
+        return InvalidSitemap(
+            node_url, failure.reason, problems=probe.problems, failure=failure, exchange=exchange
+        )
+    children: list[AbstractSitemap] = [
+        InvalidSitemap(
+            child.loc,
+            str(UNFETCHED),
+            last_modified=date(child.lastmod),
+            failure=Failure.of(child.loc, UNFETCHED),
+        )
+        for child in probe.children
+    ]
+    missing, problems = probe.unfinished, []
+    most = limits.pages if limits.pages is not None and (probe.pages or 0) > limits.pages else None
+    if most is not None:
+        missing = missing or limits.reached("pages")
+    if probe.left_out is not None:
+        problems.append(left_out_problem(probe.left_out, "sitemaps"))
+        missing = missing or probe.left_out.reason.after("some of its sitemaps were left out")
+    return document_node(
+        Received(document, probe),
+        children,
+        base=url,
+        problems=problems,
+        failure=Failure.of(node_url, missing) if missing else None,
+        limits=limits,
+        most=most,
+    )

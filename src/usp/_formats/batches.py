@@ -1,0 +1,219 @@
+"""Pages in batches: cut out of a block and read on demand, or read as entries."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, TypeAlias
+
+from usp._formats import values
+from usp._formats.abstract_parser import PageBatch, ignore, own_columns
+from usp._formats.xml import cut
+from usp._formats.xml.cut import FIELDS
+from usp.objects.page import (
+    SITEMAP_PAGE_DEFAULT_PRIORITY,
+    DeferredPage,
+    PageFields,
+    SitemapPage,
+    SitemapPageChangeFrequency,
+)
+from usp.objects.problem import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from decimal import Decimal
+
+    from usp._formats.abstract_parser import Note, PageEntry
+    from usp._formats.xml.cut import EntryShape
+    from usp.objects.page import OwnFields, PageBlock
+
+    ReadBlock: TypeAlias = Callable[[str, int], Sequence[PageFields]]
+    """``read(block, count)``: all fields of the entries of a block, which are so many."""
+
+
+def read_own(raw: Mapping[str, str], note: Note = ignore) -> OwnFields:
+    """Parse priority, lastmod and changefreq, the fields of the protocol itself."""
+    last_modified = change_frequency = None
+    priority = SITEMAP_PAGE_DEFAULT_PRIORITY
+    if "lastmod" in raw:
+        last_modified = values.date(raw["lastmod"])
+        if last_modified is None:
+            note(ProblemCode.BAD_LASTMOD, raw["lastmod"])
+        elif note is not ignore:
+            values.note_zone(raw["lastmod"], last_modified, note)
+    if "changefreq" in raw:
+        change_frequency = values.change_frequency(raw["changefreq"])
+        if change_frequency is None:
+            note(ProblemCode.BAD_CHANGEFREQ, raw["changefreq"])
+            change_frequency = SitemapPageChangeFrequency.ALWAYS
+    if "priority" in raw:
+        given = values.priority(raw["priority"])
+        if given is None:
+            note(ProblemCode.BAD_PRIORITY, raw["priority"])
+        else:
+            priority = given
+    return priority, last_modified, change_frequency
+
+
+def _priority(text: str) -> Decimal:
+    given = values.priority(text) if text else None
+    return SITEMAP_PAGE_DEFAULT_PRIORITY if given is None else given
+
+
+def _change_frequency(text: str) -> SitemapPageChangeFrequency | None:
+    if not text:
+        return None
+    return values.change_frequency(text) or SitemapPageChangeFrequency.ALWAYS
+
+
+class CoreColumns:
+    """The fields of the protocol of many entries as texts, a column each; an empty text is none."""
+
+    __slots__ = ("_count", "texts")
+
+    def __init__(self, given: Mapping[str, Sequence[str]], count: int) -> None:
+        self._count = count
+        self.texts: dict[str, Sequence[str]] = {}
+        for name in FIELDS:
+            if any(given.get(name, ())):
+                self.texts[name] = given[name]
+
+    def rows(self) -> list[OwnFields]:
+        """Return priority, date and frequency of each entry."""
+        lastmod, changefreq, priority = map(self.texts.get, FIELDS)
+        default, none = repeat(SITEMAP_PAGE_DEFAULT_PRIORITY), repeat(None)
+        columns: tuple[Iterable[Decimal], Iterable[datetime | None], Iterable[_Frequency]] = (
+            map(_priority, priority) if priority else default,
+            values.dates(lastmod) if lastmod else none,
+            map(_change_frequency, changefreq) if changefreq else none,
+        )
+        if not self.texts:
+            return [(SITEMAP_PAGE_DEFAULT_PRIORITY, None, None)] * self._count
+        return list(zip(*columns, strict=False))  # those that repeat have no end
+
+    def can_all_be_read(self) -> bool:
+        """Return whether there is no problem with any of the values."""
+        lastmod, changefreq, priority = (self.texts.get(name, ()) for name in FIELDS)
+        return (
+            None not in values.dates(list(filter(None, lastmod)))
+            and None not in map(values.change_frequency, filter(None, set(changefreq)))
+            and None not in map(values.priority, filter(None, set(priority)))
+        )
+
+
+_Frequency: TypeAlias = "SitemapPageChangeFrequency | None"
+
+
+class LazyBatch(PageBatch):
+    """Pages whose URLs were cut out of a block; everything else is read on demand.
+
+    ``columns`` are the fields of the protocol, if they are cut already and there are no others.
+    ``read`` reads all fields of such a block.
+    """
+
+    __slots__ = ("_block", "_columns", "_fields", "_own", "_read", "_shape", "urls")
+
+    def __init__(
+        self,
+        urls: list[str],
+        block: str,
+        shape: EntryShape,
+        read: ReadBlock,
+        columns: CoreColumns | None = None,
+    ) -> None:
+        self.urls = urls
+        self._block = block
+        self._shape = shape
+        self._read = read
+        self._columns: CoreColumns | bool = columns or False  # True if they cannot be cut
+        self._own: Sequence[OwnFields] = ()
+        self._fields: Sequence[PageFields] = ()
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages; their fields are read on first access."""
+        return map(DeferredPage, self.urls, repeat(self), range(len(self.urls)))
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the fields in columns, if there are no others."""
+        columns = self._cut_columns()
+        return None if columns is None else columns.texts
+
+    def own_texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the same without blanks around them; of pages with other fields they are not known."""
+        texts = self.texts()
+        return texts and {name: [*map(str.strip, column)] for name, column in texts.items()}
+
+    def entry_texts(self) -> list[str] | None:
+        """Return each entry as written; None if that is not known without parsing them."""
+        *texts, _ = self._block.split(cut.end_of(self._block))
+        return texts if len(texts) == len(self.urls) else None
+
+    def part(self, numbers: Sequence[int]) -> PageBlock | None:
+        """Return a block of some of the pages that keeps nothing else; None if that takes parsing."""
+        texts = self.entry_texts()
+        if texts is None:
+            return None
+        urls, end = self.urls, cut.end_of(self._block)
+        block = end.join([texts[at] for at in numbers] + [""])
+        return LazyBatch([urls[at] for at in numbers], block, self._shape, self._read)
+
+    def rows(self) -> Sequence[PageFields]:
+        """Return everything except the URL of each page, without creating page objects."""
+        if not self._fields:
+            columns = self._cut_columns()
+            if columns is not None:
+                return [PageFields(*row) for row in columns.rows()]
+            self._fields = self._read(self._block, len(self.urls))
+        return self._fields
+
+    def own(self, at: int) -> PageFields | OwnFields:
+        """Return the fields of the protocol of a page."""
+        return (self._own or self._read_own())[at]
+
+    def _read_own(self) -> Sequence[OwnFields]:
+        columns = self._cut_columns()
+        self._own = self.rows() if columns is None else columns.rows()  # type: ignore[assignment]
+        return self._own
+
+    def fields(self, at: int) -> PageFields:
+        """Return all fields of a page."""
+        if self._cut_columns() is not None:
+            return PageFields(*self.own(at))
+        return self.rows()[at]
+
+    def _cut_columns(self) -> CoreColumns | None:
+        """Return the fields of the protocol of a regular block whose entries have no others."""
+        if self._columns is False:
+            found = cut.columns(self._block, self._shape)
+            self._columns = True if found is None else CoreColumns(found, len(self.urls))
+        return self._columns if isinstance(self._columns, CoreColumns) else None
+
+
+class ParsedBatch(PageBatch):
+    """Pages of entries that were read; with ``note``, their fields are read at once."""
+
+    __slots__ = ("_entries", "_rows", "urls")
+
+    def __init__(self, entries: Sequence[PageEntry], note: Note | None = None) -> None:
+        self._entries = entries
+        self.urls = [entry.url for entry in entries]
+        self._rows: list[PageFields] | None = None
+        if note is not None:
+            self._rows = [entry.fields(0, note) for entry in entries]
+            self.as_written = [entry.as_written for entry in entries]
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages; their fields are read on first access."""
+        if self._rows is not None:
+            return map(SitemapPage.of, self.urls, self._rows)
+        return map(DeferredPage, self.urls, self._entries, repeat(0))
+
+    def own_texts(self) -> Mapping[str, Sequence[str]]:
+        """Return the fields of the protocol in columns."""
+        return own_columns(self._entries)
+
+    def rows(self) -> list[PageFields]:
+        """Return everything except the URL of each page."""
+        if self._rows is None:
+            self._rows = [entry.fields(0) for entry in self._entries]
+        return self._rows

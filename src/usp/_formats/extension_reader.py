@@ -1,0 +1,262 @@
+"""Reads the extensions of XML sitemaps by their tables (:mod:`usp.objects.extensions`).
+
+A field that cannot be read is a problem and is not set; a value without a required field is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from usp._formats import values
+from usp._formats.values import resolved
+from usp._formats.xml.namespaces import Space
+from usp._formats.xml.raw_entries import ElementNames, Field, given_in
+from usp.objects.extensions import EACH, EXTENSIONS, OWN, Kind, Table
+from usp.objects.page import PageFields
+from usp.objects.problem import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.abstract_parser import Note
+    from usp._formats.xml.raw_entries import Record
+    from usp.objects.extensions import Extension, FieldSpec
+
+Read: TypeAlias = "Callable[[list[Record], Note, str | None], Any]"
+"""``read(records, note, base)``: what the elements of an extension in one entry become."""
+
+_ReadText: TypeAlias = Callable[[str | None], Any]
+"""Returns the value of a field; None if the text cannot be read."""
+
+_text = values.text
+
+_READ: Mapping[Kind, _ReadText] = {
+    Kind.TEXT: _text,
+    Kind.VERBATIM: lambda raw: raw,
+    Kind.ADDRESS: _text,
+    Kind.ADDRESS_OR_NAME: _text,
+    Kind.TIME: values.date,
+    Kind.NUMBER: values.number,
+    Kind.WHOLE: values.whole_number,
+    Kind.FLAG: values.yes_no,
+}
+
+
+def _resolved_if_path(text: str, base: str | None) -> str:
+    return resolved(text, base) if text.startswith("/") else text
+
+
+_RESOLVE: Mapping[Kind, Callable[[str, str | None], str]] = {
+    Kind.ADDRESS: resolved,
+    Kind.ADDRESS_OR_NAME: _resolved_if_path,
+}
+
+
+def _reader_of(spec: FieldSpec) -> _ReadText:
+    assert isinstance(spec.kind, Kind)
+    if not spec.many:
+        return _READ[spec.kind]
+    separator = None if spec.many == " " else spec.many
+    return lambda raw: values.listed(raw, separator)
+
+
+class _Step(NamedTuple):
+    """One field of an element."""
+
+    key: str
+    attribute: str | None
+    read: _ReadText
+    resolve: Callable[[str, str | None], str] | None
+    inside: str | None  # the field whose value this one belongs to, if not the record itself
+    spec: FieldSpec
+
+
+class TableReader:
+    """Reads the elements of one record as a value of its table."""
+
+    def __init__(self, table: Table, prefix: str) -> None:
+        self._table = table
+        self._prefix = prefix
+        value = table.value
+        self._make = table.make if value is None else lambda found: value(**found)
+        self._has_own = OWN in table.elements
+        self._is_empty = not self._has_own and table.element not in table.elements
+        self._required = [(one.argument or one.name, one) for one in table.specs if one.required]
+        self._each = [spec.name for spec in table.specs if spec.many == EACH]
+        self._steps: dict[str, list[_Step]] = {}
+        # Elements with a text and nothing else, as most are: they are read in the shortest way.
+        self._alone: dict[str, tuple[str, _ReadText, Any]] = {}
+        self._records: dict[str, tuple[str, TableReader]] = {}  # elements with a table each
+        self._inside: dict[str, Table] = {}  # tables whose elements stand inside another one
+        for spec in table.specs:
+            if not isinstance(spec.kind, Table):
+                self._add(spec, None)
+            elif spec.many == EACH:
+                self._records[spec.tag] = spec.name, TableReader(spec.kind, prefix)
+            else:
+                self._inside[spec.name] = spec.kind
+                for inner in spec.kind.specs:
+                    self._add(inner, spec.name)
+
+    def _add(self, spec: FieldSpec, inside: str | None) -> None:
+        assert isinstance(spec.kind, Kind)
+        key, tag = spec.argument or spec.name, spec.tag or self._table.element
+        read, resolve = _reader_of(spec), _RESOLVE.get(spec.kind)
+        steps = self._steps.setdefault(tag, [])
+        steps.append(_Step(key, spec.attribute, read, resolve, inside, spec))
+        self._alone.pop(tag, None)
+        if len(steps) == 1 and not (spec.attribute or inside or spec.many == EACH):
+            self._alone[tag] = key, read, resolve
+
+    def read(self, record: Record, note: Note, base: str | None) -> Any | None:
+        """Return the value, or None if it lacks a required field."""
+        begun = record[0] == self._table.element
+        if self._has_own and not begun:
+            place = f"{self._prefix}:{record[0]}"
+            note(ProblemCode.MISPLACED_EXTENSION_FIELD, f"{place}: {record[1]}")
+            return None
+        found: dict[str, Any] = {}
+        rest = iter(record)
+        for name, text, written in zip(rest, rest, rest, strict=True):
+            alone = self._alone.get(name)
+            if alone is not None:
+                key, read, resolve = alone
+                value = read(text)
+                if value is not None:
+                    found[key] = resolve(value, base) if resolve else value
+                    if read is values.date:
+                        values.note_zone(text, value, note)
+                    continue
+            elif begun and self._is_empty:
+                begun = False  # this is the record's own element
+                continue
+            self._read_element(Field(name, text, written), found, note, base)
+        for key, spec in self._required:
+            if found.get(key) is None:
+                self._note_missing(spec, record, note)
+                return None
+        return self._made(found)
+
+    def _made(self, found: dict[str, Any]) -> Any:
+        for name in self._each:
+            found[name] = tuple(found.get(name, ()))
+        for name, table in self._inside.items():
+            if name in found:
+                found[name] = table.make(found[name])
+        return self._make(found)
+
+    def _read_element(
+        self, element: Field, found: dict[str, Any], note: Note, base: str | None
+    ) -> None:
+        """Read the text and the attributes of an element."""
+        if element.name in self._records:
+            name, reader = self._records[element.name]
+            value = reader.read([*element], note, base)
+            if value is not None:
+                found.setdefault(name, []).append(value)
+            return
+        given = element.attributes(note)
+        for key, attribute, read, resolve, inside, spec in self._steps.get(element.name, ()):
+            raw = element.text if attribute is None else given.get(attribute)
+            value = read(raw)
+            if resolve and value is not None:
+                value = resolve(value, base)
+            if value is None:
+                text = values.text(raw)
+                if text and not spec.required:
+                    place = f"{self._prefix}:{element.name}" + (
+                        f"[{attribute}]" if attribute else ""
+                    )
+                    note(ProblemCode.BAD_EXTENSION_FIELD, f"{place}: {text}")
+                value = given.get(spec.instead or "", spec.default)
+            into = found if inside is None else found.setdefault(inside, {})
+            if spec.many != EACH:
+                into[key] = value
+            elif value is not None:
+                into.setdefault(key, []).append(value)
+
+    def _note_missing(self, spec: FieldSpec, record: Record, note: Note) -> None:
+        named = zip(record[::3], record[1::3], strict=True)
+        texts = [values.text(text) for name, text in named if name == spec.tag]
+        unread = texts[-1] if texts and spec.attribute is None else None
+        place = f"{self._prefix}:{spec.tag or self._table.element}"
+        place += f"[{spec.attribute}]" if spec.attribute else ""
+        note(ProblemCode.MISSING_EXTENSION_FIELD, f"{place}: {unread}" if unread else place)
+
+
+def _reader(extension: Extension) -> Read:
+    """Return what reads an extension."""
+    reader = TableReader(extension.table, extension.prefix)
+
+    def read_all(records: list[Record], note: Note, base: str | None = None) -> Any:
+        found = [reader.read(record, note, base) for record in records]
+        return [value for value in found if value is not None] or None
+
+    def read_last(records: list[Record], note: Note, base: str | None = None) -> Any:
+        return reader.read(records[-1], note, base)
+
+    return read_all if extension.many else read_last
+
+
+_USUAL = ["rel", "hreflang", "href"]  # the attributes of nearly every link, in this order
+
+
+def _read_alternates(
+    records: list[Record], note: Note, base: str | None = None
+) -> list[tuple[str, str]] | None:
+    """Return language and address of each alternate; links of other kinds are passed over."""
+    found = []
+    for _, _, written, *_ in records:
+        usual = not isinstance(written, str) and written.keys() == _USUAL
+        link: Any = written if usual else given_in(written, note)
+        rel = link.get("rel", "")
+        if rel != "alternate" and "alternate" not in rel.lower().split():
+            continue
+        language, href = link.get("hreflang", "").strip(), link.get("href", "").strip()
+        if language and href:
+            found.append((language, resolved(href, base)))
+        elif "media" not in link and not _is_other_kind(href, link.get("type", "")):
+            note(ProblemCode.BAD_ALTERNATE, language or href)
+    return found or None
+
+
+def _is_other_kind(href: str, media_type: str) -> bool:
+    """Return whether an alternate is something else than a page: a feed, or a place in an app.
+
+    A page for phones, too, has a medium instead of a language.
+    """
+    scheme, colon, _ = href.partition("://")
+    if colon and scheme.lower() not in ("http", "https"):
+        return True
+    return media_type.partition(";")[0].strip().lower() not in _PAGE_TYPES
+
+
+_PAGE_TYPES = ("", "text/html", "application/xhtml+xml")
+
+
+def _read_mobile(records: list[Record], note: Note, base: str | None = None) -> bool:
+    """Return True: the element has no content."""
+    del note, base
+    return bool(records)
+
+
+_SPACES: Mapping[Space, Extension] = {Space[one.prefix.upper()]: one for one in EXTENSIONS}
+
+_SPECIAL: Mapping[Space, Read] = {Space.XHTML: _read_alternates, Space.MOBILE: _read_mobile}
+
+NAMES: Mapping[Space, ElementNames] = {
+    space: ElementNames(one.table.element, frozenset(one.table.names()))
+    for space, one in _SPACES.items()
+}
+"""The elements of each extension that are read."""
+
+READERS: Mapping[Space, Read] = {
+    space: _SPECIAL.get(space) or _reader(one) for space, one in _SPACES.items()
+}
+"""What reads each extension."""
+
+PLACES: Mapping[Space, int] = {
+    space: list(PageFields.__annotations__).index(one.field) for space, one in _SPACES.items()
+}
+"""The place in :class:`PageFields` that each extension fills."""

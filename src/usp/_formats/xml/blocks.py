@@ -1,0 +1,261 @@
+"""Three ways to read entries: cut what is regular, read trees of what is well-formed, scan the rest.
+
+The text is read in *blocks*: a block begins between entries and ends with the end of one. The two quick
+ways have no state, so they are used only where the scanner's is neutral. A block that both decline is
+halved, and each half is tried: little more than what is odd goes to the scanner.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+from usp._base.date_words import unknown_zone
+from usp._formats.abstract_parser import MAX_PIECE, BlockText, ChildEntry, PageBatch, pieces
+from usp._formats.batches import ParsedBatch
+from usp._formats.xml import scanner
+from usp._formats.xml.raw_entries import MAX_NAME
+from usp._formats.xml.tree_reader import DECLINE, IGNORE, LARGEST_TREE, FastPathDeclined, TreeReader
+from usp._formats.xml.xml_parser import XmlParser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from usp._formats.abstract_parser import Entry, PageEntry
+    from usp._formats.xml.raw_entries import Notes, RawEntry
+
+MAX_ENTRY = 64 * 1024
+"""A longer stretch without the end of an entry goes through the scanner."""
+
+_SMALLEST = 2 * 1024  # characters of a block that is not halved any more
+LARGEST = 256 * 1024
+"""Characters that are tried at once."""
+
+_LONG_COMMENT = 4096  # characters; a longer one that hides a tag is left to the scanner
+_MAX_OPEN = 10  # elements around entries
+_END = re.compile(r"\s*+>")
+_START_TAG = re.compile(r"<([A-Za-z_][^\s<>/]*+)[^<>/]*+>")
+_BLANKS = " \t\r\n"
+
+
+@lru_cache(maxsize=16)
+def _first_entry(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the beginning of an entry."""
+    return re.compile(rf"<((?:[A-Za-z_][\w.-]{{0,{MAX_NAME}}}+:)?+(?:{'|'.join(names)}))[\s>]")
+
+
+def _hidden_from(text: str, begin: int, at: int) -> int:
+    """Return where a comment or a CDATA section begins if it hides a tag; else a negative number."""
+    end = "-->" if text.startswith("<!--", begin) else "]]>"
+    return begin if text.find(end, begin, at) < 0 else -1
+
+
+def _sections_end(block: str) -> bool:
+    """Return whether no CDATA section has another one inside, or the end tag of its element."""
+    for text in block.split("]]>"):
+        before, begin, inside = text.partition("<![CDATA[")
+        if begin and "<" in inside:
+            tag = _START_TAG.match(before, before.rfind("<"))
+            if "<![CDATA[" in inside or (f"</{tag[1]}" if tag else "</") in inside:
+                return False
+    return True
+
+
+class BlockParser(XmlParser):
+    """A parser that reads blocks of entries in the quickest way that gives what the scanner would."""
+
+    _name = ""  # of entries, as the first one is written
+    _held = ""  # text that waits for the end of an entry
+    largest = LARGEST  # how long a block may be, if all are well
+    _size = LARGEST  # how long a block may be that is worth a try
+    _passed = 0  # characters of blocks that were read
+    _trees: TreeReader | None = None
+
+    def feed(self, text: str) -> list[Entry]:
+        """Return the entries that are complete so far."""
+        if len(text) > MAX_PIECE:
+            return [entry for piece in pieces(text) for entry in self.feed(piece)]
+        if self.scanner_only or self.case_insensitive:
+            return self.scan(text)
+        if self._name:
+            return self._scan_to_entry_end(text, self._feed_block)
+        entries, text = self._find_first(text)
+        return entries + self._feed_block(text) if text else entries
+
+    def _find_first(self, text: str) -> tuple[list[Entry], str]:
+        """Scan to the first entry, whose name is then known; return the text from there on."""
+        entries: list[Entry] = []
+        at = 0
+        for found in _first_entry(tuple(self.entries)).finditer(text):
+            before = text[at : found.start()]
+            is_between = self._between_entries()
+            if before.strip(_BLANKS) or not is_between:
+                entries += self.scan(before)
+                is_between = self._between_entries()
+            elif before:
+                self.scanner.skip(before, count=self.report_problems)
+            at = found.start()
+            if is_between:
+                self._name = found[1]
+                return entries, text[at:]
+        return entries + self.scan(text[at:]), ""
+
+    def _feed_block(self, text: str) -> list[Entry]:
+        searched = max(0, len(self._held) - len(self._name) - 3)
+        block = self._held + text
+        end = self._last_end(block, searched, len(block))
+        if end < 0:
+            self._held = block if len(block) <= MAX_ENTRY else ""
+            return [] if self._held else self.scan(block)
+        self._held = block[end:]
+        entries = self._read_block(block[:end])
+        if self._held and not self._between_entries():
+            held, self._held = self._held, ""
+            entries += self.scan(held)
+        return entries
+
+    def _last_end(self, text: str, start: int, stop: int) -> int:
+        """Return where the last entry ends between two places; a negative number if none does."""
+        tag = f"</{self._name}"
+        at = text.rfind(tag, start, stop)
+        while at >= 0:
+            end = _END.match(text, at + len(tag), stop)
+            comment = text.rfind("<!", max(start, at - _LONG_COMMENT), at)
+            hidden = -1 if comment < 0 else _hidden_from(text, comment, at)
+            if end is not None and hidden < 0:
+                return end.end()
+            at = text.rfind(tag, start, at if hidden < 0 else hidden)
+        return -1
+
+    def _first_end(self, text: str, start: int) -> int:
+        """Return where the first entry after some place ends; the end of the text if none does."""
+        tag = f"</{self._name}"
+        at = text.find(tag, start)
+        while at >= 0:
+            end = _END.match(text, at + len(tag))
+            if end is not None:
+                return end.end()
+            at = text.find(tag, at + 1)
+        return len(text)
+
+    def _read_block(self, block: str) -> list[Entry]:
+        """Read a block, between entries, in the quickest way that does not decline it."""
+        if len(block) <= self._size:
+            entries = self._read_fast(block)
+            if entries is not None:
+                self._size = min(2 * self._size, self.largest)
+                if not self.fast and isinstance(entries[0], PageBatch):
+                    entries[0].block = BlockText(block, self.scanner.line, self._name)
+                self._skip_block(block)
+                return entries
+            self._size = max(min(self._size, self.largest, len(block) // 2), _SMALLEST)
+        return self.scan(block) if len(block) <= _SMALLEST else self._divided(block)
+
+    def _divided(self, block: str) -> list[Entry]:
+        """Read a block in parts that are worth a try."""
+        entries: list[Entry] = []
+        at = 0
+        while at < len(block):
+            stop = at + self._size
+            end = self._last_end(block, at, stop)
+            if end < 0:
+                end = self._first_end(block, stop)
+            if end - at == len(block):
+                return self.scan(block)
+            entries += self._scan_to_entry_end(block[at:end], self._read_block)
+            at = end
+        return entries
+
+    def _scan_to_entry_end(self, text: str, read: Callable[[str], list[Entry]]) -> list[Entry]:
+        """Scan to the end of an entry that only the scanner can read, then ``read`` the rest."""
+        if self._between_entries():
+            return read(text)
+        end = self._first_end(text, 0) if self._name else len(text)
+        entries, text = self.scan(text[:end]), text[end:]
+        if not text:
+            return entries
+        return entries + (read(text) if self._between_entries() else self.scan(text))
+
+    def _between_entries(self) -> bool:
+        """Whether the scanner is between entries, with nothing begun."""
+        return (
+            not (self.scanner_only or self.case_insensitive)
+            and self._entry is None
+            and 0 < len(self._stack) <= _MAX_OPEN
+            and not self.root_closed
+            and self.scanner.idle
+        )
+
+    def _skip_block(self, block: str) -> None:
+        """Skip a block that was read."""
+        self._passed += len(block)
+        self._has_entries = True
+        self._stray_text = False
+        self._wrapped = None
+        self.scanner.damage = 0
+        self.scanner.skip(block, count=self.report_problems)
+
+    def close(self) -> list[Entry]:
+        """Return the rest; of most documents that is the end of the root, which need not be scanned."""
+        name, stack = self.root_tag[0], self._stack
+        is_end = self._held.strip(_BLANKS) == f"</{name}>" and stack == [name]
+        if not (is_end and self._between_entries()):
+            return self.scan(self._held) + super().close()
+        self.scanner.skip(self._held, count=self.report_problems)
+        self._stray_text = False
+        self._pop()
+        return super().close()
+
+    # The two ways -----------------------------------------------------------------------------------
+
+    def _read_fast(self, block: str) -> list[Entry] | None:
+        """Return the entries of a block that is regular or well-formed; None for the scanner."""
+        if self.report_problems and unknown_zone(block):
+            return None  # a problem, perhaps
+        if "<![CDATA[" in block and not _sections_end(block):
+            return None
+        entries = self._cut(block)
+        if entries is not None:
+            return entries
+        self.largest = LARGEST_TREE
+        notes = DECLINE if self.report_problems else IGNORE
+        found = self.trees().entries(block, notes)
+        if found is None:
+            return None
+        try:
+            return self._finished(found, notes)
+        except FastPathDeclined:
+            return None
+
+    def _cut(self, block: str) -> list[Entry] | None:
+        """Return the entries of a block that is regular; None if that is not certain."""
+
+    def trees(self) -> TreeReader:
+        """Return the reader of trees for the current position of the parser."""
+        trees, base = self._trees, self.base()
+        if trees is None or trees.scope is not self._scope or trees.base != base:
+            trees = self._trees = TreeReader(self.dialect, self._scope, base)
+        return trees
+
+    def _finished(self, found: list[RawEntry], notes: Notes) -> list[Entry]:
+        """Return what entries have become; raises :class:`FastPathDeclined`."""
+        entries: list[Entry] = []
+        lost = 0
+        for raw in found:
+            finished = raw.finish(notes)
+            entries += finished
+            lost += not finished
+        if not entries or lost > scanner.MAX_DAMAGE:
+            raise FastPathDeclined  # the scanner knows when to give up
+        children = sum(isinstance(entry, ChildEntry) for entry in entries)
+        if children:
+            if children < len(entries):
+                raise FastPathDeclined
+            return entries
+        batch = ParsedBatch(
+            cast("list[PageEntry]", entries), DECLINE.note if self.report_problems else None
+        )
+        if self.report_problems and self.dialect.is_too_long(batch.urls):
+            raise FastPathDeclined
+        return [batch]

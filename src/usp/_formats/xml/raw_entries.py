@@ -1,0 +1,317 @@
+"""Entries while their tags are read, and what the elements of a document mean to them."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+from usp._base.urls import PORTS, origin_of, resolved
+from usp._formats.values import begins_with_host, is_address
+from usp._formats.xml.namespaces import MAX_URI, Name, Space
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.references import decode_text, without_blanks
+from usp.objects.problem import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from xml.etree.ElementTree import Element
+
+    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.xml.namespaces import Scope
+    from usp._formats.xml.xml_parser import XmlParser
+
+MAX_TEXT = 8 * 1024
+"""The length of an entry's own text that is kept, in case it is the URL."""
+
+Written: TypeAlias = "str | Element"
+"""Attributes: the text in the tag after the name, or the element that has them."""
+
+_ADDRESS_ATTRIBUTES = ("loc", "href", "url")
+
+
+def given_in(written: Written, note: Note) -> Mapping[str, str]:
+    """Return attributes by their names in lower case; ``note`` is called for damage in them."""
+    if isinstance(written, str):
+        return read_attributes(written, note) if written else {}
+    given: dict[str, str] = {}
+    for name, value in written.items():
+        # A prefix is declared as itself where trees are read.
+        given.setdefault(name.removeprefix("{").replace("}", ":").lower(), value)
+    return given
+
+
+def address_in(written: Written, note: Note) -> str | None:
+    """Return the URL that a tag has as an attribute instead of its text."""
+    given = given_in(written, note)
+    return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
+
+
+class Notes:
+    """Where the problems of entries go: nowhere, if they were not requested."""
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        line: int | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at a line, or at the current tag."""
+
+    def base_in(self, entry: RawEntry) -> str | None:
+        """Return the base of URLs at the current tag of an entry."""
+        return entry.base
+
+
+def loc_text(text: str, written: Written, notes: Notes) -> str:
+    """Return the text of a loc, or the URL that its tag has as an attribute instead."""
+    if written != "" and not text.strip():
+        address = address_in(written, notes.note)
+        if address:
+            notes.note(ProblemCode.MISPLACED_ADDRESS, address)
+            return address
+    return text
+
+
+def note_scheme(loc: str, entry: RawEntry, notes: Notes) -> None:
+    """Note a URL that begins with a host and not with ``http:``."""
+    if begins_with_host(loc.strip(), entry.base):
+        notes.note(ProblemCode.NO_SCHEME, loc, line=entry.line)
+
+
+class ElementRole(Enum):
+    """What an element is."""
+
+    OTHER = auto()
+    ENTRY = auto()
+    FIELD = auto()  # of the document's own vocabulary
+    RECORD = auto()  # begins a record of an extension
+    RECORD_FIELD = auto()
+
+
+class ElementNames(NamedTuple):
+    """The elements of a vocabulary that are read: the one that begins a record, and those inside."""
+
+    record: str
+    fields: frozenset[str] = frozenset()
+
+
+class Field(NamedTuple):
+    """An element as written in the document.
+
+    References in its text are decoded; its attributes are parsed on demand.
+    """
+
+    name: str
+    text: str
+    written: Written = ""
+
+    def attributes(self, note: Note) -> Mapping[str, str]:
+        """Return the attributes; ``note`` is called for damage in them."""
+        return given_in(self.written, note)
+
+
+Record: TypeAlias = "list[Any]"
+"""The elements of a record, the name, text and attributes of each in turn: objects take longer."""
+
+
+class RawEntry:
+    """An entry while its tags are read."""
+
+    own_fields: ClassVar[frozenset[str]]
+    """The elements that are read, of the document's own vocabulary, directly below the entry."""
+
+    extensions: ClassVar[Mapping[Space, ElementNames]] = {}
+
+    line: int | None
+
+    written: Written = ""
+    """The attributes of its tag."""
+
+    texts: list[str] | tuple[()] = ()
+    """The entry's own text, references not decoded."""
+
+    nested_loc: str | None = None
+    """A loc that is nested too deeply, for an entry that has no other."""
+
+    size = 0
+    """How many elements were added."""
+
+    _room = MAX_TEXT
+
+    def __init__(self, line: int | None, base: str | None) -> None:
+        self.line = line
+        self.base = base
+        self.records: dict[Space, list[Record]] = {}
+
+    def add(self, name: str, text: str, written: Written, notes: Notes) -> None:
+        """Take a field of the document's own vocabulary."""
+        raise NotImplementedError
+
+    def finish(self, notes: Notes) -> list[Entry]:
+        """Return what the entry has become; note what it lacks."""
+        raise NotImplementedError
+
+    def add_text(self, raw: str) -> None:
+        """Take the entry's own text, where only fields should be."""
+        if not self.texts:  # blanks before it may come in a piece of their own, which nobody adds
+            raw = without_blanks(raw)
+        if raw and self._room > 0:
+            if isinstance(self.texts, tuple):
+                self.texts = []
+            self.texts.append(raw[: self._room])
+            self._room -= len(raw)
+
+    def stray_address(self, notes: Notes) -> str | None:
+        """Return the URL of an entry without a loc: its text, or an attribute of its tag."""
+        given = decode_text("".join(self.texts), notes.note) if self.texts else ""
+        if not given.strip() and self.written != "":
+            given = address_in(self.written, notes.note) or ""
+        given = given.strip()
+        if self._room < 0 or not is_address(given, self.base):
+            return None
+        notes.note(ProblemCode.MISPLACED_ADDRESS, given, line=self.line)
+        self.texts = ()
+        return given
+
+    def note_text(self, notes: Notes) -> None:
+        """Note text in an entry that means nothing there."""
+        text = "".join(self.texts).strip(" \t\r\n\0")
+        if text:
+            notes.note(ProblemCode.TEXT_IN_ENTRY, text, line=self.line)
+
+    def begin_record(self, space: Space, name: str, written: Written) -> None:
+        """Begin a record of an extension with its own element."""
+        records = self.records.get(space)
+        if records is None:
+            self.records[space] = [[name, "", written]]
+        else:
+            records.append([name, "", written])
+
+    def add_to_record(self, space: Space, name: str, text: str, written: Written) -> None:
+        """Add a field to the record that was begun last, or to one that was never begun."""
+        records = self.records.get(space)
+        if records is None:
+            self.records[space] = [[name, text, written]]
+        else:
+            records[-1] += name, text, written
+
+
+# What an element means, by its name and position ----------------------------------------------------
+
+
+class Meaning(NamedTuple):
+    """What an element means at its position: outside of entries, or in one of some class."""
+
+    role: ElementRole
+    local: str
+    space: Space
+
+
+MAX_NAMES = 1000
+MAX_NAME = 100
+"""How many names, and of which length, are kept."""
+
+
+class KnownRoot(NamedTuple):
+    """The tag of a root as it is written, what it means, and the prefixes in force below it."""
+
+    name: str
+    attributes: str
+    meaning: Name
+    scope: Scope
+    cut_names: dict[str, CutNames]
+    """What is known for cutting, by the name of entries."""
+
+
+class CutNames(NamedTuple):
+    """Which names matter where entries are cut: see :func:`usp._formats.xml_sitemaps.cut_names`."""
+
+    others: tuple[str, ...] | None
+    extensions: tuple[str, ...]
+
+
+class SeenElement(NamedTuple):
+    """An element that is not one of the usual ones: as written, and what it means inside of what."""
+
+    written: str
+    name: Name
+    inside: type
+    role: ElementRole
+
+
+class Dialect:
+    """What the elements of a document mean: the tables of its parser, below its root.
+
+    ``seen`` are the elements that are not the usual ones.
+    """
+
+    def __init__(
+        self,
+        tables: type[XmlParser],
+        root: Name,
+        longest: int | None,
+        seen: list[SeenElement] | None = None,
+    ) -> None:
+        self.entries = tables.entries
+        self.strays = tables.strays
+        self.root = root
+        self.seen = [] if seen is None else seen
+        self._spaces = tables.vocabulary
+        self._implies = tables.implied_entry is not None
+        self.longest = longest
+
+    def meaning(self, scope: Scope, name: str, inside: type) -> Meaning:
+        """Return what an element means in entries of some class, or outside (``NoneType``)."""
+        meaning: Meaning | None = scope.meanings(inside).get(name)
+        if meaning is None:
+            meaning = self.find_meaning(scope.name(name), inside, name)
+            scope.remember(inside, name, meaning)
+        return meaning
+
+    def find_meaning(self, name: Name, inside: type, written: str = "") -> Meaning:
+        """Return what an element of that name means; see :meth:`meaning`."""
+        meaning = self._find_meaning(name, inside)
+        if len(self.seen) < MAX_NAMES:
+            short = (written or name.local)[:MAX_NAME]
+            cut = Name(name.space, name.local[:MAX_NAME], name.uri[:MAX_URI])
+            self.seen.append(SeenElement(short, cut, inside, meaning.role))
+        return meaning
+
+    def _find_meaning(self, name: Name, inside: type) -> Meaning:
+        space, local = name.space, name.local
+        own, role = self.is_own(name), ElementRole.OTHER
+        if own and local in self.entries:
+            role = ElementRole.ENTRY
+        elif not issubclass(inside, RawEntry):
+            role = ElementRole.FIELD if own and local == "loc" and self._implies else role
+        elif own and local in inside.own_fields:
+            role = ElementRole.FIELD
+        else:
+            if own and local == "link":  # the prefix of xhtml:link was forgotten
+                space = Space.XHTML
+            extension = inside.extensions.get(space)
+            if extension is not None and local == extension.record:
+                role = ElementRole.RECORD
+            elif extension is not None and local in extension.fields:
+                role = ElementRole.RECORD_FIELD
+        return Meaning(role, local, space)
+
+    def is_own(self, name: Name) -> bool:
+        """Return whether an element is of the document's own vocabulary."""
+        space = name.space
+        return space in self._spaces or space is Space.NONE or name.uri == self.root.uri
+
+    def joined_base(self, base: str | None, step: str) -> str | None:
+        """Return the base inside an element that declares one; what cannot be a base is ignored."""
+        joined = resolved(base or "", step) or None
+        return (
+            base
+            if joined and joined.partition(":")[0] in PORTS and not origin_of(joined)
+            else joined
+        )
+
+    def is_too_long(self, urls: Iterable[str]) -> bool:
+        """Return whether there is a URL among others that is longer than allowed."""
+        return self.longest is not None and max(map(len, urls), default=0) > self.longest

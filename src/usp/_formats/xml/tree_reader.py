@@ -1,0 +1,230 @@
+"""Blocks as trees: what is well-formed is read by expat and the tree builder of the library.
+
+A block is parsed below our own root, which declares every prefix of the document as itself: so the
+names in the tree are those that are written, and mean the same as for the scanner. No entity can be
+declared inside a block, and no token can outgrow it. One loop over the elements of an entry gives them
+to it by a table from tag to meaning.
+
+A block is declined if the scanner would read it differently, or note a problem.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import ParseError, TreeBuilder, XMLParser
+from xml.parsers.expat import errors
+
+from usp._formats.xml.namespaces import Name, Space, space_of
+from usp._formats.xml.raw_entries import (
+    MAX_NAME,
+    MAX_NAMES,
+    ElementRole,
+    Meaning,
+    Notes,
+    RawEntry,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from xml.etree.ElementTree import Element
+
+    from usp._formats.xml.namespaces import Scope
+    from usp._formats.xml.raw_entries import Dialect
+
+LARGEST_TREE = 40 * 1024
+"""Characters of a block that is read as one tree: more would not fit into the caches of a processor."""
+
+_UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
+_MAX_PREFIXES = 50
+_MAX_DEPTH = 100  # elements inside an entry, one in the other; the scanner only counts deeper ones
+_PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
+_USED = re.compile(r"[</\s]([A-Za-z_][A-Za-z0-9_.-]{0,99}):[A-Za-z_]")
+_DECLARED = re.compile(
+    r"""xmlns([\w:.-]{0,100}+)\s{0,9}+=\s{0,9}+(?:"([^"<]{0,999}+)"|'([^'<]{0,999}+)')"""
+)
+_XML_BASE = re.compile("xml:(?i:base)")
+_BLANKS = " \t\r\n"
+_OTHER, _FIELD, _RECORD = ElementRole.OTHER, ElementRole.FIELD, ElementRole.RECORD
+_RECORD_FIELD, _ENTRY = ElementRole.RECORD_FIELD, ElementRole.ENTRY
+
+
+class FastPathDeclined(Exception):  # noqa: N818 - nothing is wrong: the scanner reads it
+    """Raised where a tree does not show what the scanner would make of the text."""
+
+
+class Decline(Notes):
+    """Declines entries with a problem: the scanner notes those."""
+
+    def note(self, *given: object, **_: object) -> None:
+        """Raise :class:`FastPathDeclined`."""
+        raise FastPathDeclined(*given)
+
+
+IGNORE, DECLINE = Notes(), Decline()
+
+
+def declared(block: str) -> set[tuple[str, str]] | None:
+    """Return the prefixes and namespaces that a block declares; None if that is not certain."""
+    count, first = block.lower().count("xmlns"), _DECLARED.search(block)
+    if first is not None and block.count(first[0]) == count:  # all the same, as programs write them
+        found = [first.groups("")]
+    else:
+        found = _DECLARED.findall(block)
+        if len(found) != count:
+            return None
+    pairs = {(name, double or single) for name, double, single in set(found)}
+    for name, uri in pairs:
+        if name != name.lower() or ":" not in uri or "&" in uri or "xmlns" in uri.lower():
+            return None
+    return {(name[1:], uri) for name, uri in pairs}
+
+
+class TreeReader:
+    """Reads blocks as trees, at one position of a document, where names mean the same."""
+
+    def __init__(self, dialect: Dialect, scope: Scope, base: str | None) -> None:
+        self._dialect = dialect
+        self.scope = scope
+        self.base = base
+        self._prefixes: set[str] = set()
+        self._start = ""
+        self._known: dict[type, dict[str, Meaning]] = {}
+        self._declare(islice(scope.prefixes(), _MAX_PREFIXES + 1))
+
+    def _declare(self, prefixes: Iterable[str]) -> bool:
+        """Declare more prefixes; return whether there were any."""
+        new = {p for p in prefixes if _PREFIX.fullmatch(p) and p.lower() not in ("xml", "xmlns")}
+        new -= self._prefixes
+        if not new or len(new) + len(self._prefixes) > _MAX_PREFIXES:
+            self._start = self._start or "<r>"
+            return False
+        self._prefixes |= new
+        declared = "".join(f" xmlns:{p}='{p}'" for p in sorted(self._prefixes))
+        self._start = f"<r{declared}>"
+        return True
+
+    def parse(self, block: str) -> Element | None:
+        """Return the tree of a block; None if it is not well-formed, or its names may mislead."""
+        if len(block) > LARGEST_TREE or ("xmlns" in block and _may_mislead(block)):
+            return None
+        if "xml:" in block and _XML_BASE.search(block):  # of an element inside
+            return None
+        # Comments are made and thrown away: let it be done in C.
+        builder = TreeBuilder(comment_factory=str)  # type: ignore[arg-type]
+        parser = XMLParser(target=builder)  # noqa: S314 - no entity is declared in a block
+        try:
+            parser.feed(f"{self._start}{block}</r>")
+            return parser.close()
+        except ParseError as error:
+            # A prefix that was not declared, or in capitals, means something to the scanner.
+            if error.code != _UNBOUND or not self._declare(_USED.findall(block)):
+                return None
+        except ValueError:  # half of a pair of characters
+            return None
+        return self.parse(block)
+
+    def entries(self, block: str, notes: Notes) -> list[RawEntry] | None:
+        """Return the entries of a block, not finished; None if it is declined."""
+        root = self.parse(block)
+        if root is None or (root.text or "").strip(_BLANKS):
+            return None
+        try:
+            return [self._entry(element, notes) for element in root]
+        except FastPathDeclined:
+            return None
+
+    # What names mean ------------------------------------------------------------------------------
+
+    def _meaning(self, tag: str, inside: type) -> Meaning:
+        """Return what a tag means in entries of some class, or outside (``NoneType``)."""
+        meaning = self._find(tag, inside)
+        known = self._known.setdefault(inside, {})
+        if len(known) < MAX_NAMES and len(tag) <= MAX_NAME:
+            known[tag] = meaning
+        return meaning
+
+    def _find(self, tag: str, inside: type) -> Meaning:
+        space, _, local = tag.removeprefix("{").rpartition("}")
+        if ":" in local:
+            raise FastPathDeclined
+        if not space or space in self._prefixes:
+            name = f"{space}:{local}" if space else local
+            return self._dialect.meaning(self.scope, name, inside)
+        known = space_of(space)
+        if known is Space.OTHER and ("sitemap" in space or "google" in space):
+            raise FastPathDeclined  # its prefix decides
+        return self._dialect.find_meaning(Name(known, local, space), inside)
+
+    # Entries --------------------------------------------------------------------------------------
+
+    def _entry(self, element: Element, notes: Notes) -> RawEntry:
+        """Return the entry that an element is; raises :class:`FastPathDeclined`."""
+        known = self._known.get(type(None), {})
+        role, local, _ = known.get(element.tag) or self._meaning(element.tag, type(None))
+        text, tail = element.text, element.tail
+        if (
+            role is not _ENTRY
+            or local in self._dialect.strays
+            or (text and not text.isspace())
+            or (tail and tail.strip(_BLANKS))
+        ):
+            raise FastPathDeclined
+        kind = self._dialect.entries[local]
+        entry = kind(None, self.base)
+        if element.keys():
+            entry.written = element
+        self._fill(entry, element, self._known.setdefault(kind, {}), notes)
+        return entry
+
+    def _fill(
+        self,
+        entry: RawEntry,
+        element: Element,
+        known: dict[str, Meaning],
+        notes: Notes,
+        depth: int = 0,
+    ) -> None:
+        """Give an entry its elements, and those of its records; raises :class:`FastPathDeclined`."""
+        if depth > _MAX_DEPTH:
+            raise FastPathDeclined
+        for child in element:
+            tail, tag = child.tail, child.tag
+            if tail and not depth and not tail.isspace():
+                raise FastPathDeclined
+            role, local, space = known.get(tag) or self._meaning(tag, type(entry))
+            if role is _FIELD and not depth:
+                text = self._text(child, type(entry)) if len(child) else child.text or ""
+                entry.add(local, text, child if child.keys() else "", notes)
+            elif role is _RECORD_FIELD:
+                text = self._text(child, type(entry)) if len(child) else child.text or ""
+                entry.add_to_record(space, local, text, child)
+            elif role is _ENTRY or (role is _FIELD and local == "loc" and len(child)):
+                raise FastPathDeclined
+            elif role is _FIELD and local == "loc":  # no other field counts where it is nested
+                entry.nested_loc = child.text or ""
+            else:
+                if role is _RECORD:
+                    entry.begin_record(space, local, child)
+                if len(child):
+                    self._fill(entry, child, known, notes, depth + 1)
+
+    def _text(self, element: Element, inside: type) -> str:
+        """Return the text of a field with elements inside, which must mean nothing themselves."""
+        known = self._known.get(inside, {})
+        for child in islice(element.iter(), 1, None):
+            if (known.get(child.tag) or self._meaning(child.tag, inside))[0] is not _OTHER:
+                raise FastPathDeclined
+        return "".join(element.itertext())
+
+
+def _may_mislead(block: str) -> bool:
+    """Return whether a block may declare namespaces in another way than a tree shows them."""
+    found = declared(block)
+    prefixes = {prefix for prefix, _ in found or () if prefix}
+    if found is None or len(prefixes) > _MAX_PREFIXES:
+        return True
+    # To the scanner a prefix means the same in another case.
+    lower = block.lower()
+    return any(lower.count(tag) > block.count(tag) for tag in (f"<{one}:" for one in prefixes))

@@ -1,0 +1,622 @@
+"""What all XML parsers share: the tags of the scanner become entries with fields.
+
+Entries are ``<url>``, ``<sitemap>``, ``<item>`` and ``<entry>``. Where tags do not match, three rules
+decide:
+
+- an end tag closes the nearest open element of its name and all inside; with none open it is ignored;
+- entries are not nested: a new one closes the last one;
+- fields are not nested: a new one closes the last one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from xml.sax.saxutils import escape
+
+from usp._base.reason import Reason
+from usp._formats.abstract_parser import TRUNCATED, FormatParser, ignore
+from usp._formats.xml.namespaces import Scope
+from usp._formats.xml.raw_entries import (
+    MAX_NAME,
+    MAX_NAMES,
+    Dialect,
+    ElementRole,
+    KnownRoot,
+    Meaning,
+    Notes,
+    RawEntry,
+)
+from usp._formats.xml.references import attributes as read_attributes
+from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
+from usp._formats.xml.scanner import Scanner, TokenHandler
+from usp.limits import DEFAULT
+from usp.objects.problem import FailureCode, ProblemCode, Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from usp._formats.abstract_parser import Entry
+    from usp._formats.xml.namespaces import Name, Space
+    from usp._formats.xml.raw_entries import CutNames
+
+MAX_DEPTH = 200
+"""Elements that are nested more deeply are only counted."""
+
+MAX_FIELDS = 10_000
+"""The maximum number of elements of an entry; the rest is ignored."""
+
+MAX_FIELD = 1024 * 1024
+"""A longer text of a field is cut off here."""
+
+_CUT_ENTRY = Reason(FailureCode.TRUNCATED, "the document breaks off inside an entry")
+_VALUES = frozenset(  # fields that are addresses, dates, numbers or words of the protocol
+    {"loc", "lastmod", "changefreq", "priority", "link", "guid", "id", "date", "pubdate"}
+    | {"published", "updated", "issued", "created", "modified", "publication_date"}
+    | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
+)
+_NOTHING = "\0\ufeff"  # what is between entries and says nothing, as blanks do
+
+
+class _OpenField(NamedTuple):
+    meaning: Meaning
+    attributes: str
+    depth: int  # of the element itself
+    nested: bool
+
+
+class _Wrapped(NamedTuple):
+    """An entry inside a loc: its class, its name as written, and its depth."""
+
+    entry: type[RawEntry]
+    name: str
+    depth: int
+
+
+def kept(name: str) -> str:
+    """Return the part of the name of an open element that is kept: enough to tell it from others."""
+    return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…{hash(name):x}"
+
+
+class XmlParser(TokenHandler, Notes, FormatParser):
+    """Turns the tokens of the scanner into entries; those that are complete are in ``_done``.
+
+    What elements are is told by tables of names: those of the concrete parsers.
+    """
+
+    vocabulary: ClassVar[frozenset[Space]]
+    """The document's own vocabulary, in addition to the namespace of its root and no namespace."""
+
+    entries: ClassVar[Mapping[str, type[RawEntry]]]
+    """The elements that are entries."""
+
+    strays: ClassVar[Mapping[str, ProblemCode]] = {}
+    """Entries that do not belong in such a document, and the problem to note for the first one."""
+
+    roots: ClassVar[frozenset[str]] = frozenset()
+    """Roots of other documents that may follow in the same one."""
+
+    implied_entry: ClassVar[type[RawEntry] | None] = None
+    """What a ``<loc>`` outside of an entry belongs to: its entry's tag is lost, or misspelt."""
+
+    always_reports: ClassVar[bool] = False
+    """Whether problems are noted even by a parser that is to be fast."""
+
+    dialect: Dialect
+    _root: Name | None = None
+    root_tag = ("", "")  # as it is written: its name and its attributes
+    root_closed = False
+    root_implied = False  # whether there is no root tag, or not any more
+    _has_entries = False
+    _unknown: tuple[int, str] | None = None  # the first such element: its line and name
+    _unknown_count = 0  # elements below the root that mean nothing
+    _entry: RawEntry | None = None
+    _entry_depth = 0
+    _implied = False
+    _field: _OpenField | None = None
+    _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
+    _room = MAX_FIELD
+    _stray_text = False
+
+    def __init__(
+        self,
+        url: str | None = None,
+        problems: Problems | None = None,
+        scanner: Scanner | None = None,
+        *,
+        fast: bool = False,
+        case_insensitive: bool = False,
+        longest: int | None = DEFAULT.url_length,
+        root: KnownRoot | None = None,
+        line: int = 1,
+    ) -> None:
+        """Begin a document, or below a ``root`` that is known and ends at that ``line``."""
+        super().__init__(url, problems, fast=fast and not case_insensitive)
+        self.url_length = longest
+        self.case_insensitive = case_insensitive  # whether names are written in capitals
+        self.scanner = scanner or Scanner(self, self.problems, line)
+        self.report_problems = not self.fast or self.always_reports
+        self.scanner.report_holes = self.report_problems
+        self._stack: list[str] = []  # the names of open elements,
+        self._scopes: list[Scope] = []  # and the scope outside of each
+        self._bases: list[tuple[int, str | None]] = []  # depth, and the base from there on
+        self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
+        self._told: set[str] = set()  # strays that were spoken of
+        self._raw: list[str] = []
+        self._decoded: list[str] = []
+        self._done: list[Entry] = []
+        self._cut_names: dict[str, CutNames] = {} if root is None else root.cut_names
+        self._scope = Scope(case_insensitive=case_insensitive)
+        if root is not None:
+            self._stack.append(root.name)
+            self._scopes.append(self._scope)
+            self._scope = root.scope.copy()
+            self._set_root(root.meaning, root.name, root.attributes)
+
+    def scan(self, text: str) -> list[Entry]:
+        """Return the entries that the scanner has read so far."""
+        self.scanner.feed(text)
+        done, self._done = self._done, []
+        return done
+
+    def close(self) -> list[Entry]:
+        """Return the rest; an entry in which the document breaks off counts if it has its address."""
+        self.scanner.close()
+        if self.scanner.given_up:
+            self._entry = None
+        elif self._implied and self.root_implied and self._field is None:
+            self._finish_entry()
+        elif self._entry is not None:
+            self._break_off(self._entry)
+        elif not self.root_closed and not (self.root_implied and len(self._stack) == 1):
+            self.problems.end(TRUNCATED, self.scanner.line)
+        if self._unknown is not None and self.implied_entry and not self._has_entries:
+            line, name = self._unknown
+            self.problems.add(ProblemCode.UNKNOWN_ELEMENTS, line, name, self._unknown_count)
+        return self._done
+
+    def _break_off(self, entry: RawEntry) -> None:
+        """Finish the entry in which the document breaks off, without what is cut off itself."""
+        self._field = None  # what is cut off is not what was meant
+        entry.texts = ()
+        before = len(self._done)
+        self.problems, noted = Problems(), self.problems
+        self._finish_entry()
+        self.problems = noted
+        lost = len(self._done) == before
+        self.problems.end(_CUT_ENTRY, entry.line, lost=int(lost))
+
+    @property
+    def root(self) -> Name | None:
+        """What the root is called, if there is one."""
+        return None if self.root_implied else self._root
+
+    def known_root(self) -> KnownRoot:
+        """Return the root, directly below which the parser is."""
+        assert self._root is not None
+        return KnownRoot(*self.root_tag, self._root, self._scope, self._cut_names)
+
+    def _set_root(self, root: Name, name: str, attributes: str) -> None:
+        self._root = root
+        self.root_tag = (name, attributes)
+        self.dialect = Dialect(type(self), root, self.url_length)
+
+    def _known(self, name: str) -> Meaning:
+        """Return what an element means at the position of the parser."""
+        return self.dialect.meaning(self._scope, name, type(self._entry))
+
+    def learn(self) -> None:
+        """Look up the usual names: those of entries and their fields, written as the root is."""
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        for local, entry in self.entries.items():
+            self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
+            for field in entry.own_fields:
+                self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
+
+    def _scope_inside(self, attributes: str) -> Scope:
+        """Return the scope inside a tag, which may declare namespaces."""
+        if "xmlns" not in attributes:
+            return self._scope
+        return self._scope.below(attributes, read_attributes(attributes, ignore))
+
+    def _declare_base(self, attributes: str, depth: int) -> None:
+        """Read the base of URLs from a tag; note damage in its attributes."""
+        step = read_attributes(attributes, self.note).get("xml:base")
+        if step is None:
+            return
+        base = self.base()
+        joined = self.dialect.joined_base(base, step)
+        if joined and self.dialect.is_too_long([joined]):
+            self.note(ProblemCode.LONG_BASE, step)
+            joined = base
+        self._bases.append((depth, joined))
+
+    def may_have_strays(self, text: str) -> bool:
+        """Return whether entries that do not belong here may begin in a text that was not read."""
+        text = text.lower() if self.case_insensitive else text
+        for stray in self.strays:
+            # The word alone is found faster than a tag, and most documents do not have it.
+            if stray in text and (f"<{stray}" in text or f":{stray}" in text):
+                return True
+        return False
+
+    @property
+    def root_name(self) -> str:
+        """The name of the root element, without a prefix."""
+        return self._root.local if self._root else ""
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        line: int | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at a line, or at the current tag."""
+        self.problems.add(code, line or self.scanner.line, excerpt, lost)
+
+    def base(self) -> str | None:
+        """Return the URL against which relative ones are resolved, with ``xml:base``."""
+        return self._bases[-1][1] if self._bases else self.url
+
+    def base_in(self, entry: RawEntry) -> str | None:
+        """Return the base at the current tag of an entry, which may declare one itself."""
+        del entry
+        return self.base()
+
+    # Tokens ---------------------------------------------------------------------------------------
+
+    def start(self, name: str, attributes: str, empty: bool) -> None:  # noqa: C901 - called for every tag
+        """Begin an element."""
+        self._stray_text = False
+        if len(self._stack) >= MAX_DEPTH and self._is_too_deep(name, empty):
+            return
+        if self._root is None:
+            self._start_root(name, attributes, empty)
+            return
+        if self.root_closed:
+            self._reopen(name, attributes)
+        outside = self._scope
+        declares = "xml" in attributes
+        if declares:
+            self._scope = self._scope_inside(attributes)
+        meaning = self._scope.meanings(type(self._entry)).get(name) or self._known(name)
+        role = meaning.role
+        if role is ElementRole.OTHER:
+            if not self._has_entries:
+                self._count_unknown(name)
+        elif role is ElementRole.ENTRY and self._field is not None and self._is_inside_loc():
+            self._wrap(name, meaning)
+            role = ElementRole.OTHER
+        elif (
+            self._field is not None
+            or self._implied
+            or (role is ElementRole.ENTRY and (self._entry or len(self._stack) > MAX_DEPTH // 2))
+        ):
+            # What is closed for it is closed outside of it: its declarations count from there.
+            self._scope = outside
+            self._make_room(meaning)
+            outside = self._scope
+            self._scope = self._scope_inside(attributes) if declares else outside
+        depth = len(self._stack)
+        if declares:
+            self._declare_base(attributes, depth)
+        if role is not ElementRole.OTHER:
+            self._begin(meaning, attributes)
+        if empty and depth and not self._begins_at(depth):
+            self._scope = outside
+            return
+        self._stack.append(kept(name))
+        self._scopes.append(outside)
+        if empty:
+            self._pop()
+
+    def end(self, name: str) -> None:
+        """End an element, and all unclosed ones inside."""
+        self._stray_text = False
+        stack, short = self._stack, kept(name)
+        if self._too_deep and self._too_deep.get(short, 0) > 0:
+            self._too_deep[short] -= 1
+        elif stack and stack[-1] == short:
+            self._pop()
+        else:
+            self._end_another(name)
+
+    def text(self, raw: str) -> None:
+        """Take text, references not decoded."""
+        if self._field is not None:
+            if self._room > 0:
+                self._raw.append(raw[: self._room])
+            self._spend(len(raw))
+        elif self._entry is not None:
+            is_own = len(self._stack) - (not self._implied) == self._entry_depth
+            if is_own and (self._entry.texts or not raw.isspace()):
+                self._entry.add_text(raw)
+        elif len(self._stack) <= 1 and not self._stray_text:
+            words = without_blanks(raw, _NOTHING)
+            if words:
+                line = self.scanner.line + raw.count("\n", 0, len(raw) - len(words))
+                self.problems.add(ProblemCode.TEXT_BETWEEN_ENTRIES, line)
+                self._stray_text = True  # told once, in however many pieces it comes
+
+    def innermost(self) -> tuple[str, bool]:
+        """Return the name of the innermost open element, and whether it never has markup inside."""
+        is_value = self._field is not None and self._field.meaning.local.lower() in _VALUES
+        return self._stack[-1] if self._stack else "", is_value
+
+    def cdata(self, text: str) -> None:
+        """Take the text of a CDATA section."""
+        if self._field is not None:
+            self._decode_raw()
+            if self._room > 0:
+                self._decoded.append(without_forbidden(text[: self._room], self.note))
+            self._spend(len(text))
+        else:
+            self.text(escape(text))
+
+    def declaration(self, kind: str, written: str) -> None:
+        """Skip a declaration inside the document, and note it."""
+        del written
+        self.scanner.repair(ProblemCode.INNER_DECLARATION, kind)
+
+    # Beginnings -----------------------------------------------------------------------------------
+
+    def _start_root(self, name: str, attributes: str, empty: bool) -> None:
+        outside = self._scope
+        if "xml" in attributes:
+            self._scope = self._scope_inside(attributes)
+        self._set_root(self._scope.name(name), name, attributes)
+        if "xml" in attributes:
+            self._declare_base(attributes, 0)
+        self._stack.append(kept(name))
+        self._scopes.append(outside)
+        if empty:
+            self._pop()
+
+    def start_without_root(self, name: str) -> None:
+        """Begin a document that has lost its root, of that name, or never had one."""
+        self.root_implied = True
+        self._start_root(name, "", empty=False)
+        self.note(ProblemCode.NO_ROOT)
+
+    def _is_too_deep(self, name: str, empty: bool) -> bool:
+        """Ignore an element that is nested very deeply, unless it is an entry.
+
+        The elements around such an entry are not closed.
+        """
+        if self._known(name).role is ElementRole.ENTRY:
+            return False
+        short = kept(name)
+        if not empty and (len(self._too_deep) < MAX_NAMES or short in self._too_deep):
+            self._too_deep[short] = self._too_deep.get(short, 0) + 1
+        return True
+
+    def _begins_at(self, depth: int) -> bool:
+        """Return whether the element at that depth began anything that its end will end."""
+        return (
+            (self._field is not None and self._field.depth == depth)
+            or (self._entry is not None and self._entry_depth == depth)
+            or bool(self._bases)
+        )
+
+    def _reopen(self, name: str, attributes: str) -> None:
+        """Go on after the end of the root: two documents in one, or a root closed too early."""
+        del attributes
+        self.note(ProblemCode.MORE_AFTER_END, f"<{name}>")
+        self.root_closed = False
+        local = self._scope.name(name).local
+        if local != self.root_name and local not in self.roots:
+            self.root_implied = True
+            self._stack.append(kept(self.root_tag[0]))
+            self._scopes.append(self._scope)
+
+    def _count_unknown(self, name: str) -> None:
+        """Count elements directly below the root that mean nothing, as long as none has meant more."""
+        if len(self._stack) == 1:
+            self._unknown = self._unknown or (self.scanner.line, f"<{name}>")
+            self._unknown_count += 1
+
+    def _wrap(self, name: str, meaning: Meaning) -> None:
+        """Note an entry inside an empty loc: the loc may be meant to be inside the entry."""
+        self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
+        self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
+
+    def _is_inside_loc(self) -> bool:
+        """Return whether the parser is in a loc that is empty so far."""
+        field = self._field
+        return (
+            field is not None
+            and field.meaning.local == "loc"
+            and field.meaning.role is ElementRole.FIELD
+            and not field.nested  # such a loc counts only if the entry has no other
+            and not "".join(self._raw).strip()
+            and not "".join(self._decoded).strip()
+        )
+
+    def _make_room(self, meaning: Meaning) -> None:
+        """Close what is open and cannot hold an element of that meaning."""
+        if meaning.role is ElementRole.ENTRY:
+            if self._entry is not None:
+                self._end_unclosed_entry()
+            if len(self._stack) > MAX_DEPTH // 2:  # an entry needs some depth for itself
+                self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{self._stack[-1]}>")
+                self._close_to(1)
+            return
+        is_loc = meaning.role is ElementRole.FIELD and meaning.local == "loc"
+        if is_loc and self._wrapped is not None and self._unwrap(self._wrapped):
+            return
+        if self._field is not None:
+            self._end_unclosed_field(self._field)
+        if self._implied and is_loc:
+            self._finish_entry()
+
+    def _unwrap(self, wrapped: _Wrapped) -> bool:
+        """Begin the entry inside an empty loc, because it has its own loc.
+
+        False if it is closed, or if it is of the same kind as the one around it, which may as well
+        have the loc.
+        """
+        still_open = self._stack[wrapped.depth : wrapped.depth + 1] == [wrapped.name]
+        if not still_open or (not self._implied and type(self._entry) is wrapped.entry):
+            return False
+        if self._implied:  # by the loc around
+            self._field = self._entry = None
+            self._implied = False
+            self._close_to(self._entry_depth)
+        else:
+            self._end_unclosed_entry()
+        self._begin_entry(wrapped.entry, "")
+        self._stack.append(wrapped.name)
+        self._scopes.append(self._scope)
+        return True
+
+    def _begin(self, meaning: Meaning, attributes: str) -> None:
+        """Begin what an element means, where there is room for it."""
+        if meaning.role is ElementRole.ENTRY:
+            if meaning.local in self.strays:
+                self._note_stray_entry(meaning.local)
+            self._begin_entry(self.entries[meaning.local], attributes)
+        elif self._entry is None:
+            self._begin_outside(meaning, attributes)
+        elif meaning.role is ElementRole.RECORD:
+            self._add(meaning, "", attributes)
+        else:
+            self._begin_field(meaning, attributes)
+
+    def _note_stray_entry(self, local: str) -> None:
+        """Note an entry that does not belong in such a document: the first one of its kind."""
+        if local not in self._told:
+            self._told.add(local)
+            self.note(self.strays[local])
+
+    def _begin_entry(
+        self, entry: type[RawEntry], attributes: str, *, implied: bool = False
+    ) -> None:
+        self._entry = entry(self.scanner.line, self.base())
+        if attributes:
+            self._entry.written = attributes
+        self._entry_depth = len(self._stack)
+        self._implied = implied
+        self._has_entries = True
+
+    def _begin_outside(self, meaning: Meaning, attributes: str) -> None:
+        if self.implied_entry:
+            self.note(ProblemCode.LOC_OUTSIDE_ENTRY)
+            self._begin_entry(self.implied_entry, "", implied=True)
+            self._begin_field(meaning, attributes)
+
+    def _begin_field(self, meaning: Meaning, attributes: str) -> None:
+        depth = len(self._stack)
+        nested = False
+        if meaning.role is ElementRole.FIELD:
+            nested = depth != self._entry_depth + (not self._implied)
+            if nested and meaning.local != "loc":
+                return
+        self._field = _OpenField(meaning, attributes, depth, nested)
+        self._wrapped = None
+        self._raw.clear()
+        self._decoded.clear()
+        self._room = MAX_FIELD
+
+    # Ends -----------------------------------------------------------------------------------------
+
+    def _end_another(self, name: str) -> None:
+        """End an element that is not the innermost one, or not open at all."""
+        stack, short = self._stack, kept(name)
+        if short in stack:
+            self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{stack[-1]}>")
+            self._close_to(len(stack) - 1 - stack[::-1].index(short))
+            return
+        if self._implied and self._scope.name(name).local in self.entries:
+            if self._field is not None:
+                self._end_unclosed_field(self._field)
+            self._finish_entry()
+        else:
+            self.scanner.repair(ProblemCode.STRAY_END_TAG, f"</{name}>")
+
+    def _end_unclosed_entry(self) -> None:
+        if not self._implied:
+            self.note(ProblemCode.UNCLOSED_ENTRY)
+        self._close_to(self._entry_depth)
+        if self._implied:
+            self._finish_entry()
+
+    def _end_unclosed_field(self, field: _OpenField) -> None:
+        self.note(ProblemCode.UNCLOSED_ELEMENT, f"<{field.meaning.local}>")
+        self._close_to(field.depth)
+
+    def _close_to(self, depth: int) -> None:
+        while len(self._stack) > depth:
+            self._pop()
+
+    def _pop(self) -> None:
+        self._stack.pop()
+        self._scope = self._scopes.pop()
+        if self._too_deep:
+            self._too_deep.clear()
+        depth = len(self._stack)
+        field = self._field
+        if field is not None and field.depth == depth:
+            self._end_field(field)
+        if self._entry is not None and self._entry_depth >= depth + self._implied:
+            self._finish_entry()
+        if self._bases and self._bases[-1][0] >= depth:
+            self._bases.pop()
+        if not depth:
+            self.root_closed = True
+
+    def _end_field(self, field: _OpenField) -> None:
+        assert self._entry is not None
+        self._field = None
+        if len(self._raw) == 1 and not self._decoded:  # as nearly all fields are
+            text = self._raw[0]
+            if "&" in text or not text.isprintable():
+                text = decode_text(text, self.note)
+        else:
+            self._decode_raw()
+            text = "".join(self._decoded)
+        if self._room < 0 and field.meaning.local == "loc":
+            text = ""  # a part of an address is another one
+        if field.nested:
+            self._entry.nested_loc = text
+        else:
+            self._add(field.meaning, text, field.attributes)
+
+    def _add(self, meaning: Meaning, text: str, attributes: str) -> None:
+        """Give the entry an element; those beyond the maximum are ignored."""
+        entry = self._entry
+        assert entry is not None
+        entry.size += 1
+        if entry.size == MAX_FIELDS:
+            self.note(ProblemCode.TOO_MANY_FIELDS)
+        elif entry.size > MAX_FIELDS:
+            return
+        elif meaning.role is ElementRole.FIELD:
+            entry.add(meaning.local, text, attributes, self)
+        elif meaning.role is ElementRole.RECORD:
+            entry.begin_record(meaning.space, meaning.local, attributes)
+        else:
+            entry.add_to_record(meaning.space, meaning.local, text, attributes)
+
+    def _finish_entry(self) -> None:
+        assert self._entry is not None
+        entry, self._entry = self._entry, None
+        self._implied = False
+        found = entry.finish(self)
+        if entry.texts and found:
+            entry.note_text(self)
+        if found:
+            self._done += found
+            self.scanner.damage = 0
+        else:
+            self.scanner.count_damage()
+
+    def _spend(self, length: int) -> None:
+        if 0 < self._room <= length:
+            self.note(ProblemCode.LONG_FIELD)
+        self._room -= length
+
+    def _decode_raw(self) -> None:
+        if self._raw:
+            self._decoded.append(decode_text("".join(self._raw), self.note))
+            self._raw.clear()

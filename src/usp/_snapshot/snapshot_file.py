@@ -1,0 +1,456 @@
+"""An open snapshot: what it is of, the options of its crawl, and where its documents are.
+
+The options of a file describe the crawl that was. Those that are plain data are used again, within
+bounds; limits only as far as the reader allows, pauses and patterns never.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from usp._base.filters import is_regular
+from usp._base.safe_text import printable
+from usp._base.urls import is_http_url
+from usp._snapshot.recorded_bodies import RecordStore
+from usp._snapshot.snapshot_entries import (
+    Entry,
+    flag,
+    listed,
+    mapping,
+    optional,
+    read_entry,
+    read_json,
+    seconds,
+    text,
+    whole,
+)
+from usp._snapshot.third_party import ThirdPartyRecords
+from usp._snapshot.warc import GZIP, LOSSES, DamagedRecord, WarcFile
+from usp._snapshot.warc_writing import ACCEPTED, END, END_FIELD, ENTRY_FIELD, INDEX
+from usp.exceptions import SnapshotError
+from usp.limits import DEFAULT, Limits
+from usp.options import CrawlOptions
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from usp._formats.document import Role
+    from usp._snapshot.warc import WarcRecord
+
+_ENTRY_FIELD, _END_FIELD = ENTRY_FIELD.encode(), END_FIELD.encode()
+_TAIL = 8 * 1024  # bytes in which the last record begins, and that it has at most
+_TRIES = 16  # beginnings of it
+_ENTRY = 512 * 1024  # bytes of one entry
+_LEAST_ROOM, _ROOM = (
+    16 * 1024 * 1024,
+    6,
+)  # bytes of memory, and more of them for each byte of a file
+_VALUE = 64  # bytes that a value takes in memory, beside its text
+_STARTS = ("website", "sitemap")
+_FLAGS = ("use_robots", "use_known_paths", "use_html_links", "normalize_homepage_url")
+_PATTERNS = ("include_sitemaps", "exclude_sitemaps")
+_MOST_TEXTS, _LONGEST = 1000, 2000  # known paths, and characters of one
+_PATTERN_TEXT = 2000  # characters of all patterns: each URL is compared with all of them
+_DATE = 64  # characters
+_OF_FETCHING = ("seconds", "document_seconds", "lowest_rate", "spool_bytes")
+
+
+# The options of the recorded crawl ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOptions:
+    """The options of a recorded crawl, as far as its file may choose them.
+
+    ``values`` are used again. ``patterns`` are not when the file is loaded: what they left out is what
+    is not in it, and so it is with ``callbacks``. ``ignored`` are names of options that no file decides
+    about.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    limits: Limits | None = None
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    callbacks: bool = False
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def safe_patterns(self) -> bool:
+        """Whether an update may use the patterns: regular expressions could take for ever."""
+        texts = [pattern for patterns in self.patterns.values() for pattern in patterns]
+        return not any(map(is_regular, texts)) and sum(map(len, texts)) <= _PATTERN_TEXT
+
+    def limits_within(self, reader: Limits, *, replayed: bool) -> Limits:
+        """Return the limits of the crawl, none of them above those of the ``reader``.
+
+        Those of time and transfer are not about what is ``replayed``: they were reached, or not.
+        """
+        least = {}
+        for name, own, recorded in _by_name(reader, self.limits or reader):
+            if (replayed and name in _OF_FETCHING) or name == "lowest_rate":
+                least[name] = own
+            else:
+                least[name] = min((n for n in (own, recorded) if n is not None), default=None)
+        return Limits(**least)
+
+
+def looser(one: Limits, other: Limits) -> Limits:
+    """Return limits that are not lower than either."""
+    pairs = _by_name(one, other)
+    return Limits(**{name: None if None in (a, b) else max(a, b) for name, a, b in pairs})
+
+
+def _by_name(one: Limits, other: Limits) -> Iterator[tuple[str, Any, Any]]:
+    for field_ in fields(Limits):
+        yield field_.name, getattr(one, field_.name), getattr(other, field_.name)
+
+
+def read_options(given: object) -> RecordedOptions:
+    """Return the options that a file tells; raises ``ValueError`` for what cannot be options."""
+    told = dict(mapping(given))
+    values: dict[str, Any] = {name: flag(told.pop(name)) for name in _FLAGS if name in told}
+    extra = told.pop("extra_known_paths", None)
+    if extra is not None:
+        values["extra_known_paths"] = _texts(extra)
+    since = told.pop("sitemaps_since", None)
+    if since is not None:
+        if len(text(since)) > _DATE:
+            raise ValueError("sitemaps_since is not a date")
+        values["sitemaps_since"] = since
+    patterns = {name: _texts(told.pop(name)) for name in _PATTERNS if name in told}
+    limits = optional(mapping, told.pop("limits", None))
+    callbacks = flag(told.pop("callbacks", False))
+    CrawlOptions(**values)  # which checks them
+    return RecordedOptions(
+        values,
+        None if limits is None else _limits(limits),
+        patterns,
+        callbacks,
+        tuple(sorted(told))[:_MOST_TEXTS],
+    )
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    texts = tuple(text(one) for one in listed(given))
+    if len(texts) > _MOST_TEXTS or any(len(one) > _LONGEST or not one for one in texts):
+        raise ValueError("these are too many or too long")
+    return texts
+
+
+def _limits(given: dict[str, Any]) -> Limits:
+    """Return recorded limits; those that only another version knows are left out."""
+    known = {one.name: given[one.name] for one in fields(Limits) if one.name in given}
+    return Limits(**known)
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class OpenSnapshot:
+    """The documents of a WARC file, by what they were asked for as and their URLs.
+
+    ``start`` is where the crawl began, ``options`` what decided what is in the tree; both are empty for
+    a file that another program wrote, whose records are ``third_party``. ``unread`` is why the options
+    cannot be read, if they cannot. ``is_complete`` is whether the end of the file is there, ``losses``
+    are what could not be read. ``seconds`` is how long the last full crawl took, if that is known;
+    ``is_accepted`` whether somebody accepted that documents are missing that were there before.
+    ``room`` is how much memory may be taken for what the file says.
+    """
+
+    file: WarcFile
+    store: RecordStore
+    start: dict[str, str] = field(default_factory=dict)
+    options: RecordedOptions = field(default_factory=RecordedOptions)
+    unread: str | None = None
+    entries: dict[tuple[Role, str], Entry] = field(default_factory=dict)
+    seconds: float | None = None
+    is_accepted: bool = False
+    third_party: ThirdPartyRecords | None = None
+    is_complete: bool = True
+    losses: list[str] = field(default_factory=list)
+    room: Room = field(kw_only=True, repr=False)
+    _sound: dict[int, bool] = field(default_factory=dict, repr=False)
+
+    @property
+    def limits(self) -> Limits | None:
+        """The limits of the recorded crawl, if it had others than the usual ones."""
+        return self.options.limits
+
+    def lose(self, what: str) -> None:
+        """Take note of something that cannot be read."""
+        if len(self.losses) < LOSSES:
+            self.losses.append(what)
+
+    @property
+    def documents(self) -> int:
+        """How many documents the file has, at most."""
+        return len(self.entries if self.third_party is None else self.third_party)
+
+    def is_sound(self, entry: Entry) -> bool:
+        """Return whether the records of a document are as they were written, as far as that is known.
+
+        Nothing is decompressed for it, so that it takes a small part of the time of reading them.
+        """
+        if entry.crc is None:
+            return True
+        known = self._sound.get(entry.start)
+        if known is None:
+            known = self.file.checksum(entry.start, entry.end) == entry.crc
+            self._sound[entry.start] = known
+        return known
+
+
+def open_snapshot(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> OpenSnapshot:
+    """Open a snapshot, or a WARC file of another program, within the limits of the reader.
+
+    Raises :class:`SnapshotError` for a file that is neither, and ``OSError`` for none at all.
+    """
+    file = WarcFile(path)
+    if not file.size:
+        file.close()
+        raise SnapshotError(f"{file.path} is empty")
+    try:
+        snapshot = OpenSnapshot(file, RecordStore(file, limits.ratio), room=Room(file.size))
+        if not _read_index(snapshot):
+            _read_records(snapshot, limits)
+    except BaseException:
+        file.close()
+        raise
+    return snapshot
+
+
+def start_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the website or sitemap that a snapshot is of; None for another program's file.
+
+    Nothing but its first record is read. Raises ``OSError`` if it cannot be opened.
+    """
+    file = WarcFile(path)
+    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(0))
+    try:
+        _read_info(snapshot, file.record(0))
+    except DamagedRecord:
+        return None
+    finally:
+        file.close()
+    return next(iter(snapshot.start.values()), None)
+
+
+def unfinished_snapshot(path: str | os.PathLike[str], entries: Iterable[Entry]) -> OpenSnapshot:
+    """Open a snapshot that is still being written, of which the entries are known."""
+    file = WarcFile(path)
+    snapshot = OpenSnapshot(file, RecordStore(file, None), room=Room(file.size))
+    snapshot.entries = {entry.key: entry for entry in entries}
+    _read_info(snapshot, file.record(0))
+    return snapshot
+
+
+def _read_index(snapshot: OpenSnapshot) -> bool:
+    """Read the index at the end of a file, if there is one that is true of it."""
+    file = snapshot.file
+    try:
+        facts = _facts(file)
+        if facts is None:
+            return False
+        at = whole(facts["index"])
+        index = file.record(at)
+        if index.url != INDEX:
+            return False
+        entries = [_read_line(snapshot, line) for line in _lines(index.block())]
+        if len(entries) != facts["documents"] or not _are_apart(entries, 0, at):
+            return False
+        _read_info(snapshot, file.record(0))
+    except (DamagedRecord, ValueError, KeyError):
+        snapshot.room = Room(file.size)
+        return False
+    snapshot.entries = {entry.key: entry for entry in entries}
+    with suppress(ValueError, KeyError):
+        snapshot.seconds = seconds(facts["seconds"])
+        snapshot.is_accepted = facts.get(ACCEPTED) is True
+    return bool(snapshot.start)
+
+
+def _facts(file: WarcFile) -> dict[str, Any] | None:
+    """Return what the last record says, if it is ours and ends the file."""
+    begin = max(0, file.size - _TAIL)
+    tail = file.read(begin, _TAIL)
+    at = tail.rfind(GZIP)
+    for _ in range(_TRIES):
+        if at < 0:
+            break
+        try:
+            record = file.record(begin + at)
+        except DamagedRecord:
+            at = tail.rfind(GZIP, 0, at)
+            continue
+        if record.url != END or record.length > _TAIL:
+            return None
+        data = record.beginning(_TAIL)
+        if record.skip() != file.size:
+            return None
+        return mapping(read_json(data.removeprefix(_END_FIELD)))
+    return None
+
+
+class Room:
+    """How much memory what a file says may take: a few bytes of it can become a lot."""
+
+    def __init__(self, size: int) -> None:
+        self._left = _LEAST_ROOM + _ROOM * size
+
+    def take(self, text: int, values: int) -> None:
+        """Take room for texts of so many characters; raises ``ValueError`` if there is none."""
+        self._left -= text + _VALUE * values
+        if self._left < 0:
+            raise ValueError("what the file says takes too much memory")
+
+
+def _read_line(snapshot: OpenSnapshot, line: bytes) -> Entry:
+    """Return the entry in a line; raises ``ValueError`` if it is none, or there is no room for it."""
+    snapshot.room.take(len(line), sum(map(line.count, (b",", b"[", b"{"))))
+    return read_entry(line.removeprefix(_ENTRY_FIELD))
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    held = b""
+    for piece in pieces:
+        *lines, held = (held + piece).split(b"\n")
+        yield from lines
+        if len(held) > _ENTRY:
+            raise ValueError("an entry of the snapshot is too large")
+    if held:
+        yield held
+
+
+def _are_apart(entries: Iterable[Entry], start: int, end: int) -> bool:
+    """Return whether each document has records of its own, in this part of the file."""
+    places = [one for entry in entries for one in (entry, entry.last_good) if one is not None]
+    for one in sorted(places, key=lambda one: (one.start, one.end)):
+        if not start <= one.start <= one.end <= end:
+            return False
+        if one.offset is not None and not one.start <= one.offset < one.end:
+            return False
+        start = one.end
+    return True
+
+
+def _read_records(snapshot: OpenSnapshot, limits: Limits) -> None:
+    """Read a file record by record: one without its end, or one of another program."""
+    scan = _Scan(snapshot, limits)
+    ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
+    spans = snapshot.file.spans()
+    if not spans:
+        raise SnapshotError(f"{snapshot.file.path} is a zip archive without WARC files")
+    for span in spans:
+        for record in snapshot.file.records(span, limits, snapshot.losses):
+            with suppress(DamagedRecord):  # going on to the next record tells of it
+                scan.take(record)
+            if ends_at is not None and time.monotonic() >= ends_at:
+                snapshot.losses.insert(0, limits.reached("seconds").text)
+                break
+    if snapshot.start:
+        snapshot.is_complete = scan.has_end and not snapshot.losses
+    else:
+        snapshot.third_party = scan.third_party
+        snapshot.is_complete = not snapshot.losses
+        if not scan.third_party:
+            raise SnapshotError(f"{snapshot.file.path} has no records of HTTP responses")
+
+
+class _Scan:
+    """Takes over what the records of a file say, one by one."""
+
+    def __init__(self, snapshot: OpenSnapshot, limits: Limits) -> None:
+        self._snapshot = snapshot
+        self._limits = limits
+        self._since = 0  # where the last entry is
+        self._start = 0  # of the records of the next entry
+        self._responses: list[int] = []  # of the next entry
+        self.third_party = ThirdPartyRecords(snapshot.file)
+        self.has_end = False
+
+    def take(self, record: WarcRecord) -> None:
+        """Take a record."""
+        snapshot = self._snapshot
+        if record.kind == "warcinfo" and not snapshot.start:
+            _read_info(snapshot, record)
+        elif record.kind == "metadata" and snapshot.start:
+            self._take_metadata(record)
+        elif not snapshot.start:
+            self.third_party.take(record, self._limits)
+        else:
+            if not self._responses:
+                self._start = record.offset
+            if record.kind == "response":
+                self._responses.append(record.offset)
+
+    def _take_metadata(self, record: WarcRecord) -> None:
+        if record.url in (END, INDEX):
+            self.has_end |= record.url == END
+            return
+        text = record.beginning(_ENTRY)
+        if text.startswith(_ENTRY_FIELD):
+            self._take_entry(record, text)
+            self._responses.clear()
+            self._since = record.offset
+
+    def _take_entry(self, record: WarcRecord, text: bytes) -> None:
+        snapshot, where = self._snapshot, f"at byte {record.offset:,}"
+        try:
+            entry = _read_line(snapshot, text)
+        except ValueError as error:
+            snapshot.lose(f"{where}: {error}")
+            return
+        entry = self._placed(_moved(entry, record.offset - entry.entry_offset), record.offset)
+        if _are_apart([entry], self._since, record.offset):
+            snapshot.entries[entry.key] = entry
+        else:
+            snapshot.lose(f"{where}: the records of {entry.url} are elsewhere")
+
+    def _placed(self, entry: Entry, end: int) -> Entry:
+        """Return an entry with the places of its records, also if they were compressed anew."""
+        if entry.offset is None or entry.offset in self._responses:
+            if _are_apart([entry], self._since, end):
+                return entry
+            if entry.offset is None:
+                return replace(entry, start=end, end=end, last_good=None, crc=None)
+        at = self._responses[-1] if self._responses else -1
+        return replace(entry, start=self._start, end=end, offset=at, last_good=None, crc=None)
+
+
+def _read_info(snapshot: OpenSnapshot, record: WarcRecord) -> None:
+    """Take over what the first record says about the crawl."""
+    if record.kind != "warcinfo":
+        return
+    lines = record.beginning(_ENTRY).split(b"\n")
+    fields = dict(
+        line.split(b": ", 1) for line in lines if line.startswith(b"usp-") and b": " in line
+    )
+    if b"usp-options" not in fields:
+        return
+    try:
+        ((kind, url),) = mapping(read_json(fields[b"usp-start"])).items()
+    except (KeyError, ValueError):
+        return
+    if kind not in _STARTS or not isinstance(url, str) or not is_http_url(url):
+        return
+    snapshot.start = {kind: printable(url)}
+    try:
+        snapshot.options = read_options(read_json(fields[b"usp-options"]))
+    except (ValueError, TypeError) as error:
+        snapshot.unread = f"its recorded options cannot be read: {error}"
+
+
+def _moved(entry: Entry, by: int) -> Entry:
+    if not by:
+        return entry
+    return replace(
+        entry,
+        start=entry.start + by,
+        end=entry.end + by,
+        offset=None if entry.offset is None else entry.offset + by,
+        last_good=None if entry.last_good is None else _moved(entry.last_good, by),
+    )

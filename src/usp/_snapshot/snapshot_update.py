@@ -1,0 +1,394 @@
+"""Updates a snapshot: documents are requested only if they have changed, and kept if they have not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from usp._base.display import counted
+from usp._base.urls import without_login
+from usp._crawl.fetch import concurrency_of, for_crawl, is_async
+from usp._crawl.orders import Failed, HasEarlierResults, Received
+from usp._formats.document import Role
+from usp._http.flow import condition
+from usp._snapshot.recording import SnapshotRecorder, document_of, exchange_of
+from usp._snapshot.replay import RecordedAnswers
+from usp._snapshot.snapshot_entries import LIMIT, entry_of, key_of
+from usp._snapshot.snapshot_file import unfinished_snapshot
+from usp._snapshot.warc_writing import ACCEPTED, digest_of
+from usp.objects.problem import Failure
+from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from typing import Self
+
+    from usp._crawl.crawl import Crawl
+    from usp._crawl.orders import FetchOrder, FinalResult
+    from usp._crawl.website import OneSitemap, Website
+    from usp._snapshot.snapshot_entries import Entry
+    from usp._snapshot.snapshot_file import OpenSnapshot
+    from usp._snapshot.warc_writing import SnapshotWriter
+    from usp._store import Document
+    from usp.limits import Limits
+    from usp.objects.exchange import Exchange
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
+
+_NOT_MODIFIED = 304
+_CLIENT_ERRORS = range(400, 500)
+_GONE = frozenset({404, 410})
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How many pages there were, how many are left, and a sitemap that has lost some."""
+
+    before: int
+    after: int
+    example: str
+
+    def __str__(self) -> str:
+        return f"{self.before - self.after:,} of {counted(self.before, 'page')}"
+
+
+class PreviousResponses:
+    """What an update knows of the last crawl, and what it learns; its client and recorder share it."""
+
+    def __init__(self, snapshot: OpenSnapshot, limits: Limits, *, trust_lastmod: bool) -> None:
+        self.snapshot = snapshot
+        self._answers = RecordedAnswers(snapshot, limits)
+        self._trusts = trust_lastmod
+        self._lock = threading.Lock()
+        self.requests = 0
+        self.seen: dict[tuple[Role, str], Exchange] = {}  # what was said to be unchanged
+        self.trusted: set[tuple[Role, str]] = set()  # what was not asked for
+
+    def good(self, key: tuple[Role, str]) -> Entry | None:
+        """Return the last complete response of a document, even if it failed later."""
+        entry = self.snapshot.entries.get(key)
+        best = entry if entry is None else entry.last_good or entry
+        if best is None or not best.is_whole or not self.snapshot.is_sound(best):
+            return None
+        return best
+
+    def conditions(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Return the headers that ask for the documents only if they have changed."""
+        found: dict[tuple[str, str], dict[str, str]] = {}
+        for key in self.snapshot.entries:
+            entry = self.good(key)
+            if entry is None or entry.exchange is None:
+                continue
+            exchange = entry.exchange
+            validators = {name: exchange.header(name) for name in ("ETag", "Last-Modified")}
+            known = condition(exchange.url, exchange.final_url, validators)
+            if known is not None:
+                found[known[0]] = known[1]
+        return found
+
+    def asked(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.requests += 1
+
+    def recall(self, order: FetchOrder) -> Received | Failed | None:
+        """Return what need not be asked for because its index says that it has not changed."""
+        key = key_of(order.role, order.url)
+        entry = self.snapshot.entries.get(key) if self._trusts and order.attempt == 1 else None
+        if entry is None or not (_is_same(entry, order) or _is_still_absent(entry, order)):
+            return None
+        if not self.snapshot.is_sound(entry):
+            return None
+        self.trusted.add(key)
+        return self._answers.recalled(entry.asked_as(order.url)).result
+
+    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+        """Return the recorded document if the server says that it is still the same."""
+        key = key_of(order.role, order.url)
+        entry = self.good(key) if told.status == _NOT_MODIFIED else None
+        if entry is None or entry.exchange is None:
+            return None
+        result = self._answers.recalled(replace(entry, error=None).asked_as(order.url)).result
+        if not isinstance(result, Received):
+            return None
+        self.seen[key] = told
+        return result
+
+
+def _is_same(entry: Entry, order: FetchOrder) -> bool:
+    """Return whether an index declares a document with the date that it had."""
+    good = entry.is_whole and not entry.refused
+    return good and bool(order.lastmod) and entry.lastmod == order.lastmod
+
+
+def _is_still_absent(entry: Entry, order: FetchOrder) -> bool:
+    """Return whether a known path was not there, which nobody has declared since."""
+    status = (entry.error or {}).get("status")
+    return order.is_guess and status in _CLIENT_ERRORS
+
+
+class _Updating(HasEarlierResults):
+    """What both clients of an update are: they ask for documents only if they have changed."""
+
+    def __init__(self, client: Any, known: PreviousResponses) -> None:
+        self._client = client
+        self._known = known
+        self.max_concurrent_requests = concurrency_of(client)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether an exception is a mistake of ours."""
+        return bool(getattr(self._client, "is_ours", False))
+
+    def recall(self, order: FetchOrder) -> Received | Failed | None:
+        """Return what need not be asked for."""
+        return self._known.recall(order)
+
+    def unchanged(self, order: FetchOrder, told: Exchange) -> Received | None:
+        """Return the document if it is still the same."""
+        return self._known.unchanged(order, told)
+
+    def for_crawl(self, start_url: str, limits: Limits) -> Self:
+        """Return the client of one crawl, which sends the validators, if it can."""
+        prepared = for_crawl(self._client, start_url, limits)
+        if callable(getattr(type(prepared), "set_conditions", None)):
+            prepared.set_conditions(self._known.conditions())
+        return type(self)(prepared, self._known)
+
+    def set_max_response_data_length(self, max_response_data_length: int | None) -> None:
+        """Limit how many bytes of a body are received."""
+        self._client.set_max_response_data_length(max_response_data_length)
+
+    def get(self, url: str) -> Any:
+        """Fetch a URL, if it has changed."""
+        self._known.asked()
+        return self._client.get(url)
+
+
+class UpdatingClient(_Updating, AbstractWebClient):
+    """A client that asks for documents only if they have changed since the last crawl."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        if isinstance(self._client, AbstractWebClient):
+            self._client.close()
+
+
+class AsyncUpdatingClient(_Updating, AbstractAsyncWebClient):
+    """The same for asyncio."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def updating(
+    client: AbstractWebClient | AbstractAsyncWebClient, known: PreviousResponses
+) -> UpdatingClient | AsyncUpdatingClient:
+    """Return a client that asks with what is known; of any kind, as the drivers take them."""
+    return (AsyncUpdatingClient if is_async(client) else UpdatingClient)(client, known)
+
+
+class UpdateRecorder(SnapshotRecorder):
+    """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
+
+    ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
+    ``kept`` are the URLs of documents that failed, and whose last good responses are kept. ``refused``
+    are those of them that were answered, but not with the document. ``keeps`` is whether a limit may
+    end this crawl that did not end the recorded one; then what it leaves out is kept, too.
+
+    ``lost_by`` compares the recorded tree with that of this update, in which some documents, by their
+    URLs, are as they were. If most of the pages are ``gone``,
+    nothing is replaced unless that is to be ``accept``ed. ``unread`` is the same of the pages that
+    were read in this update, without those that are kept.
+    """
+
+    keeps_responses = True
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        crawl: Crawl,
+        top: Website | OneSitemap,
+        options: CrawlOptions,
+        known: PreviousResponses,
+        *,
+        lost_by: Callable[[AbstractSitemap | OpenSnapshot, set[str]], Loss | None],
+        keeps: bool = False,
+        accept: bool = False,
+    ) -> None:
+        self._known = known
+        self._keeps = keeps
+        self._accept = accept
+        self._lost_by = lost_by
+        self.gone_pages: Loss | None = None
+        self.unread_pages: Loss | None = None
+        self.kept: set[str] = set()
+        self._same: set[str] = set()  # URLs of documents that are as they were
+        self.refused: dict[str, Failure] = {}
+        self._left = set(known.snapshot.entries)
+        self.counts = dict.fromkeys(
+            ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
+        )
+        self.received = self.saved = 0
+        self.hops = 0  # requests after the first one for a document, for redirects
+        self.gone: set[str] = set()  # what was there, and is not found any more
+        self.seconds = 0.0
+        self._is_partial = False  # whether something failed that may be there again next time
+        super().__init__(path, crawl, top, options)
+
+    def recorded(self, options: CrawlOptions) -> CrawlOptions:
+        """Return the options with the limits of the recorded crawl: others are for this update."""
+        return replace(options, limits=self._known.snapshot.limits) if self._keeps else options
+
+    def add(self, writer: SnapshotWriter, settled: FinalResult) -> None:
+        """Write a document, or copy its records if it has not changed."""
+        known, key = self._known, key_of(settled.role, settled.url)
+        before = known.good(key)
+        self._left.discard(key)
+        entry, document = entry_of(settled), document_of(settled)
+        told = known.seen.get(key) or (None if key in known.trusted else exchange_of(settled))
+        self.hops += 0 if told is None else len(told.redirects)
+        if document is None:
+            is_declared = settled.role is Role.SITEMAP and not settled.is_guess
+            self._add_failure(writer, entry, before, is_declared=is_declared)
+            return
+        if before is not None and not before.refused and self._is_worse(entry):
+            self.received += document.size
+            self._refuse(settled)
+            writer.add(self._with_last_good(writer, entry, before), document)
+            return
+        was = before.exchange if before is not None else None
+        if before is None or was is None:
+            self._count(self._against(key, document), received=document.size)
+            writer.add(entry, document)
+        elif document.store is known.snapshot.store:
+            seen = known.seen.get(key)
+            self._same.add(was.final_url)
+            entry = replace(entry, exchange=was, glance=before.glance or entry.glance)
+            if seen is not None:
+                entry = replace(entry, seen=_written(seen))
+            written = writer.carry(known.snapshot.file, before, entry, revisit=seen)
+            self._count("not_asked" if key in known.trusted else "not_modified", saved=written.size)
+        elif document.size == was.received and digest_of(document.chunks()) == before.digest:
+            exchange = document.exchange
+            self._same.add(was.final_url)
+            entry = replace(entry, seen=_written(exchange))
+            writer.carry(known.snapshot.file, before, entry, revisit=exchange)
+            self._count("identical", received=document.size)
+        else:
+            self._count("changed", received=document.size)
+            writer.add(entry, document)
+
+    def _is_worse(self, entry: Entry) -> bool:
+        """Return whether a response is not the document, or less of it because of a limit."""
+        return entry.refused or (self._keeps and entry.ended)
+
+    def _refuse(self, settled: FinalResult) -> None:
+        """Take note of a response that is not the document, and why."""
+        assert isinstance(settled.result, Received)
+        look, exchange = settled.result.probe, settled.result.document.exchange
+        why = look.refusal or look.unfinished
+        if why is not None:
+            url = without_login(settled.url)
+            self.refused[url] = Failure.of(url, why, settled.attempts, exchange.status)
+
+    def _against(self, key: tuple[Role, str], document: Document) -> str:
+        """Return what a document is compared with the one that was not received completely."""
+        old = self._known.snapshot.entries.get(key)
+        if old is None or old.offset is None:
+            return "added"
+        return "identical" if digest_of(document.chunks()) == old.digest else "changed"
+
+    def _add_failure(
+        self, writer: SnapshotWriter, entry: Entry, before: Entry | None, *, is_declared: bool
+    ) -> None:
+        """Write why a document is missing now; its last good response is kept for the next time.
+
+        What is still declared is missing, whatever the status: only what nothing declares is gone.
+        """
+        if before is not None:
+            if not is_declared and (entry.error or {}).get("status") in _GONE:
+                self.gone.add(entry.url)
+            else:
+                entry = self._with_last_good(writer, entry, before)
+        writer.add(entry)
+
+    def _with_last_good(self, writer: SnapshotWriter, entry: Entry, before: Entry) -> Entry:
+        """Return a document that failed, or is not what it was, with its last good response."""
+        # Below a page sitemap there is nothing that could not be reached because of it.
+        self._is_partial |= before.glance is None
+        assert before.exchange is not None
+        self.kept |= {entry.url, before.exchange.final_url}
+        return replace(entry, last_good=writer.keep_before(self._known.snapshot.file, before))
+
+    def _count(self, what: str, *, received: int = 0, saved: int = 0) -> None:
+        self.counts[what] += 1
+        self.received += received
+        self.saved += saved
+
+    @property
+    def removed(self) -> int:
+        """How many documents are not in the snapshot any more."""
+        if self._is_partial:
+            return 0
+        return sum(self._known.snapshot.entries[key].is_whole for key in self._left)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the last record says; the seconds are those of the last full crawl."""
+        self.seconds = time.monotonic() - self.started
+        before = self._known.snapshot
+        facts = super().facts() | ({} if before.seconds is None else {"seconds": before.seconds})
+        # What was accepted once stays so, until more is lost.
+        accepts = self._accept if self.unread_pages else before.is_accepted
+        return {**facts, ACCEPTED: True} if self.kept and accepts else facts
+
+    def before_end(self, writer: SnapshotWriter) -> bool:
+        """Keep what was not asked for because something above it failed, or of a limit; close the file.
+
+        So it is not lost, and the next update need not fetch it again. Returns whether the new file is
+        to replace the old one.
+        """
+        file = self._known.snapshot.file
+        if self._keeps and not self._is_partial:
+            self._is_partial = any(
+                failure.code.value.startswith(LIMIT) for failure in self.tree.failures()
+            )
+        if self._is_partial:
+            for key in sorted(self._left, key=lambda key: key[1]):
+                before, entry = self._known.good(key), self._known.snapshot.entries[key]
+                if entry.offset is None:
+                    writer.add(
+                        entry if before is None else self._with_last_good(writer, entry, before)
+                    )
+                elif before is not None:
+                    writer.carry(file, before, before)
+                self.counts["not_checked"] += before is not None
+        self._measure(writer)
+        file.close()  # some systems do not replace one that is open
+        return self.gone_pages is None or self._accept
+
+    def _measure(self, writer: SnapshotWriter) -> None:
+        """Find out whether most of the pages are gone, or could not be read."""
+        if self.counts["changed"] or self.removed or self.gone:
+            snapshot = unfinished_snapshot(self._file.so_far(), writer.entries)
+            try:
+                self.gone_pages = self._lost_by(snapshot, self._same | self.kept)
+            finally:
+                snapshot.file.close()
+        self.unread_pages = self.gone_pages
+        if self.kept and not self._keeps:
+            self.unread_pages = self._lost_by(self.tree, self._same)
+
+    @cached_property
+    def tree(self) -> AbstractSitemap:
+        """What was found in this update alone."""
+        return self._top.tree()
+
+
+def _written(exchange: Exchange) -> str | None:
+    return None if exchange.started is None else exchange.started.isoformat()

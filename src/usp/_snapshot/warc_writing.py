@@ -1,0 +1,352 @@
+"""Writes a snapshot: a WARC file, by ``warcio``, of what a crawl has fetched, and of what failed.
+
+For each document there are the records of its requests and responses, redirects included, and then a
+``metadata`` record with its :class:`Entry`: only then does it count. At the end are all entries once
+more, the index, and a record that says where that is: a file without it is incomplete.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ipaddress
+import json
+import string
+import zlib
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+
+from usp._base.safe_text import printable
+from usp._base.urls import BadUrl, quote, read_url
+from usp._http.encodings import is_decoded
+from usp._http.flow import phrase
+from usp.exceptions import SnapshotError
+from usp.objects.exchange import Hop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from usp._snapshot.snapshot_entries import Entry
+    from usp._snapshot.warc import WarcFile
+    from usp._store import Document
+    from usp.objects.exchange import Exchange
+
+ENTRY = "urn:usp:entry:"
+INDEX = "urn:usp:index"
+END = "urn:usp:end"
+"""The targets of the entries of documents, and of the two records at the end."""
+
+ACCEPTED = "accepted"
+"""The fact that what failed is shown as failed, and not as it was: that was accepted."""
+
+ENTRY_FIELD, END_FIELD = "usp-entry: ", "usp-end: "
+"""How the lines of these records begin, before a value in JSON."""
+
+# Other programs do not list records of this type as documents, and check no digest of a payload.
+_METADATA = "application/warc-fields"
+_NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_COPY = 1024 * 1024
+_FAST, _SMALL, _STORED = 1, 6, 0  # levels of compression: of documents, of the rest, of gzip
+_CHANGED = frozenset({"content-length", "transfer-encoding"})  # true of the transfer only
+_TRUNCATED = {"limit-document-bytes": "length", "limit-seconds": "time"}
+
+
+def need_warcio() -> Any:
+    """Return the modules of ``warcio``; raises :class:`SnapshotError` if it is not installed."""
+    try:
+        from warcio import statusandheaders, warcwriter  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise SnapshotError("writing a snapshot needs warcio: pip install 'usp[warc]'") from error
+    return warcwriter, statusandheaders
+
+
+class _Member:
+    """A gzip member of a file, which holds one record."""
+
+    def __init__(self, write: Callable[[bytes], None], level: int) -> None:
+        self._write = write
+        self._deflate = zlib.compressobj(level, zlib.DEFLATED, 31)
+
+    def write(self, data: bytes) -> None:
+        self._write(self._deflate.compress(data))
+
+    def flush(self) -> None:
+        self._write(self._deflate.flush())
+
+
+class _Pieces:
+    """A stream over the chunks of a document, in pieces of any size."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    def read(self, _: int = -1) -> bytes:
+        return next(self._chunks, b"")
+
+
+class SnapshotWriter:
+    """Writes the records of a snapshot to a stream, one document after another."""
+
+    def __init__(self, stream: IO[bytes], info: dict[str, str]) -> None:
+        self._stream = stream
+        self._crc = 0  # of what was written since the last document
+        self._warcio, self._heads = need_warcio()
+        self._entries: dict[tuple[object, str], Entry] = {}
+        writer = self._writer()
+        writer.write_record(writer.create_warcinfo_record(None, info))
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What was written so far, each document as it is now."""
+        return tuple(self._entries.values())
+
+    def add(self, entry: Entry, document: Document | None = None) -> Entry:
+        """Write a document that was just fetched, or why it was not; return where it is."""
+        start, offset, digest = self._stream.tell(), None, None
+        self._crc = 0
+        exchange = entry.exchange
+        if exchange is not None and exchange.status is not None:
+            *redirects, last = hops_of(exchange)
+            for hop, target in zip(redirects, [*redirects, last][1:], strict=True):
+                self._put(exchange, hop, with_location(hop, target.url))
+            offset = self._stream.tell()
+            digest = self._put(exchange, last, exchange.headers, document, is_last=True)
+        place = offset if document is not None else None
+        end, crc = self._stream.tell(), self._crc
+        entry = replace(entry, start=start, end=end, offset=place, crc=crc, digest=digest)
+        return self._keep(entry)
+
+    def carry(
+        self, file: WarcFile, old: Entry, new: Entry, revisit: Exchange | None = None
+    ) -> Entry:
+        """Copy the records of a document from another snapshot; ``new`` is what is known of it now.
+
+        ``revisit`` is what was said when it was asked for again and was still the same.
+        """
+        places = self._copy(file, old)
+        entry = replace(new, **places, crc=old.crc, digest=old.digest)
+        if revisit is not None and old.digest is not None:
+            self._revisit(old, revisit)
+        return self._keep(entry)
+
+    def _revisit(self, old: Entry, seen: Exchange) -> None:
+        """Write that a document is still the same: the server said so, or sent it once more."""
+        writer, exchange = self._writer(), old.exchange
+        assert exchange is not None
+        hops = hops_of(seen)
+        target = _target(exchange.final_url)
+        record = writer.create_revisit_record(
+            target,
+            old.digest,
+            target,
+            _date(exchange.started),
+            http_headers=self._response_head(hops[-1], fitting(seen.headers, 0, b"")),
+            warc_headers_dict={"WARC-Date": _date(seen.started), **address_of(hops[-1])},
+        )
+        if seen.status == HTTPStatus.NOT_MODIFIED:
+            record.rec_headers.replace_header("WARC-Profile", _NOT_MODIFIED)
+            record.rec_headers.remove_header("WARC-Payload-Digest")  # nothing was compared by it
+        writer.write_record(record)
+
+    def keep_before(self, file: WarcFile, old: Entry) -> Entry:
+        """Copy the last good response of a document that fails now; return where it is."""
+        return replace(old, **self._copy(file, old), last_good=None)
+
+    def close(self, facts: dict[str, Any]) -> None:
+        """Write the index, and then the record that says that the snapshot is complete."""
+        index = self._stream.tell()
+        self._metadata(INDEX, "".join(map(_line, self._entries.values())))
+        end = {**facts, "index": index, "documents": len(self._entries)}
+        self._metadata(END, f"{END_FIELD}{json.dumps(end)}\r\n")
+
+    def _copy(self, file: WarcFile, old: Entry) -> dict[str, Any]:
+        """Copy the records of a document; return where they are now."""
+        start = self._stream.tell()
+        for at in range(old.start, old.end, _COPY):
+            data = file.read(at, min(_COPY, old.end - at))
+            if not data:
+                raise SnapshotError(f"{file.path} ends before the records of {old.url}")
+            self._write(data)
+        assert old.offset is not None
+        by = start - old.start
+        return {"start": start, "end": old.end + by, "offset": old.offset + by}
+
+    def _keep(self, entry: Entry) -> Entry:
+        entry = replace(entry, entry_offset=self._stream.tell())
+        self._entries[entry.key] = entry
+        # Of a URL that has a response, other programs are to find that alone.
+        target = _target(entry.url) if entry.offset is None else f"{ENTRY}{_target(entry.url)}"
+        self._metadata(target, _line(entry))
+        return entry
+
+    def _metadata(self, target: str, lines: str) -> None:
+        writer, data = self._writer(), lines.encode()
+        writer.NO_PAYLOAD_DIGEST_TYPES = (*writer.NO_PAYLOAD_DIGEST_TYPES, "metadata")
+        record = writer.create_warc_record(
+            target, "metadata", BytesIO(data), len(data), warc_content_type=_METADATA
+        )
+        writer.write_record(record)
+
+    def _put(
+        self,
+        exchange: Exchange,
+        hop: Hop,
+        headers: Iterable[tuple[str, str]],
+        document: Document | None = None,
+        *,
+        is_last: bool = False,
+    ) -> str:
+        """Write a response, then its request; return the digest of the response."""
+        start = b"" if document is None else next(iter(document.chunks()), b"")[:2]
+        size = 0 if document is None else document.size
+        head = self._response_head(hop, fitting(headers, size, start))
+        payload, block = hashlib.sha1(), hashlib.sha1(head.headers_buff)  # noqa: S324 - as WARC has it
+        for chunk in () if document is None else document.chunks():
+            payload.update(chunk)
+            block.update(chunk)
+        if document is not None and document.known.damage is not None:
+            raise SnapshotError(f"{hop.url} cannot be written: {document.known.damage}")
+        digest = _written(payload)
+        facts = {
+            "WARC-Date": _date(exchange.started),
+            "WARC-Payload-Digest": digest,
+            "WARC-Block-Digest": _written(block),
+            **address_of(hop),
+        }
+        if exchange.broken is not None and document is not None:
+            facts["WARC-Truncated"] = _TRUNCATED.get(exchange.broken.code.value, "disconnect")
+        elif is_last and document is None:
+            facts["WARC-Truncated"] = "unspecified"  # the body of an error is not kept
+        writer = self._writer(_STORED if start == b"\x1f\x8b" else _FAST)
+        response = writer.create_warc_record(
+            _target(hop.url),
+            "response",
+            BytesIO() if document is None else _Pieces(document.chunks()),
+            size,
+            warc_headers_dict=facts,
+            http_headers=head,
+        )
+        writer.write_record(response)
+        if hop.sent:
+            self._request(hop, response.rec_headers.get_header("WARC-Record-ID"), exchange)
+        return digest
+
+    def _request(self, hop: Hop, response_id: str, exchange: Exchange) -> None:
+        try:
+            url = read_url(hop.url)
+        except BadUrl:
+            return
+        writer = self._writer()
+        host = hop.url.partition("://")[2].partition("/")[0]
+        head = self._heads.StatusAndHeaders(
+            f"GET {url.rest} HTTP/1.1", [("Host", host), *hop.sent], is_http_request=True
+        )
+        record = writer.create_warc_record(
+            _target(hop.url),
+            "request",
+            warc_headers_dict={
+                "WARC-Date": _date(exchange.started),
+                "WARC-Concurrent-To": response_id,
+            },
+            http_headers=head,
+        )
+        writer.write_record(record)
+
+    def _response_head(self, hop: Hop, headers: list[tuple[str, str]]) -> Any:
+        words = _ascii(f"{hop.status} {phrase(hop.status, hop.reason)}".strip())
+        written = [(_ascii(name), _ascii(value)) for name, value in headers]
+        head = self._heads.StatusAndHeaders(words, written, protocol="HTTP/1.1")
+        head.compute_headers_buffer()
+        return head
+
+    def _write(self, data: bytes) -> None:
+        self._crc = zlib.crc32(data, self._crc)
+        self._stream.write(data)
+
+    def _writer(self, level: int = _SMALL) -> Any:
+        member = _Member(self._write, level)
+        return self._warcio.WARCWriter(member, gzip=False, warc_version="1.1")
+
+
+def _line(entry: Entry) -> str:
+    return f"{ENTRY_FIELD}{entry.to_json()}\r\n"
+
+
+def _written(digest: Any) -> str:
+    return f"sha1:{base64.b32encode(digest.digest()).decode()}"
+
+
+def digest_of(chunks: Iterable[bytes]) -> str:
+    """Return the digest of a body, as records have it."""
+    digest = hashlib.sha1()  # noqa: S324 - as WARC has it
+    for chunk in chunks:
+        digest.update(chunk)
+    return _written(digest)
+
+
+def _date(moment: datetime | None) -> str:
+    when = moment or datetime.now(UTC)
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _ascii(text: str) -> str:
+    """Return a text of a head as it can be written on one line; anything else is percent-encoded."""
+    if text.isascii() and text.isprintable():
+        return text
+    return quote(text, safe=string.punctuation + " ")
+
+
+def _target(url: str) -> str:
+    return printable(url).replace(" ", "%20")
+
+
+# Heads: what they say of an exchange, and of the kept body -----------------------------------------
+
+
+def hops_of(exchange: Exchange) -> list[Hop]:
+    """Return the requests of an exchange; as they must have been, if the client does not tell them."""
+    known = [hop for hop in exchange.hops if isinstance(hop, Hop)]
+    if known:
+        return known
+    status = exchange.status or 0
+    return [*(Hop(url, 302) for url in exchange.redirects), Hop(exchange.final_url, status)]
+
+
+def with_location(hop: Hop, target: str) -> tuple[tuple[str, str], ...]:
+    has_one = any(name.lower() == "location" for name, _ in hop.headers)
+    return hop.headers if has_one else (*hop.headers, ("Location", target))
+
+
+def fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list[tuple[str, str]]:
+    """Return the headers of a response that are true of the recorded body.
+
+    Those that were true of the transfer only get a prefix, as other crawlers do it.
+    """
+    length = ("Content-Length", str(size))
+    kept = [*_kept((one for one in headers if not _is_same(one, length)), start)]
+    return [*kept, length]
+
+
+def _is_same(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    return one[0].lower() == other[0].lower() and one[1].strip() == other[1]
+
+
+def _kept(headers: Iterable[tuple[str, str]], start: bytes) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
+        lower = name.lower()
+        decoded = lower == "content-encoding" and (
+            is_decoded(value) or ("gzip" in value.lower() and start not in (b"\x1f\x8b", b""))
+        )
+        yield (f"X-Crawler-{name}" if decoded or lower in _CHANGED else name), value
+
+
+def address_of(hop: Hop) -> dict[str, str]:
+    """Return the header of a record with the address that responded, if it is known to be one."""
+    try:
+        address = ipaddress.ip_address(str(hop.address).partition("%")[0])
+    except ValueError:
+        return {}
+    return {"WARC-IP-Address": str(address)}

@@ -1,0 +1,393 @@
+"""What rules look at: the website, and its sitemaps; their pages are in ``page_columns``."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from usp._base.urls import unquote
+from usp.checks.hreflang import HreflangGroups
+from usp.checks.page_urls import Origins, Reach, SeenPages, bare_url, read_all
+from usp.checks.robots_rules import CrossHostDeclarations, Robots
+from usp.objects.problem import FailureCode
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    PagesAtomSitemap,
+    PagesRSSSitemap,
+    kind_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from usp._base.urls import HttpUrl
+    from usp._crawl.stored_pages import Examination
+    from usp._formats.abstract_parser import ChildEntry
+    from usp._formats.decode import Decoder
+    from usp._formats.xml.xml_parser import XmlParser
+    from usp.checks.page_columns import PageColumns
+    from usp.objects.abstract_sitemap import AbstractSitemap
+    from usp.objects.exchange import Exchange
+    from usp.objects.problem import Failure, Problem
+
+_SUCCESS = range(200, 300)
+
+
+@dataclass(slots=True)
+class Site:
+    """The website: its tree, and what is known about it as a whole.
+
+    ``robots`` is what its robots.txt allows; ``sitemaps`` are those that were read so far, without
+    their pages.
+    """
+
+    root: AbstractSitemap
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    robots: Robots = field(default_factory=Robots)
+    sitemaps: list[CheckedSitemap] = field(default_factory=list)
+    seen_pages: SeenPages = field(default_factory=SeenPages)
+    hreflang_groups: HreflangGroups = field(default_factory=HreflangGroups)
+    cross_host: CrossHostDeclarations = field(default_factory=CrossHostDeclarations)
+
+    @property
+    def is_website(self) -> bool:
+        """Whether a website was searched for sitemaps, rather than one sitemap or a folder read."""
+        return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("http")
+
+    @property
+    def start_url(self) -> str | None:
+        """The URL with which the crawl began; None for files."""
+        return self.root.url if self.root.url.startswith("http") else None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether all sitemaps in a folder were read."""
+        return isinstance(self.root, IndexWebsiteSitemap) and self.root.url.startswith("file:")
+
+    @property
+    def robots_txt(self) -> CheckedSitemap | None:
+        """The robots.txt, if it was read."""
+        return next((one for one in self.sitemaps if one.is_robots), None)
+
+    @property
+    def tried(self) -> list[Exchange]:
+        """The requests for documents that are not in the tree, such as a robots.txt that is missing."""
+        return self.root.tried if isinstance(self.root, IndexWebsiteSitemap) else []
+
+    @property
+    def not_found(self) -> list[Failure]:
+        """What was looked for and could not be fetched, although it may exist."""
+        return self.root.not_found if isinstance(self.root, IndexWebsiteSitemap) else []
+
+    def failed(self, url: str) -> bool:
+        """Return whether a document that is not in the tree could not be fetched."""
+        return any(failure.url == url for failure in self.not_found)
+
+    def is_robots_url(self, url: str) -> bool:
+        """Return whether a URL is that of the website's robots.txt."""
+        return url == f"{self.root.url}robots.txt"
+
+    @property
+    def declared(self) -> set[str]:
+        """The URLs of all sitemaps that are declared so far, as :func:`bare_url` returns them."""
+        return {
+            bare_url(url)
+            for sitemap in self.sitemaps
+            for url in (
+                *(child.loc for child in sitemap.children),
+                *((sitemap.url,) if not sitemap.is_undeclared else ()),
+            )
+        }
+
+
+class FieldTally:
+    """The values of one field in a sitemap: how many there are, and whether they are all the same."""
+
+    __slots__ = ("count", "first", "varies")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: object = None
+        self.varies = False
+
+    def add(self, values: Iterable[object]) -> None:
+        """Count values; those that are empty are not counted."""
+        given = list(filter(None, values))
+        if not given:
+            return
+        if not self.count:
+            self.first = given[0]
+        self.count += len(given)
+        self.varies = self.varies or len(set(given)) > 1 or given[0] != self.first
+
+
+class CheckedSitemap:
+    """A sitemap, an index or a robots.txt.
+
+    When rules about sitemaps are asked, it has been read: ``pages`` is the number of its entries,
+    ``children`` are those of an index as written, ``problems`` what is wrong with the document.
+    """
+
+    def __init__(self, site: Site, node: AbstractSitemap, parent: CheckedSitemap | None) -> None:
+        self.site = site
+        self.node = node
+        self.parent = parent
+        self.number = len(site.sitemaps)
+        self.url = node.url
+        self.exchange: Exchange | None = node.exchange
+        self.failure: Failure | None = node.failure
+        self.problems: list[Problem] = []
+        self.children: list[ChildEntry] = []
+        self.pages = 0
+        self.stories = 0
+        self.newest: datetime | None = None
+        self.lastmods = FieldTally()
+        self.changefreqs = FieldTally()
+        self.priorities = FieldTally()
+        self.origins = Origins()
+        self.examination: Examination | None = None
+
+    @property
+    def kind(self) -> str:
+        """``urlset``, ``index``, ``robots``, ``text``, ``rss``, ``atom`` and so on."""
+        return kind_of(self.node).name
+
+    @property
+    def now(self) -> datetime:
+        """When the sitemap was fetched, for a snapshot too; otherwise the time of the check."""
+        started = None if self.exchange is None else self.exchange.started
+        return self.site.now if started is None else started
+
+    @property
+    def is_robots(self) -> bool:
+        """Whether this is a robots.txt."""
+        return isinstance(self.node, IndexRobotsTxtSitemap)
+
+    @property
+    def is_index(self) -> bool:
+        """Whether this is a sitemap index."""
+        return isinstance(self.node, AbstractIndexSitemap) and not self.is_robots
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether it could not be read at all."""
+        return isinstance(self.node, InvalidSitemap)
+
+    @property
+    def is_feed(self) -> bool:
+        """Whether this is RSS or Atom, which have rules of their own."""
+        return isinstance(self.node, PagesRSSSitemap | PagesAtomSitemap)
+
+    @cached_property
+    def urls(self) -> tuple[HttpUrl, ...]:
+        """Its URLs, before and after redirects; none for a file."""
+        exchange = self.exchange
+        sent = () if exchange is None else (exchange.url, exchange.final_url, *exchange.redirects)
+        return read_all([self.url, *sent])
+
+    @cached_property
+    def declared_by(self) -> CheckedSitemap | None:
+        """The robots.txt that declares it, or an index that it is in."""
+        parent = self.parent
+        return parent if parent is None or parent.is_robots else parent.declared_by
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Which URLs it may list."""
+        return Reach(self.urls, () if self.declared_by is None else self.declared_by.urls)
+
+    def is_declared_by(self, origin: HttpUrl, *more: str) -> bool:
+        """Return whether the robots.txt of an origin declares it, an index above it, or ``more``."""
+        urls = list(more)
+        above: CheckedSitemap | None = self
+        while above is not None and above.urls and not above.is_robots:
+            urls += (above.url, above.requested)
+            above = above.parent
+        return self.site.cross_host.has(origin, urls)
+
+    @cached_property
+    def family(self) -> object:
+        """What is the same for sitemaps that belong together; one that was guessed is alone."""
+        parent = self.parent
+        if parent is None or not self.site.is_website:
+            return None
+        return self if parent.parent is None else parent.family
+
+    @cached_property
+    def claim(self) -> ChildEntry | None:
+        """What its index says about it, if that has a date for it."""
+        parent = self.parent
+        return None if parent is None or not parent.is_index else parent.dated.get(self.url)
+
+    @cached_property
+    def dated(self) -> Mapping[str, ChildEntry]:
+        """The children of an index that have a date, by their URLs."""
+        return {child.loc: child for child in self.children if child.lastmod}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it was read from a file."""
+        return not self.url.startswith(("http:", "https:"))
+
+    @property
+    def requested(self) -> str:
+        """The URL where it was requested, before redirects."""
+        return self.url if self.exchange is None else self.exchange.url
+
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether it is at the top of a website's tree: found by guessing, or a link."""
+        return (
+            self.parent is not None
+            and self.parent.node is self.site.root
+            and self.site.is_website
+            and not self.is_robots
+        )
+
+    @property
+    def declaration(self) -> ChildEntry | None:
+        """The line or entry that declares it, if that is known."""
+        if self.parent is None:
+            return None
+        return self.parent.declarations.get(self.requested)
+
+    @cached_property
+    def declarations(self) -> dict[str, ChildEntry]:
+        """Its children by their URLs; of those that are declared twice, the first."""
+        return {child.loc: child for child in reversed(self.children)}
+
+    @property
+    def declared_in(self) -> str:
+        """Where it is declared, as the end of a message."""
+        if self.parent is None or isinstance(self.parent.node, IndexWebsiteSitemap):
+            return ""
+        found = self.declaration
+        line = "" if found is None or found.line is None else f", line {found.line}"
+        return f" (declared in {self._name_of(self.parent)}{line})"
+
+    def _name_of(self, other: CheckedSitemap) -> str:
+        """Return the name of another sitemap: a file has the same one wherever the folder is."""
+        folder = self.site.root.url.rpartition("/")[0]
+        if not other.is_local or not other.url.startswith(f"{folder}/"):
+            return other.url
+        return unquote(other.url.removeprefix(f"{folder}/"))
+
+    @property
+    def is_missing_file(self) -> bool:
+        """Whether a folder was read, and has no file for this sitemap."""
+        return (
+            self.site.is_folder
+            and self.failure is not None
+            and self.failure.code is FailureCode.NOT_FETCHED
+        )
+
+    @property
+    def is_soft_404(self) -> bool:
+        """Whether the server sent a web page with a status of success instead of a sitemap."""
+        return (
+            self.failure is not None
+            and self.failure.code is FailureCode.HTML_PAGE
+            and self.exchange is not None
+            and self.exchange.status in _SUCCESS
+        )
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """How the document is compressed and encoded; None if it could not be read."""
+        return None if self.examination is None else self.examination.parser.decoder
+
+    @property
+    def content_encodings(self) -> list[str]:
+        """The compressions that HTTP announced, in lower case."""
+        given = (self.exchange and self.exchange.content_encoding) or ""
+        names = [name.strip().lower() for name in given.split(",")]
+        return [name for name in names if name not in ("", "identity", "none")]
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the document is compressed, as a file or on its way."""
+        layers = 0 if self.decoder is None else self.decoder.layers
+        return layers > 0 or bool(self.content_encodings)
+
+    @property
+    def unpacked(self) -> int:
+        """How many bytes the document has without compression."""
+        return 0 if self.examination is None else self.examination.parser.unpacked
+
+    @property
+    def markup(self) -> XmlParser | None:
+        """What knows the root and the elements of a urlset or an index; None for all others."""
+        return self.xml if self.kind in ("urlset", "index") else None
+
+    @property
+    def xml(self) -> XmlParser | None:
+        """The same for all documents in XML, feeds too."""
+        return None if self.examination is None else self.examination.parser.markup
+
+    def lines_of(self, names: Iterable[str]) -> Mapping[str, int]:
+        """Return the line of the first element of each name; the document is read again."""
+        stored = self.node.stored
+        return {} if stored is None else lines_of_tags(stored.texts(), set(names))
+
+    @property
+    def beginning(self) -> str:
+        """The first characters of the document: its declaration and its root tag."""
+        return "" if self.examination is None else self.examination.parser.beginning
+
+    def add(self, block: PageColumns) -> None:
+        """Count what is in a block of its pages."""
+        self.pages += len(block.urls)
+        block.origins = self.origins.add(block)
+        self.stories += len(block.stories)
+        self.lastmods.add(block.lastmods)
+        self.changefreqs.add(block.changefreqs)
+        self.priorities.add(block.priorities)
+        if self.claim is not None:
+            self.newest = max(
+                filter(None, [self.newest, block.dates.newest(self.now)]), default=None
+            )
+
+
+_LONGEST_TAG = 300  # characters of the names that are looked for, and more
+
+
+def _token(names: set[str]) -> re.Pattern[str]:
+    either = "|".join(map(re.escape, sorted(names)))
+    return re.compile(rf"<!--|-->|<({either})(?=[\s/>])")
+
+
+def lines_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, int]:
+    """Return the lines of the first tags of some names, outside of comments."""
+    lines: dict[str, int] = {}
+    if not names:
+        return lines
+    token = _token(names)
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    line, held, in_comment = 1, "", False
+    for piece in chain(texts, ("\n" * _LONGEST_TAG,)):
+        text = held + newlines.decode(piece)
+        end = max(0, len(text) - _LONGEST_TAG)  # what begins after it may go on in the next piece
+        counted = 0
+        for found in token.finditer(text):
+            at = found.start()
+            if at >= end:
+                break
+            if found[1] is None:
+                in_comment = found[0] == "<!--"
+            elif not in_comment and found[1] not in lines:
+                line += text.count("\n", counted, at)
+                counted = at
+                lines[found[1]] = line
+        if len(lines) == len(names):
+            break
+        line += text.count("\n", counted, end)
+        held = text[end:]
+    return lines

@@ -1,0 +1,474 @@
+"""How findings are written: as text, JSON, SARIF, JUnit and GitHub annotations."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from xml.sax.saxutils import escape, quoteattr
+
+import usp
+from usp._base.display import counted
+from usp._base.safe_text import excerpt, printable
+from usp.checks.finding import (
+    FindingCounts,
+    GroupedFindings,
+    Severity,
+    SitemapNames,
+    line_col,
+    message_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from usp.checks.finding import Finding, FindingGroup, Overflow
+    from usp.checks.registry import Rule
+
+
+def _as_it_is(text: str, style: str) -> str:
+    del style
+    return text
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """Findings, which are read once, and how they are shown.
+
+    ``sitemaps`` are the URLs of everything that is checked, ``rules`` those that are asked. Findings
+    below the severity ``fail_on`` are not failures; None: none is one. ``everything`` shows
+    findings one by one that are otherwise grouped. ``paint`` returns text in a style (a severity,
+    ``title``, ``dim``), for terminals with colors; ``width`` is where lines are wrapped.
+    """
+
+    findings: Iterable[Finding]
+    sitemaps: Sequence[str] = ()
+    rules: Sequence[Rule] = ()
+    fail_on: Severity | None = Severity.WARNING
+    everything: bool = False
+    paint: Callable[[str, str], str] = _as_it_is
+    width: int | None = None
+    places: SitemapNames = field(default_factory=lambda: SitemapNames(Path.cwd()))
+    counts: FindingCounts = field(default_factory=FindingCounts)
+
+    def counted(self) -> Iterator[Finding]:
+        """Yield the findings, and count them."""
+        return self.counts.counted(self.findings)
+
+    def fails(self, finding: Finding) -> bool:
+        """Return whether a finding is a failure."""
+        return self.fail_on is not None and finding.severity.rank <= self.fail_on.rank
+
+
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
+_LONGEST = 160  # characters of a message that is only an example
+_NARROWEST = 30
+_PLURALS = {Severity.INFO: "infos"}
+
+
+def text(report: CheckReport) -> Iterator[str]:
+    """Yield the findings of each sitemap, grouped by rule; at the end what to do, and a summary."""
+    if report.everything:
+        yield from (_line(report, finding) for finding in report.counted())
+        yield from _summary(report, None)
+        return
+    grouped = GroupedFindings.of(report.counted())
+    for sitemap, groups in grouped.sitemaps().items():
+        yield report.paint(printable(report.places.name(sitemap)), "title")
+        for group in groups:
+            yield from _group(report, group)
+        yield ""
+    if grouped.overflow:
+        yield report.paint("Other sitemaps", "title")
+        for other in grouped.overflow.values():
+            yield f"{_title(report, other.first)}: {_how_many(other)}"
+        yield ""
+    if report.counts.total:
+        yield report.paint("What to do", "title")
+        for first in grouped.rules():
+            yield from _hint(report, first)
+        yield ""
+    yield from _summary(report, grouped)
+
+
+def _line(report: CheckReport, finding: Finding) -> str:
+    """Return a finding in a line for ``grep`` and editors: where, how bad, which rule, what."""
+    place = ":".join(filter(None, [report.places.name(finding.sitemap), line_col(finding)]))
+    severity = report.paint(finding.severity.value, finding.severity.value)
+    often = f" ({finding.times:,} times)" if finding.times > 1 else ""
+    return f"{printable(place)}: {severity} {finding.code} {printable(message_of(finding))}{often}"
+
+
+def _title(report: CheckReport, first: Finding) -> str:
+    severity = report.paint(first.severity.value, first.severity.value)
+    return f"  {severity} {first.code} {first.name}"
+
+
+def _group(report: CheckReport, group: FindingGroup) -> Iterator[str]:
+    often = f": {counted(group.times, 'finding')}" if group.times > len(group.examples) else ""
+    yield _title(report, group.first) + often
+    spots = [line_col(example) for example in group.examples]
+    room = max(map(len, spots))
+    for example, where in zip(group.examples, spots, strict=True):
+        begin = f"    {where:>{room}}  " if room else "    "
+        what = excerpt(printable(message_of(example)), _LONGEST)
+        first, *rest = _wrapped(report, what, len(begin))
+        yield report.paint(begin, "dim") + first
+        yield from rest
+    if group.more:
+        yield report.paint(f"    and {group.more:,} more", "dim")
+
+
+def _how_many(other: Overflow) -> str:
+    return f"{counted(other.times, 'finding')} in {counted(len(other.sitemaps), 'sitemap')}"
+
+
+def _hint(report: CheckReport, first: Finding) -> Iterator[str]:
+    begin = f"  {first.code} "
+    line, *rest = _wrapped(report, printable(first.hint or first.name), len(begin))
+    yield begin + line
+    yield from rest
+
+
+def _wrapped(report: CheckReport, line: str, indent: int) -> list[str]:
+    """Return lines that fit, all but the first indented; URLs are not broken."""
+    if report.width is None:
+        return [line]
+    room = max(report.width - indent, _NARROWEST)
+    first, *rest = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [
+        line
+    ]
+    return [first, *(" " * indent + more for more in rest)]
+
+
+def _summary(report: CheckReport, grouped: GroupedFindings | None) -> Iterator[str]:
+    yield _totals(report, lambda one, number: counted(number, one.value, _PLURALS.get(one)))
+    if grouped is not None and report.counts.total:
+        example = grouped.rules()[0].code
+        groups = [group for groups in grouped.sitemaps().values() for group in groups]
+        is_short = grouped.overflow or any(group.more for group in groups)
+        more = "; --all lists every finding" if is_short else ""
+        yield f"'usp rule {example}' explains a rule{more}."
+
+
+def _totals(report: CheckReport, part: Callable[[Severity, int], str]) -> str:
+    """Return how much was found and checked; ``part`` says how many of a severity."""
+    counts, checked = report.counts, counted(len(report.sitemaps), "sitemap")
+    if not counts.total:
+        return report.paint(f"No findings; {checked} checked.", "good")
+    parts = ", ".join(
+        report.paint(part(one, number), one.value)
+        for one in Severity
+        if (number := counts.severities[one])
+    )
+    return f"{counted(counts.total, 'finding')} ({parts}); {checked} checked."
+
+
+def json_per_line(report: CheckReport) -> Iterator[str]:
+    """Yield a line for each finding."""
+    yield from map(_json_of, report.counted())
+
+
+def json_object(report: CheckReport) -> Iterator[str]:
+    """Yield an object: the findings, and how many there are; a line for each finding."""
+    begin = '{"findings":['
+    for finding in report.counted():
+        yield begin + _json_of(finding)
+        begin = ","
+    end = "" if begin == "," else begin
+    counts = report.counts.to_dict() | {"checked": len(report.sitemaps)}
+    yield f'{end}],"counts":{_encoded(counts)}}}'
+
+
+def _json_of(finding: Finding) -> str:
+    return _encoded(finding.to_dict())
+
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_MOST_ANNOTATIONS = 10  # annotations of a severity in a step
+
+
+def github(report: CheckReport) -> Iterator[str]:
+    """Yield the annotations, and a summary."""
+    shown: Counter[Severity] = Counter()
+    told = 0
+    grouped = GroupedFindings.of(report.counted())
+    for group in _in_turn(grouped):
+        severity = group.first.severity
+        if report.everything or shown[severity] < _MOST_ANNOTATIONS:
+            shown[severity] += 1
+            told += group.times
+            yield _annotation(report, group)
+    yield _totals(report, lambda one, number: f"{one.value}: {number:,}")
+    if left := report.counts.total - told:
+        yield f"{left:,} of them are not annotated; -f text or -f sarif shows more."
+
+
+def _in_turn(grouped: GroupedFindings) -> Iterator[FindingGroup]:
+    """Yield groups so that every rule comes once before any comes again."""
+    turns: dict[str, list[FindingGroup]] = {}
+    for group in chain.from_iterable(grouped.sitemaps().values()):
+        turns.setdefault(group.first.code, []).append(group)
+    yield from filter(None, chain.from_iterable(zip_longest(*turns.values())))
+
+
+def _annotation(report: CheckReport, group: FindingGroup) -> str:
+    first = group.first
+    path = report.places.relative(first.sitemap)
+    title = f"{first.code} {first.name}"
+    values = {"file": path, "line": first.line, "col": first.column}
+    if path is None:  # an annotation can only be on a file; the rest is told
+        values, title = {}, f"{title}: {report.places.name(first.sitemap)}"
+    given = {name: value for name, value in values.items() if value is not None}
+    settings = ",".join(
+        f"{name}={_property(str(value))}" for name, value in {**given, "title": title}.items()
+    )
+    more = f" (and {group.times - first.times:,} more)" if group.times > first.times else ""
+    message = "\n".join(filter(None, [f"{printable(message_of(first))}{more}", first.hint]))
+    return f"::{_COMMANDS[first.severity]} {settings}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    """Return text as the value of a command, whose line ends are escaped."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+_MOST_EXAMPLES = 20
+_MOST_SUITES = 500
+
+
+def junit(report: CheckReport) -> Iterator[str]:
+    """Yield the document. A sitemap without findings is a test that passed.
+
+    A finding that is not a failure passes too, and stands in the output of its suite.
+    """
+    grouped = GroupedFindings.of(
+        report.counted(),
+        examples=1_000_000 if report.everything else _MOST_EXAMPLES,
+        most_sitemaps=1_000_000 if report.everything else _MOST_SUITES,
+    )
+    found = grouped.sitemaps()
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield "<testsuites>"
+    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    number = 0
+    for sitemap in dict.fromkeys([*report.sitemaps, *found]):
+        yield from _suite(report, number, time, sitemap, found.get(sitemap, []))
+        number += 1
+    if grouped.overflow:
+        yield from _others(report, number, time, grouped)
+    yield "</testsuites>"
+
+
+def _suite(
+    report: CheckReport, number: int, time: str, sitemap: str, groups: Sequence[FindingGroup]
+) -> Iterator[str]:
+    name = report.places.name(sitemap)
+    failed = sum(report.fails(group.first) for group in groups)
+    yield _head(number, time, name, tests=max(len(groups), 1), failures=failed)
+    if not groups:
+        yield f'<testcase name="check" classname={_attribute(name)} time="0"/>'
+    told: list[str] = []
+    for group in groups:
+        first = group.first
+        case = (
+            f"<testcase name={_attribute(f'{first.code} {first.name}')} "
+            f'classname={_attribute(name)} time="0"'
+        )
+        if not report.fails(first):
+            yield f"{case}/>"
+            told += _lines(group)
+            continue
+        message = _attribute(f"{counted(group.times, 'finding')}: {message_of(first)}")
+        yield f"{case}>"
+        yield f"<failure type={_attribute(first.severity.value)} message={message}>"
+        yield _escaped_text("\n".join([*_lines(group), first.hint]))
+        yield "</failure></testcase>"
+    yield from _tail(told)
+
+
+def _others(report: CheckReport, number: int, time: str, grouped: GroupedFindings) -> Iterator[str]:
+    """Yield a suite for the sitemaps that have none of their own."""
+    others = list(grouped.overflow.values())
+    failed = sum(report.fails(one.first) for one in others)
+    yield _head(number, time, "other sitemaps", tests=len(others), failures=failed)
+    for one in others:
+        name = _attribute(f"{one.first.code} {one.first.name}")
+        yield f'<testcase name={name} classname="other sitemaps" time="0">'
+        if report.fails(one.first):
+            kind = _attribute(one.first.severity.value)
+            yield f"<failure type={kind} message={_attribute(_how_many(one))}>"
+            yield f"{_escaped_text(one.first.hint)}</failure>"
+        yield "</testcase>"
+    yield from _tail([])
+
+
+def _head(number: int, time: str, name: str, *, tests: int, failures: int) -> str:
+    return (
+        f'<testsuite id="{number}" name={_attribute(name)} package="usp.check" '
+        f'timestamp="{time}" hostname="localhost" tests="{tests}" failures="{failures}" '
+        'errors="0" time="0"><properties>'
+        f'<property name="usp" value={_attribute(usp.__version__)}/></properties>'
+    )
+
+
+def _tail(told: Sequence[str]) -> Iterator[str]:
+    yield "<system-out>" + _escaped_text("\n".join(told)) + "</system-out>"
+    yield "<system-err></system-err></testsuite>"
+
+
+def _lines(group: FindingGroup) -> list[str]:
+    lines = [
+        ": ".join(filter(None, [line_col(example), message_of(example)]))
+        for example in group.examples
+    ]
+    return [*lines, f"and {group.more:,} more"] if group.more else lines
+
+
+def _escaped_text(text: str) -> str:
+    return escape("\n".join(map(printable, text.split("\n"))))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(printable(" ".join(text.split())))
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_MOST_RESULTS = 100  # results of one rule in one sitemap; GitHub refuses files with many thousands
+_NUMBER = re.compile(r"[0-9]+")
+_URI = re.compile(r"[^!#$%&'()*+,./0-9:;=?@A-Z_a-z~\[\]-]")
+
+
+def sarif(report: CheckReport) -> Iterator[str]:
+    """Yield a SARIF log. Of many findings of one rule in a sitemap, the rest is one result."""
+    numbers = {rule.code: number for number, rule in enumerate(report.rules)}
+    driver = {
+        "name": "usp",
+        "version": usp.__version__,
+        "rules": [_described(rule) for rule in report.rules],
+    }
+    bases = {_ROOT: {"uri": f"{report.places.folder.as_uri()}/"}}
+    yield (
+        f'{{"$schema":{_encoded(SCHEMA)},"version":"2.1.0","runs":[{{"tool":{{"driver":'
+        f'{_encoded(driver)}}},"originalUriBaseIds":{_encoded(bases)},"columnKind":"unicodeCodePoints",'
+    )
+    begin = '"results":['
+    for finding in _bounded(report):
+        yield begin + _encoded(_result(report, finding, numbers))
+        begin = ","
+    yield "]}]}" if begin == "," else f"{begin}]}}]}}"
+
+
+def _bounded(report: CheckReport) -> Iterator[Finding]:
+    """Yield findings; those of one rule in one sitemap that are too many are one at the end."""
+    if report.everything:
+        yield from report.counted()
+        return
+    written: Counter[tuple[str, str]] = Counter()
+    rest: dict[tuple[str, str], Finding] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for finding in report.counted():
+        at = finding.sitemap, finding.code
+        written[at] += 1
+        if written[at] <= _MOST_RESULTS:
+            yield finding
+            continue
+        rest.setdefault(at, finding)
+        times[at] += finding.times
+    for at, finding in rest.items():
+        yield replace(finding, times=times[at])
+
+
+def _described(rule: Rule) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.why or rule.summary},
+        "help": {"text": _help(rule), "markdown": _help(rule, mark=True)},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": [rule.group.name.lower()]},
+    }
+    if rule.sources:
+        described["helpUri"] = rule.sources[0]
+    return described
+
+
+def _help(rule: Rule, *, mark: bool = False) -> str:
+    """Return the documentation of a rule as text or Markdown."""
+    parts = [rule.summary, rule.why]
+    for title, example in rule.examples:
+        parts += [f"**{title}**", f"```xml\n{example}\n```"] if mark else [f"{title}:", example]
+    sources = [f"<{source}>" if mark else source for source in rule.sources]
+    return "\n\n".join(filter(None, [*parts, rule.hint, "\n".join(sources)]))
+
+
+def _result(report: CheckReport, finding: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
+    more = f" ({finding.times:,} times)" if finding.times > 1 else ""
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{message_of(finding)}{more}"},
+        "locations": [{"physicalLocation": _location(report, finding)}],
+        "partialFingerprints": {"finding/v1": _fingerprint(report, finding)},
+    }
+    if finding.code in numbers:
+        result["ruleIndex"] = numbers[finding.code]
+    if finding.times > 1:
+        result["occurrenceCount"] = finding.times
+    if finding.page is not None:
+        result["properties"] = {"page": finding.page}
+    return result
+
+
+def _location(report: CheckReport, finding: Finding) -> dict[str, Any]:
+    artifact = {"uri": _escaped(report.places.uri(finding.sitemap))}
+    if report.places.relative(finding.sitemap) is not None:
+        artifact["uriBaseId"] = _ROOT
+    location: dict[str, Any] = {"artifactLocation": artifact}
+    if finding.line is not None:
+        location["region"] = {"startLine": finding.line}
+        if finding.column is not None:
+            location["region"]["startColumn"] = finding.column
+    return location
+
+
+def _escaped(uri: str) -> str:
+    """Return a URI whose other characters are percent-encoded; websites write all kinds of URLs."""
+    return _URI.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), uri
+    )
+
+
+def _fingerprint(report: CheckReport, finding: Finding) -> str:
+    """Return what stays the same when a finding moves to another line."""
+    about = finding.page or _NUMBER.sub("#", finding.message)
+    parts: Iterable[str] = (finding.code, report.places.name(finding.sitemap), about)
+    return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
+
+
+Format: TypeAlias = Callable[[CheckReport], Iterator[str]]
+
+FORMATS: Mapping[str, Format] = {
+    "text": text,
+    "json": json_object,
+    "jsonl": json_per_line,
+    "sarif": sarif,
+    "junit": junit,
+    "github": github,
+}
+"""The formats: what is checked in, lines without their ends out."""

@@ -1,0 +1,326 @@
+"""Links to other languages: what a code is, which pages are versions of each other, which link back.
+
+The pages of one group usually all name the same versions, so they are gathered by these: a group whose
+members have all been read is complete, and forgotten. What is left at the end is looked at link by
+link. Groups that wait for their members are kept in memory while they are few, and then in a temporary
+database.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import weakref
+from functools import lru_cache
+from itertools import groupby, repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from usp._base.safe_text import get_logger
+from usp.checks.page_urls import FirstSeen, normal_all
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp.checks.page_columns import PageColumns
+    from usp.checks.page_urls import SeenPages
+
+MOST_CHARACTERS = 16 * 1024 * 1024
+"""Characters of groups that wait in memory; their pages are not counted, and take as much again."""
+
+_log = get_logger(__name__)
+_TABLES = """
+    PRAGMA journal_mode = OFF;
+    PRAGMA cache_size = -16384;
+    CREATE TABLE waiting (members BLOB, pages BLOB);
+    CREATE TABLE links (page BLOB, link BLOB, sitemap INTEGER, line INTEGER, PRIMARY KEY (page, link))
+        WITHOUT ROWID;
+"""
+_NOT_RETURNED = """
+    SELECT page, link, sitemap, line FROM links AS one
+    WHERE NOT EXISTS (SELECT 1 FROM links WHERE page = one.link AND link = one.page)
+    ORDER BY sitemap, line, page, link
+"""
+
+
+class Version(NamedTuple):
+    """A page with links to other languages: codes in lower case, URLs in their normal form."""
+
+    at: int
+    url: str
+    codes: tuple[str, ...]
+    links: tuple[str, ...]
+
+
+def versions_of(
+    alternates: Iterable[tuple[int, list[tuple[str, str]]]], urls: Sequence[str]
+) -> Iterator[Version]:
+    """Yield pages with their links; ``urls`` are those of the block, in their normal form."""
+    pages = list(alternates)
+    normal_hrefs = normal_all([href for _, links in pages for _, href in links])
+    lowered = {code: code.strip().lower() for _, links in pages for code, _ in links}
+    end = 0
+    for at, links in pages:
+        start, end = end, end + len(links)
+        codes = tuple([lowered[code] for code, _ in links])
+        yield Version(at, urls[at], codes, tuple(normal_hrefs[start:end]))
+
+
+class MissingReturn(NamedTuple):
+    """A link that is not returned."""
+
+    page: str
+    version: str
+    sitemap: int
+    line: int | None
+
+
+class _LanguageGroup(NamedTuple):
+    """Pages that name the same versions: these in one text, the pages with their sitemap and line."""
+
+    members: str
+    pages: dict[str, tuple[int, int]]
+
+
+class HreflangGroups:
+    """The links between languages of all sitemaps."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, _LanguageGroup] = {}
+        self._size = 0
+        self._pages = FirstSeen()
+        self._repeated = FirstSeen()  # pages that name versions twice: these may differ
+        self._database: sqlite3.Connection | None = None
+        self._is_full = False  # there was no room for all of them
+
+    def add(self, block: PageColumns) -> None:
+        """Add the links of the pages of a block."""
+        versions = block.versions
+        if not versions:
+            return
+        lines = block.lines
+        urls = [version.url for version in versions]
+        again = {urls[at] for at, _ in self._pages.add(urls, repeat(0))}
+        if again:
+            self._repeated.add(list(again), repeat(0))
+        sitemap, groups = block.sitemap.number, self._groups
+        for at, url, _, links in versions:
+            members = frozenset(links)
+            key = hash(members)
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = _LanguageGroup("\n".join(sorted(members)), {})
+                self._size += len(group.members)
+            pages = group.pages
+            pages.setdefault(url, (sitemap, lines[at] or 0 if lines else 0))
+            if url not in members:
+                self._size += len(url)
+            elif len(pages) == len(members) and members.issuperset(pages):
+                del groups[key]
+                self._size -= len(group.members)
+        if self._size > MOST_CHARACTERS:
+            self._spill()
+
+    def _spill(self) -> None:
+        """Put all groups into the database."""
+        import sqlite3  # noqa: PLC0415 - pages about rules need none
+
+        if self._database is None:
+            # A check on asyncio goes on in one thread after another.
+            self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._database.close)
+            self._database.executescript(_TABLES)
+        rows = (
+            (_encoded(members), marshal.dumps(pages)) for members, pages in self._groups.values()
+        )
+        try:
+            self._database.executemany("INSERT INTO waiting VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            _log.warning("Links between languages are not checked: no room for them: %s", error)
+            self._is_full = True
+        self._groups.clear()
+        self._size = 0
+
+    def missing_returns(self, listing: SeenPages) -> Iterator[MissingReturn]:
+        """Yield the links that are not returned by a page that is listed too, in the order of pages."""
+        if not self._groups and self._database is None:
+            return
+        self._spill()
+        database = self._database
+        assert database is not None
+        if self._is_full:
+            return
+        rows = database.execute("SELECT members, pages FROM waiting ORDER BY members")
+        for joined, parts in groupby(rows, key=lambda row: row[0]):
+            pages: dict[str, tuple[int, int]] = {}
+            for _, part in parts:
+                pages |= marshal.loads(part)  # noqa: S302 - written by this process
+            members = set(_decoded(joined).split("\n"))
+            database.executemany(
+                "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)",
+                (
+                    (_encoded(url), _encoded(link), sitemap, line)
+                    for url, (sitemap, line) in pages.items()
+                    for link in members
+                    if link != url and not (link in pages and url in members) and link in listing
+                ),
+            )
+        for page, link, sitemap, line in database.execute(_NOT_RETURNED):
+            url = _decoded(page)
+            if url not in self._repeated:
+                yield MissingReturn(url, _decoded(link), sitemap, line or None)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+# Codes: ISO 639, ISO 15924, ISO 3166-1 and UN M.49, without what is reserved, withdrawn or private ---
+
+
+def _codes(text: str) -> list[str]:
+    return text.split()
+
+
+_LANGUAGES = [
+    one.split(":")
+    for one in _codes("""
+    aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak
+    be:bel bg:bul bi:bis bm:bam bn:ben bo:bod:tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre
+    cs:ces:cze cu:chu cv:chv cy:cym:wel da:dan de:deu:ger dv:div dz:dzo ee:ewe el:ell:gre en:eng
+    eo:epo es:spa et:est eu:eus:baq fa:fas:per ff:ful fi:fin fj:fij fo:fao fr:fra:fre fy:fry
+    ga:gle gd:gla gl:glg gn:grn gu:guj gv:glv ha:hau he:heb hi:hin ho:hmo hr:hrv ht:hat hu:hun
+    hy:hye:arm hz:her ia:ina id:ind ie:ile ig:ibo ii:iii ik:ipk io:ido is:isl:ice it:ita iu:iku
+    ja:jpn jv:jav ka:kat:geo kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan ko:kor kr:kau ks:kas
+    ku:kur kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub lv:lav
+    mg:mlg mh:mah mi:mri:mao mk:mkd:mac ml:mal mn:mon mr:mar ms:msa:may mt:mlt my:mya:bur na:nau
+    nb:nob nd:nde ne:nep ng:ndo nl:nld:dut nn:nno no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm
+    or:ori os:oss pa:pan pi:pli pl:pol ps:pus pt:por qu:que rm:roh rn:run ro:ron:rum ru:rus rw:kin
+    sa:san sc:srd sd:snd se:sme sg:sag si:sin sk:slk:slo sl:slv sm:smo sn:sna so:som sq:sqi:alb
+    sr:srp ss:ssw st:sot su:sun sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl
+    tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr ur:urd uz:uzb ve:ven vi:vie
+    vo:vol wa:wln wo:wol xh:xho yi:yid yo:yor za:zha zh:zho:chi zu:zul
+    """)
+]
+
+LANGUAGES = frozenset(two for two, *_ in _LANGUAGES)
+"""Languages with two letters."""
+
+SHORTER = {three: two for two, *longer in _LANGUAGES for three in longer}
+"""The codes of three letters, in ISO 639-2, of languages that have one of two."""
+
+AREAS = frozenset(
+    _codes("""
+    001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061 142 143
+    145 150 151 154 155 202 419
+    """)
+)
+"""Parts of the world, of UN M.49: es-419 is the Spanish of Latin America."""
+
+VARIANTS = frozenset(
+    _codes("""
+    1901 1994 1996 arevela arevmda ekavsk ijekavsk monoton oxendict pinyin polyton scotland tarask
+    valencia wadegile
+    """)
+)
+"""The variants of languages that are written most often."""
+
+SCRIPTS = frozenset(
+    _codes("""
+    Adlm Afak Aghb Ahom Arab Aran Armi Armn Avst Bali Bamu Bass Batk Beng Berf Bhks Blis Bopo Brah
+    Brai Bugi Buhd Cakm Cans Cari Cham Cher Chis Chrs Cirt Copt Cpmn Cprt Cyrl Cyrs Deva Diak Dogr
+    Dsrt Dupl Egyd Egyh Egyp Elba Elym Ethi Gara Geok Geor Glag Gong Gonm Goth Gran Grek Gujr Gukh
+    Guru Hanb Hang Hani Hano Hans Hant Hatr Hebr Hira Hluw Hmng Hmnp Hrkt Hung Inds Ital Jamo Java
+    Jpan Jurc Kali Kana Kawi Khar Khmr Khoj Kitl Kits Knda Kore Kpel Krai Kthi Lana Laoo Latf Latg
+    Latn Leke Lepc Limb Lina Linb Lisu Loma Lyci Lydi Mahj Maka Mand Mani Marc Maya Medf Mend Merc
+    Mero Mlym Modi Mong Moon Mroo Mtei Mult Mymr Nagm Nand Narb Nbat Newa Nkdb Nkgb Nkoo Nshu Ogam
+    Olck Onao Orkh Orya Osge Osma Ougr Palm Pauc Pcun Pelm Perm Phag Phli Phlp Phlv Phnx Piqd Plrd
+    Prti Psin Ranj Rjng Rohg Roro Runr Samr Sara Sarb Saur Sgnw Shaw Shrd Sidd Sidt Sind Sinh Sogd
+    Sogo Sora Sund Sunu Sylo Syrc Syre Syrj Syrn Tagb Takr Tale Talu Taml Tang Tavt Tayo Telu Teng
+    Tfng Tglg Thaa Thai Tibt Tirh Tnsa Todr Tols Toto Tutg Ugar Vaii Visp Vith Wara Wcho Wole Xpeo
+    Xsux Yezi Yiii
+    """)
+)
+"""Scripts with four letters."""
+
+REGIONS = frozenset(
+    _codes("""
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
+    BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
+    EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW
+    GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY
+    KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV
+    MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
+    QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG
+    TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
+    ZW
+    """)
+)
+"""Countries and territories with two letters."""
+
+
+DEFAULT = "x-default"
+_CODE = re.compile(
+    r"([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|[0-9]{3}))?(?:-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))?",
+    re.IGNORECASE,
+)
+_PRIVATE = re.compile("q[a-t][a-z]|und|mul|mis|zxx", re.IGNORECASE)  # no language
+_USED = frozenset({"XK"})  # not of ISO, but what everyone writes for Kosovo
+_MEANT_LANGUAGES = {
+    "jp": "ja", "cn": "zh", "kr": "ko", "gr": "el", "cz": "cs", "dk": "da", "ua": "uk", "iw": "he",
+    "in": "id", "ji": "yi", "gb": "en", "us": "en", "br": "pt-BR", "at": "de-AT", "mx": "es-MX",
+}  # fmt: skip
+_MEANT_REGIONS = {"UK": "GB", "EL": "GR", "SP": "ES", "EN": "GB", "JA": "JP"}
+
+
+@lru_cache(maxsize=4096)
+def wrong_with(code: str) -> str | None:
+    """Return what is wrong with a code, or None: then it is one.
+
+    It is a language of ISO 639 with two letters, or with three if it has no code of two; after it may
+    be a script of ISO 15924, a country of ISO 3166-1 or a part of the world of UN M.49, and a variant,
+    in this order; or it is ``x-default``. The case of letters does not matter. There are thousands of
+    languages with three letters: no such code is taken for wrong.
+    """
+    code = code.strip()
+    found = _CODE.fullmatch(code)
+    if found is None:
+        return None if code.lower() == DEFAULT else f"{code!r} is not a valid code{_instead(code)}"
+    language, script, region, variant = found.groups()
+    if not _is_language(language.lower()):
+        meant = (_MEANT_LANGUAGES | SHORTER).get(language.lower())
+        return f"{_part(language, code)} is not a language code{_did_you_mean(meant)}"
+    if script and script.title() not in SCRIPTS:
+        return f"{script!r} in {code!r} is not a script code"
+    if variant and variant.lower() not in VARIANTS:
+        return f"{variant!r} in {code!r} is not a variant of a language"
+    if region and region.upper() not in REGIONS | AREAS | _USED:
+        meant = _MEANT_REGIONS.get(region.upper())
+        return f"{region!r} in {code!r} is not a country code{_did_you_mean(meant)}"
+    return None
+
+
+def _is_language(code: str) -> bool:
+    if len(code) == 2:  # noqa: PLR2004 - letters
+        return code in LANGUAGES
+    return code not in SHORTER and _PRIVATE.fullmatch(code) is None
+
+
+def _part(part: str, code: str) -> str:
+    return f"{part!r}" if part == code else f"{part!r} in {code!r}"
+
+
+def _instead(code: str) -> str:
+    """Return what is meant by a code that is written with underscores."""
+    language, *more = code.replace("_", "-").split("-")
+    language = _MEANT_LANGUAGES.get(language.lower(), language)
+    other = "-".join([language, *(_MEANT_REGIONS.get(part.upper(), part) for part in more)])
+    return _did_you_mean(other if "_" in code and wrong_with(other) is None else None)
+
+
+def _did_you_mean(other: str | None) -> str:
+    return "" if other is None else f"; did you mean {other!r}?"

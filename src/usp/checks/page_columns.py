@@ -1,0 +1,265 @@
+"""What rules about pages look at: a block of pages, in columns."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from usp._base.dates import in_utc, known_date
+from usp.checks.finding import Hit
+from usp.checks.hreflang import versions_of
+from usp.checks.page_urls import normal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+    from usp.checks.context import CheckedSitemap
+    from usp.checks.hreflang import Version
+    from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
+    from usp.objects.video import SitemapVideo
+
+
+class PageColumns:
+    """Some pages of a sitemap, in columns.
+
+    ``origins`` are those of its URLs, ``repeated`` are the pages that were listed already, each with
+    the number of the sitemap. Rules yield the number of a page in the block as ``at``. Look at columns,
+    or at :attr:`joined`, before you look at single pages: most blocks are clean, and all are looked at.
+    """
+
+    def __init__(self, sitemap: CheckedSitemap, examined: ExaminedBlock) -> None:
+        self.sitemap = sitemap
+        self.site = sitemap.site
+        self.urls: Sequence[str] = examined.urls
+        self.origins: Sequence[str] = ()
+        self.repeated: Sequence[tuple[int, int]] = ()
+        self._examined = examined
+
+    def place(self, at: int) -> SourcePosition:
+        """Return where an entry begins."""
+        return self._examined.place(at)
+
+    def located(self, hit: Hit) -> Hit:
+        """Return a hit with its page, and where that is."""
+        if hit.at is None:
+            return hit
+        place = self.place(hit.at)
+        return Hit(hit.message, page=self.urls[hit.at], line=place.line, column=place.column)
+
+    @property
+    def written(self) -> Sequence[str | None] | None:
+        """The URLs as they are written, if any of them differs."""
+        return self._examined.written
+
+    @property
+    def text(self) -> str | None:
+        """What the entries were read from, if they were read together, and so are well-formed."""
+        return self._examined.text
+
+    @cached_property
+    def joined(self) -> str:
+        """All URLs, a line each, with a line end before the first and after the last."""
+        return "\n{}\n".format("\n".join(self.urls))
+
+    @cached_property
+    def normal_urls(self) -> Sequence[str]:
+        """The URLs in a form in which the same ones are equal."""
+        return normal(self.urls, self.joined, self.origins)
+
+    @cached_property
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """``lastmod``, ``changefreq`` and ``priority`` as texts, if pages have no other fields."""
+        return self._examined.pages.texts()
+
+    @cached_property
+    def rows(self) -> Sequence[PageFields]:
+        """All fields of each page; see :attr:`extended` first."""
+        return self._examined.pages.rows()
+
+    @property
+    def extended(self) -> Sequence[PageFields]:
+        """All fields of each page if any may have news, images and so on; otherwise nothing."""
+        return () if self.texts is not None else self.rows
+
+    @cached_property
+    def stories(self) -> Sequence[tuple[int, SitemapNewsStory]]:
+        """The news stories with the numbers of their pages; those of feeds are not among them."""
+        if self.sitemap.kind != "urlset":
+            return ()
+        rows = enumerate(self.extended)
+        return [(at, row.news_story) for at, row in rows if row.news_story is not None]
+
+    @cached_property
+    def images(self) -> Sequence[tuple[int, list[SitemapImage]]]:
+        """The images of each page that has any, with its number."""
+        return [(at, row.images) for at, row in enumerate(self.extended) if row.images]
+
+    @cached_property
+    def alternates(self) -> Sequence[tuple[int, list[tuple[str, str]]]]:
+        """The links to other languages of each page that has any, with its number."""
+        return [(at, row.alternates) for at, row in enumerate(self.extended) if row.alternates]
+
+    @cached_property
+    def languages(self) -> set[str]:
+        """The codes of all links to other languages."""
+        return {code for _, alternates in self.alternates for code, _ in alternates}
+
+    @cached_property
+    def versions(self) -> Sequence[Version]:
+        """The links to other languages of each page that has any, in forms that can be compared."""
+        return list(versions_of(self.alternates, self.normal_urls))
+
+    @property
+    def lines(self) -> Sequence[int | None]:
+        """The lines on which entries begin; nothing if they are not known."""
+        return self._examined.lines
+
+    @cached_property
+    def video_lists(self) -> Sequence[tuple[int, list[SitemapVideo]]]:
+        """The videos of each page that has any, with its number."""
+        return [(at, row.videos) for at, row in enumerate(self.extended) if row.videos]
+
+    @cached_property
+    def videos(self) -> Sequence[tuple[int, SitemapVideo]]:
+        """All videos with the numbers of their pages."""
+        return [(at, video) for at, videos in self.video_lists for video in videos]
+
+    @cached_property
+    def _own_texts(self) -> Mapping[str, Sequence[str]]:
+        return ({} if self.sitemap.is_feed else self._examined.own_texts()) or {}
+
+    @property
+    def lastmods(self) -> Sequence[str]:
+        """The dates as written, empty where they are missing; nothing if none is known, or in feeds."""
+        return self._own_texts.get("lastmod", ())
+
+    @property
+    def changefreqs(self) -> Sequence[str]:
+        """The same for frequencies."""
+        return self._own_texts.get("changefreq", ())
+
+    @property
+    def priorities(self) -> Sequence[str]:
+        """The same for priorities."""
+        return self._own_texts.get("priority", ())
+
+    @cached_property
+    def dates(self) -> LastmodColumn:
+        """The dates of the pages."""
+        return LastmodColumn(self.lastmods)
+
+
+TOLERANCE = timedelta(days=1)
+"""How far a date may be in the future: clocks and time zones differ."""
+
+FIRST_DAY = datetime(1990, 1, 1, tzinfo=UTC)
+"""No page on the web is older than this."""
+
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+# What the protocol (W3C Datetime) or its schema (xsd:date, xsd:dateTime) allows; 0 is any digit.
+_SHAPE = re.compile(
+    rb"(?:0000(?:-00(?:-00(?:Z|[+-]00:00)?)?)?|0000-00-00T00:00(?::00(?:\.0++)?)?(?:Z|[+-]00:00)?)?"
+)
+
+
+def is_well_written(text: str) -> bool:
+    """Return whether a date is written as the protocol wants it, as far as its form goes."""
+    return bool(_SHAPE.fullmatch(_shape(text)))
+
+
+def _shape(text: str) -> bytes:
+    return text.encode("utf-8", "replace").translate(_DIGITS)
+
+
+class LastmodColumn:
+    """A column of dates as texts; one that is missing is empty."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+
+    @cached_property
+    def _odd_shapes(self) -> set[bytes]:
+        """How dates are written that are not written well."""
+        shapes = set(_shape("\n".join(self.texts)).split(b"\n"))
+        return {shape for shape in shapes if not _SHAPE.fullmatch(shape)}
+
+    def badly_written(self) -> Iterator[int]:
+        """Yield the numbers of dates that the protocol does not allow."""
+        if self._odd_shapes:
+            for at, text in enumerate(self.texts):
+                if text and not is_well_written(text):
+                    yield at
+
+    def after(self, limit: datetime) -> Iterator[int]:
+        """Yield the numbers of dates after some moment."""
+        edge = (limit - TOLERANCE).date().isoformat()
+        if self.texts and (self._odd_shapes or max(self.texts) >= edge):
+            yield from self._those(lambda date: date > limit)
+
+    def before(self, limit: datetime) -> Iterator[int]:
+        """Yield the numbers of dates before some moment."""
+        edge = (limit + TOLERANCE).date().isoformat()
+        if self._odd_shapes or min(filter(None, self.texts), default=edge) < edge:
+            yield from self._those(lambda date: date < limit)
+
+    def _those(self, is_meant: Callable[[datetime], bool]) -> Iterator[int]:
+        for at, text in enumerate(self.texts):
+            date = _date_of(text)
+            if date is not None and is_meant(date):
+                yield at
+
+    def newest(self, now: datetime) -> datetime | None:
+        """Return the last date that is not in the future; to a day, if that is quicker."""
+        if not any(self.texts):
+            return None
+        latest = max(self.texts)
+        if not self._odd_shapes and latest < now.date().isoformat():
+            return _date_of(latest)
+        dates = map(_date_of, self.texts)
+        return max((date for date in dates if date is not None and date <= now), default=None)
+
+
+def _date_of(text: str) -> datetime | None:
+    date = known_date(text) if text else None
+    return None if date is None else in_utc(date)
+
+
+# A value begins with neither a scheme nor markup.
+_RELATIVE = r"[ \t\r\n]*+(?![A-Za-z][A-Za-z0-9+.-]*+:|[ \t\r\n<\"'])"
+_ENTRY_END = re.compile(r"</(?:[\w.-]++:)?url[ \t\r\n]*+>")
+
+
+class UrlPlaces(NamedTuple):
+    """Where URLs are: what comes before one, and what finds a relative one."""
+
+    before: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+LINKS = UrlPlaces(
+    ('href="', "href='"),
+    re.compile(rf"""<[\w.-]++:link[ \t\r\n][^<>]*?[ \t\r\n]href=["']{_RELATIVE}([^"'<>]++)"""),
+)
+IMAGES = UrlPlaces(("<image:loc>",), re.compile(rf"<image:loc>{_RELATIVE}([^<]++)"))
+VIDEOS = UrlPlaces(
+    ("<video:thumbnail_loc>", "<video:content_loc>", "<video:player_loc>"),
+    re.compile(rf"<video:(?:thumbnail_loc|content_loc|player_loc)>{_RELATIVE}([^<]++)"),
+)
+
+
+def relative_in(block: PageColumns, places: UrlPlaces) -> Iterator[tuple[int, str]]:
+    """Yield the relative URLs at some places of a block, with the numbers of their entries."""
+    text = block.text
+    if text is None or "<!--" in text or block.sitemap.kind != "urlset":
+        return
+    if all(text.count(one) == text.count(f"{one}http") for one in places.before):
+        return
+    at = position = 0
+    for found in places.pattern.finditer(text):
+        at += sum(1 for _ in _ENTRY_END.finditer(text, position, found.start()))
+        position = found.start()
+        if at < len(block.urls):
+            yield at, found[1].strip()

@@ -1,0 +1,290 @@
+"""URLs of pages: their normal form, their origins, what a sitemap may list, and what was listed before.
+
+A sitemap lists pages of its own host, below its own folder. One that a robots.txt declares, or that is
+in an index that it declares, may list everything on the host of that robots.txt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from usp._base.seen_urls import MOST_CHARACTERS, MOST_PLAIN, SeenUrls, UrlFingerprints
+from usp._base.urls import BadUrl, read_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from usp._base.urls import HttpUrl
+    from usp.checks.page_columns import PageColumns
+    from usp.objects.page import PageFields
+
+_ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
+_MOST_ORIGINS = 100  # of one sitemap
+
+
+@lru_cache(maxsize=4096)
+def origin_at(text: str) -> HttpUrl | None:
+    """Return the origin of a URL as a URL; None if it has none that is certain."""
+    try:
+        return read_url(text)
+    except BadUrl:
+        return None
+
+
+def beginning(url: str) -> str:
+    """Return scheme and host of a URL as they are written."""
+    found = _ORIGIN.match(f"\n{url}")
+    return found[1] if found else ""
+
+
+def origins_in(joined: str) -> list[str]:
+    """Return the origins of URLs, a line each, as they are written."""
+    return list(dict.fromkeys(_ORIGIN.findall(joined)))
+
+
+def bare(url: HttpUrl) -> str:
+    """Return the host and port of a URL, without ``www.``."""
+    return url.site.removeprefix("www.")
+
+
+@dataclass(slots=True)
+class OriginCount:
+    """How many pages of a sitemap have one origin, and which one was the first."""
+
+    origin: HttpUrl
+    url: str
+    line: int | None
+    column: int | None
+    pages: int = 0
+
+
+class Origins:
+    """The origins of the pages of a sitemap, as they are written."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, OriginCount] = {}
+        self._usual = ""
+
+    def add(self, block: PageColumns) -> Sequence[str]:
+        """Count the pages of a block, and return its origins; most blocks have the same one."""
+        urls, joined = block.urls, block.joined
+        found = {self._usual: len(urls)}
+        if not self._usual or joined.count(f"\n{self._usual}/") != len(urls):
+            found = Counter(_ORIGIN.findall(joined))
+            self._usual = next(iter(found), "")
+        for written, pages in found.items():
+            if written in self.counts:
+                self.counts[written].pages += pages
+            elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
+                at = next(at for at, url in enumerate(urls) if beginning(url) == written)
+                place = block.place(at)
+                self.counts[written] = OriginCount(
+                    origin, urls[at], place.line, place.column, pages
+                )
+        return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a sitemap may list.
+
+    ``own`` are its URLs, before and after redirects; ``proven`` those of the robots.txt that declares
+    it. Both are empty for a file.
+    """
+
+    own: tuple[HttpUrl, ...] = ()
+    proven: tuple[HttpUrl, ...] = ()
+
+    @property
+    def all(self) -> tuple[HttpUrl, ...]:
+        """Everything that gives it a host."""
+        return self.own + self.proven
+
+    def has_host(self, origin: HttpUrl) -> bool:
+        """Return whether an origin is one of its hosts, with or without ``www.``."""
+        return bare(origin) in {bare(url) for url in self.all}
+
+    def folders(self) -> tuple[str, ...]:
+        """Return the folders that limit it, from the root on; empty if nothing does."""
+        found = {folder_of(url) for url in self.own}
+        return () if "/" in found else tuple(sorted(found))
+
+    def is_proven(self, origin: HttpUrl) -> bool:
+        """Return whether a robots.txt declares the sitemap for a host."""
+        return bare(origin) in {bare(url) for url in self.proven}
+
+
+def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:
+    """Return the HTTP URLs among some, each once."""
+    found = dict.fromkeys(origin_at(url) for url in urls if url)
+    return tuple(url for url in found if url is not None)
+
+
+def folder_of(url: HttpUrl) -> str:
+    """Return the path of a URL up to its last slash."""
+    path = url.rest.partition("#")[0].partition("?")[0]
+    return path[: path.rfind("/") + 1]
+
+
+def path_in(url: str, written: str) -> str:
+    """Return path and query of a URL, with a slash at its beginning."""
+    rest = url[len(written) :]
+    return rest if rest.startswith("/") else f"/{rest}"
+
+
+_PURPOSES = 6  # bits of a tag; the others are the number of the sitemap
+
+
+class SeenPages:
+    """The pages of all sitemaps: each URL with the sitemap that lists it first, and why it does.
+
+    Sitemaps for news, images, videos or languages may list what others list already, so the kinds of
+    a page's extensions, its *purpose*, are kept too. Feeds are left out: they repeat what is new.
+    """
+
+    def __init__(self) -> None:
+        self._pages = FirstSeen()
+        self._current = -1  # the number of a sitemap, of which those are known that others list too
+        self._repeated = SeenUrls()
+
+    def add(self, block: PageColumns) -> None:
+        """Add the pages of a block, and set its ``repeated``."""
+        sitemap = block.sitemap
+        if sitemap.is_feed:
+            return
+        if self._current != sitemap.number:
+            self._current, self._repeated = sitemap.number, SeenUrls()
+        rows = block.extended
+        purposes = list(map(purpose_of, rows)) if rows else None
+        number = sitemap.number << _PURPOSES
+        tags = [number | purpose for purpose in purposes] if purposes else repeat(number)
+        urls = block.normal_urls
+        found = []
+        for at, tag in self._pages.add(urls, tags):
+            purpose = purposes[at] if purposes else 0
+            first = tag >> _PURPOSES
+            if first == sitemap.number:
+                found.append((at, first))
+            elif not self._repeated.add(urls[at]):  # twice in this one, and in another
+                found.append((at, sitemap.number))
+            elif tag & (1 << _PURPOSES) - 1 == purpose:
+                found.append((at, first))
+        block.repeated = found
+
+    def __contains__(self, url: object) -> bool:
+        """Return whether a page is listed; its URL is given in its normal form."""
+        return isinstance(url, str) and url in self._pages
+
+
+def purpose_of(row: PageFields) -> int:
+    """Return which kinds of extensions a page has, as bits."""
+    bits = 0
+    for at, value in enumerate(row[3:]):
+        if value:
+            bits |= 1 << at
+    return bits
+
+
+class FirstSeen:
+    """Remembers URLs, each with the number that it was first added with.
+
+    As ``SeenUrls``: few of them are kept as they are, many as fingerprints.
+    """
+
+    def __init__(self) -> None:
+        self._plain: dict[str, int] = {}
+        self._characters = 0
+        self._prints: UrlFingerprints | None = None
+
+    def add(self, urls: Sequence[str], tags: Iterable[int]) -> list[tuple[int, int]]:
+        """Add URLs with their numbers; return which of them were known, each with its first number."""
+        if self._prints is not None:
+            return self._prints.add(urls, tags)
+        plain = self._plain
+        known: list[tuple[int, int]] = []
+        for at, (url, tag) in enumerate(zip(urls, tags, strict=False)):
+            before = len(plain)
+            first = plain.setdefault(url, tag)
+            if len(plain) == before:
+                known.append((at, first))
+        self._characters += sum(map(len, urls))
+        if len(plain) > MOST_PLAIN or self._characters > MOST_CHARACTERS:
+            self._prints = UrlFingerprints(tagged=True)
+            self._prints.add(list(plain), plain.values())
+            self._plain = {}
+        return known
+
+    def __contains__(self, url: str) -> bool:
+        """Return whether a URL was added."""
+        return url in (self._plain if self._prints is None else self._prints)
+
+
+# The same URL written differently ----------------------------------------------------------------
+
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ODD_ESCAPE = re.compile(
+    r"%(?:[a-f]|[0-9A-F][a-f]|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
+)
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_WRITTEN: Mapping[str, str] = {
+    f"{number:02X}": chr(number) if chr(number) in _UNRESERVED else f"%{number:02X}"
+    for number in range(256)
+}
+_FEW = 8  # origins of a block that are counted
+_ORIGIN_START = re.compile(r"[^/]*+//[^/?#]*+")
+
+
+def normal(urls: Sequence[str], joined: str, origins: Sequence[str]) -> Sequence[str]:
+    """Return URLs as RFC 3986 (6.2.2 and 6.2.3) writes them, so that the same ones are equal.
+
+    The case of scheme and host, default ports, a missing slash after the host, and escapes that mean
+    the same are evened out. Nothing else is: other servers may tell the rest apart.
+    """
+    plain = len(origins) <= _FEW and all(_is_normal(origin) for origin in origins)
+    plain = plain and sum(joined.count(f"\n{origin}/") for origin in origins) == len(urls)
+    if plain and not ("%" in joined and _ODD_ESCAPE.search(joined)):
+        return urls
+    return list(map(normal_url, urls))
+
+
+def normal_all(urls: Sequence[str]) -> Sequence[str]:
+    """Return URLs in this way whose origins are not known yet."""
+    joined = "\n{}\n".format("\n".join(urls))
+    return normal(urls, joined, origins_in(joined))
+
+
+def _is_normal(origin: str) -> bool:
+    read = origin_at(origin)
+    return read is None or read.origin == origin
+
+
+def normal_url(url: str) -> str:
+    """Return one URL in the same way."""
+    start = _ORIGIN_START.match(url)
+    if start is None:
+        return url
+    read = origin_at(start[0])
+    origin = start[0] if read is None or read.login else read.origin
+    rest = url[start.end() :]
+    if not rest.startswith("/"):
+        rest = f"/{rest}"
+    return origin + (_ESCAPE.sub(_even, rest) if "%" in rest else rest)
+
+
+def _even(escape: re.Match[str]) -> str:
+    return _WRITTEN[escape[1].upper()]
+
+
+def bare_url(url: str) -> str:
+    """Return a URL without what may differ between two addresses of the same document."""
+    return url.partition("://")[2].removeprefix("www.").partition("#")[0]
+
+
+def same_page(one: str, other: str) -> bool:
+    """Return whether two URLs are the same but for the way they are written."""
+    return normal_url(one.partition("#")[0]) == normal_url(other.partition("#")[0])

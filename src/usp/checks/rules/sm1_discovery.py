@@ -1,0 +1,465 @@
+"""Rules about how sitemaps are found: robots.txt, where sitemaps are declared, and what is there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from usp._base.urls import host_of, is_http_url
+from usp.checks.finding import Hit, Severity
+from usp.checks.page_urls import bare_url, normal_url, origin_at
+from usp.checks.registry import site_rule, sitemap_rule
+from usp.objects.problem import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.checks.context import CheckedSitemap, Site
+    from usp.objects.exchange import Exchange
+
+MAX_ROBOTS = 500 * 1024
+"""Bytes of a robots.txt that every robot reads; Google reads no more."""
+
+_GONE = frozenset({404, 410})
+_UNAVAILABLE = frozenset(range(400, 500)) - {429}  # robots crawl as if there were no robots.txt
+_OK = range(200, 300)
+
+
+@site_rule("SM101", Severity.WARNING)
+def robots_missing(site: Site) -> Iterator[Hit]:
+    """The website has no robots.txt.
+
+    Robots may then fetch everything, and nothing tells them where the sitemaps are: they find only
+    what was submitted to each search engine by hand. A server that refuses to send robots.txt, with
+    status 403 for example, has none as far as robots are concerned: its rules do not count.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.3
+        https://www.sitemaps.org/protocol.html#submit_robots
+    Bad:
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Serve a robots.txt to everyone, with a line "Sitemap: " and the whole URL for each sitemap or index.
+    """
+    asked = _unread(site)
+    if asked is None or asked.status not in _UNAVAILABLE:
+        return
+    said = "there is no robots.txt" if asked.status in _GONE else "the server refuses robots.txt"
+    yield Hit(f"{said} (status {asked.status})", sitemap=asked.url)
+
+
+@site_rule("SM102", Severity.ERROR)
+def robots_unreachable(site: Site) -> Iterator[Hit]:
+    """The robots.txt could not be fetched.
+
+    If the server does not respond, or returns 429 or 5xx, robots must assume that nothing may be
+    fetched. Google stops crawling the website for a while.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3.1.4
+        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#http-status-codes
+    Bad:
+        --- /robots.txt 503
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Make the server send robots.txt to everyone, or 404 if there is none.
+    """
+    asked = _unread(site)
+    if asked is not None and asked.status in _UNAVAILABLE:
+        return
+    for failure in site.not_found:
+        if site.is_robots_url(failure.url):
+            yield Hit(f"robots.txt could not be fetched: {failure.plain}", sitemap=failure.url)
+
+
+@site_rule("SM103", Severity.ERROR)
+def robots_not_text(site: Site) -> Iterator[Hit]:
+    """The URL of robots.txt returns something else, such as a web page.
+
+    Robots look for lines that they know, and find none: rules and sitemaps that were meant to be there
+    do not exist for them. Mostly, this is a server that answers every unknown URL with the same page.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Bad:
+        --- /robots.txt
+        <!DOCTYPE html>
+        <html><body>Welcome to our tea shop</body></html>
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Serve a text file at /robots.txt, or return 404 if there is none.
+    """
+    asked, read = _unread(site), site.robots_txt
+    if asked is not None and asked.status in _OK and not site.failed(asked.url):
+        yield Hit("robots.txt is not a text file with rules", sitemap=asked.url)
+    elif read is not None and site.robots.is_something_else:
+        yield Hit("robots.txt has text, but no line that robots know", sitemap=read.url)
+
+
+@sitemap_rule("SM104", Severity.ERROR)
+def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The website's robots.txt disallows a sitemap.
+
+    Search engines respect robots.txt for sitemaps, too. They do not fetch one that is disallowed, even
+    if robots.txt itself declares it.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /files/
+        Sitemap: https://example.org/files/sitemap.xml
+        --- /files/sitemap.xml
+        <url><loc>https://example.org/files/tea</loc></url>
+    Good:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /files/
+        Allow: /files/sitemap.xml
+        Sitemap: https://example.org/files/sitemap.xml
+        --- /files/sitemap.xml
+
+        <url><loc>https://example.org/files/sitemap.xml/tea</loc></url>
+    Fix: Add an Allow line for the sitemap, or move it to a path that is not disallowed.
+    """
+    robots = sitemap.site.robots
+    if sitemap.is_undeclared and not robots.allows(sitemap.url):
+        yield Hit("robots.txt disallows this sitemap")
+    for child in sitemap.children:
+        if not robots.allows(child.loc):
+            yield Hit(f"robots.txt disallows the sitemap {child.loc}", line=child.line)
+
+
+@sitemap_rule("SM105", Severity.WARNING)
+def large_robots_txt(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The robots.txt has more than 500 KiB.
+
+    Robots need not read more than that, and Google does not: lines after it are ignored, those that
+    declare sitemaps too.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9309#section-2.5
+        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#file-size
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /private
+        # {a line of a long comment *20} (x 1,100)
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /private
+        # {a line of a long comment *20} (x 1,000)
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Put what is to be blocked into few folders, or use wildcards.
+    """
+    if sitemap.is_robots and sitemap.unpacked > MAX_ROBOTS:
+        yield Hit(f"robots.txt has {sitemap.unpacked:,} bytes; robots may stop at {MAX_ROBOTS:,}")
+
+
+def _unread(site: Site) -> Exchange | None:
+    """Return the request for a robots.txt that is not in the tree."""
+    return next((asked for asked in site.tried if site.is_robots_url(asked.url)), None)
+
+
+_PERMANENT = frozenset({301, 308})
+
+
+@site_rule("SM106", Severity.WARNING)
+def no_sitemap(site: Site) -> Iterator[Hit]:
+    """The website has no sitemap.
+
+    None is declared in robots.txt, and there is none where websites usually have one. Search engines
+    find only those pages that others link to.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/overview
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Generate a sitemap, and declare it in robots.txt.
+    """
+    if site.is_website and not site.not_found and not any(map(_is_sitemap, site.sitemaps)):
+        yield Hit("no sitemap is declared in robots.txt, and none is at the usual paths")
+
+
+def _is_sitemap(sitemap: CheckedSitemap) -> bool:
+    return sitemap.parent is not None and not sitemap.is_robots
+
+
+@site_rule("SM107", Severity.WARNING)
+def sitemap_not_declared(site: Site) -> Iterator[Hit]:
+    """A sitemap exists, but robots.txt does not declare it.
+
+    It was found because websites often have one at this path, or because the homepage links to it.
+    Search engines to which it was not submitted do not know it.
+
+    Source: https://www.sitemaps.org/protocol.html#submit_robots
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Allow: /
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Add a line "Sitemap: " with the whole URL of this sitemap to robots.txt.
+    """
+    if site.robots_txt is None or site.robots.is_something_else:
+        return
+    found = [sitemap for sitemap in site.sitemaps if sitemap.is_undeclared]
+    declared = site.declared if found else ()
+    for sitemap in found:
+        if {bare_url(sitemap.url), bare_url(sitemap.requested)}.isdisjoint(declared):
+            yield Hit("this sitemap is not declared in robots.txt", sitemap=sitemap.url)
+
+
+@sitemap_rule("SM108", Severity.ERROR)
+def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A robots.txt or an index declares a sitemap with a relative URL.
+
+    The protocol wants the whole URL. Search engines ignore other lines of robots.txt and other entries
+    of an index, without a word.
+
+    Source: https://www.sitemaps.org/protocol.html#submit_robots
+        https://developers.google.com/search/docs/crawling-indexing/robots/robots_txt#sitemap
+    Bad:
+        --- /robots.txt
+        Sitemap: /sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Write the whole URL, with its scheme and host.
+    """
+    schemeless = [one for one in sitemap.problems if one.code is ProblemCode.NO_SCHEME]
+    for child in sitemap.children:
+        written = (child.written or "").strip()
+        if not written or "://" in written or is_http_url(written):
+            continue
+        if not any(problem.line == child.line for problem in schemeless):
+            yield Hit(f"the URL of a sitemap is relative: {written!r}", line=child.line)
+
+
+@sitemap_rule("SM109", Severity.WARNING)
+def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A robots.txt or an index declares a sitemap twice.
+
+    The second line does nothing. Often another sitemap was meant, which is then missing.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+    Bad:
+        --- /robots.txt
+        Sitemap: https://example.org/sitemap.xml
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+        --- /news.xml (declared)
+        <url><loc>https://example.org/news</loc></url>
+    Fix: Remove one of the lines, or correct its URL.
+    """
+    first: dict[str, int | None] = {}
+    for child in sitemap.children:
+        url = normal_url(child.loc)
+        if url in first:
+            before = "" if first[url] is None else f", first in line {first[url]}"
+            yield Hit(f"{child.loc} is declared twice{before}", line=child.line)
+        else:
+            first[url] = child.line
+
+
+@site_rule("SM110", Severity.INFO)
+def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
+    """A sitemap is declared in several documents.
+
+    It is fetched once in any case. But nobody knows which of the places to change when it moves, and
+    reports of search engines list it several times.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Bad:
+        --- /index.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- /teas.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /index.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Declare it in one place: in the index if there is one, and only the index in robots.txt.
+    """
+    places: dict[str, dict[str, None]] = defaultdict(dict)
+    for sitemap in site.sitemaps:
+        for child in sitemap.children:
+            if child.loc != sitemap.url:  # that is a mistake of another kind
+                places[child.loc][sitemap.url] = None
+    for url, declaring in places.items():
+        if len(declaring) > 1:
+            where = ", ".join(list(declaring)[:_SHOWN])
+            more = len(declaring) - _SHOWN
+            tail = f" and {more:,} more" if more > 0 else ""
+            yield Hit(
+                f"this sitemap is declared in {len(declaring):,} documents: {where}{tail}",
+                sitemap=url,
+            )
+
+
+_SHOWN = 3
+
+
+@site_rule("SM111", Severity.WARNING)
+def redirected_sitemap(site: Site) -> Iterator[Hit]:
+    """The URL where a sitemap is declared redirects to another one.
+
+    Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
+    search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
+
+    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+        https://www.sitemaps.org/protocol.html#location
+    Bad:
+        --- /old.xml -> /sitemap.xml (declared)
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Declare the URL that the redirect leads to.
+    """
+    for sitemap in site.sitemaps:
+        if sitemap.is_invalid or sitemap.is_robots or sitemap.is_undeclared:
+            continue
+        if sitemap.parent is not None and (how := _redirect(sitemap)) is not None:
+            yield Hit(f"{how}{sitemap.declared_in}", sitemap=sitemap.url)
+
+
+def _redirect(sitemap: CheckedSitemap) -> str | None:
+    """Return how a sitemap was redirected, if it was."""
+    exchange = sitemap.exchange
+    if exchange is None or not exchange.redirects or exchange.final_url == exchange.url:
+        return None
+    count = len(exchange.redirects)
+    statuses = [hop.status for hop in exchange.hops[:count]]
+    how = "permanently " if _PERMANENT.issuperset(statuses) else "temporarily "
+    over = f" over {count} redirects" if count > 1 else ""
+    return f"{exchange.url} redirects {how if statuses else ''}to {exchange.final_url}{over}"
+
+
+@sitemap_rule("SM112", Severity.ERROR)
+def soft_404(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A web page with a status of success is where a sitemap is declared.
+
+    The sitemap does not exist, but the server does not say so: search engines fetch the page again and
+    again, and report a sitemap that cannot be read.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/http-network-errors#soft-404-errors
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        --- /sitemap.xml (declared)
+        Content-Type: text/html
+
+        <!DOCTYPE html>
+        <html><body>Sorry, we cannot find this page.</body></html>
+    Good:
+        --- /sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Correct the URL where the sitemap is declared; return 404 for URLs that do not exist.
+    """
+    if not sitemap.is_soft_404:
+        return
+    exchange = sitemap.exchange
+    assert exchange is not None
+    where = f" after a redirect to {exchange.final_url}" if exchange.redirects else ""
+    yield Hit(
+        f"a web page with status {exchange.status}{where} instead of a sitemap"
+        f"{sitemap.declared_in}",
+        sitemap=sitemap.requested,
+    )
+
+
+@sitemap_rule("SM113", Severity.WARNING)
+def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """An index lists a sitemap on another host.
+
+    An index may list sitemaps of its own host only, and so do search engines read it, unless the
+    robots.txt of the other host declares the index or the sitemap, which proves that it belongs to the
+    same owner.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Bad:
+        --- /index.xml (declared)
+        <sitemap><loc>https://files.example.net/teas.xml</loc></sitemap>
+        --- https://files.example.net/teas.xml
+        <url><loc>https://files.example.net/tea</loc></url>
+    Good:
+        --- /index.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Put the sitemap on the host of its index, or declare it in the robots.txt of its own host.
+    """
+    if not sitemap.is_index or sitemap.is_local:
+        return
+    own = {host_of(sitemap.url), host_of(sitemap.requested)}
+    robots = sitemap.site.robots_txt
+    if robots is not None:
+        declared = {child.loc for child in robots.children}
+        proven = host_of(robots.url)
+        if sitemap.requested in declared:
+            own.add(proven)
+    else:
+        declared, proven = set(), None
+    for child in sitemap.children:
+        host = host_of(child.loc)
+        if host is None or host in own or (host == proven and child.loc in declared):
+            continue
+        origin = origin_at(child.loc)
+        if origin is not None and sitemap.is_declared_by(origin, child.loc):
+            continue
+        yield Hit(f"the index lists a sitemap on another host: {child.loc}", line=child.line)
+
+
+@sitemap_rule("SM114", Severity.ERROR)
+def missing_file(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is declared, but the folder has no file of that name.
+
+    After the folder is deployed, search engines will request the sitemap and get an error. This rule is
+    asked if a folder is checked, where each sitemap is looked for by the end of its URL.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+    Bad:
+        --- ./sitemap_index.xml
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+    Good:
+        --- ./sitemap_index.xml
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- ./teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Generate the file, or remove the entry.
+    """
+    if sitemap.is_missing_file:
+        entry, parent = sitemap.declaration, sitemap.parent
+        yield Hit(
+            f"there is no file for {sitemap.url}",
+            sitemap=None if parent is None else parent.url,
+            line=None if entry is None else entry.line,
+        )

@@ -1,0 +1,341 @@
+"""Rules about how sitemaps are sent: their type, size, compression and encoding."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from usp._base.urls import url_parts
+from usp._formats.decode import known_encoding
+from usp.checks.finding import Hit, Severity
+from usp.checks.registry import sitemap_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp._formats.decode import Decoder
+    from usp.checks.context import CheckedSitemap
+
+MAX_UNPACKED = 50 * 1024 * 1024
+MAX_ENTRIES = 50_000
+"""The limits of the protocol: bytes without compression, and URLs or sitemaps."""
+
+_XML_TYPE = re.compile(r"(?:application|text)/(?:x-)?(?:[\w.-]++\+)?xml")
+_TEXT_TYPE = re.compile(r"text/plain")
+_GZIP_TYPE = re.compile(
+    r"(?:application|binary)/(?:x-)?(?:gzip|gunzip|gzip-compressed|octet-stream)"
+)
+
+
+@sitemap_rule("SM201", Severity.WARNING)
+def wrong_content_type(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The Content-Type of a sitemap is not that of its content.
+
+    Clients decide by the header what to do with a document. XML that is sent as a web page may be read
+    as one, and robots.txt must be text/plain.
+
+    Source: https://www.rfc-editor.org/rfc/rfc7303#section-9.1
+        https://www.rfc-editor.org/rfc/rfc9309#section-2.3
+    Bad:
+        --- /sitemap.xml (declared)
+        Content-Type: text/html; charset=utf-8
+
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        Content-Type: text/xml; charset=utf-8
+
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Send application/xml for XML, text/plain for text and robots.txt, application/gzip for .gz.
+    """
+    exchange, decoder = sitemap.exchange, sitemap.decoder
+    if sitemap.is_local or exchange is None or decoder is None or not exchange.content_type:
+        return
+    if sitemap.is_robots and sitemap.site.robots.is_something_else:
+        return
+    given = exchange.content_type.partition(";")[0].strip().lower()
+    is_text = sitemap.is_robots or sitemap.kind == "text"
+    right = _TEXT_TYPE if is_text else _XML_TYPE
+    if right.fullmatch(given) or (sitemap.is_packed and _GZIP_TYPE.fullmatch(given)):
+        return
+    if sitemap.url.endswith(".gz") and _GZIP_TYPE.fullmatch(given):
+        return  # another rule is about files that are not compressed and should be
+    what = "robots.txt" if sitemap.is_robots else "a list of URLs" if is_text else "XML"
+    yield Hit(f"{what} is sent as {given}")
+
+
+@sitemap_rule("SM202", Severity.ERROR)
+def too_large(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap has more than 50 MiB without compression.
+
+    Search engines do not read larger ones: all of its pages are lost.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Bad:
+        --- /sitemap.xml (declared)
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <!-- {a long comment *60,000} --> (x 60)
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        --- /sitemap.xml (declared)
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <!-- {a long comment *60,000} -->
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Split it into several sitemaps, and list them in an index.
+    """
+    if sitemap.unpacked > MAX_UNPACKED and not sitemap.is_robots:
+        yield Hit(f"the sitemap has {sitemap.unpacked:,} bytes; {MAX_UNPACKED:,} are allowed")
+
+
+@sitemap_rule("SM203", Severity.ERROR)
+def too_many_urls(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap has more than 50,000 URLs, or an index more than 50,000 sitemaps.
+
+    Search engines reject it, or ignore everything after the first 50,000.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/large-sitemaps
+    Bad: <url><loc>https://example.org/{n}</loc></url> (x 50,001)
+    Good: <url><loc>https://example.org/{n}</loc></url> (x 1,000)
+    Fix: Split it into several sitemaps, and list them in an index.
+    """
+    if sitemap.pages > MAX_ENTRIES:
+        yield Hit(f"the sitemap has {sitemap.pages:,} URLs; {MAX_ENTRIES:,} are allowed")
+    if sitemap.is_index and len(sitemap.children) > MAX_ENTRIES:
+        count = len(sitemap.children)
+        yield Hit(f"the index has {count:,} sitemaps; {MAX_ENTRIES:,} are allowed")
+
+
+LARGE = 1024 * 1024
+"""Bytes from which on compression is worth it: a MiB of XML becomes a tenth of that."""
+
+
+@sitemap_rule("SM204", Severity.INFO)
+def not_compressed(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A large sitemap is sent without compression.
+
+    Sitemaps compress to about a tenth. Search engines fetch them again and again, so that compression
+    saves bandwidth, and time until new pages are known.
+
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
+        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Bad: <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
+    Good:
+        --- /sitemap.xml.gz (declared)
+        <url><loc>https://example.org/a/rather/long/path/of/a/page/{n}</loc></url> (x 20,000)
+    Fix: Turn on compression in the server (Content-Encoding: gzip), or write the sitemap as .xml.gz.
+    """
+    exchange, decoder = sitemap.exchange, sitemap.decoder
+    if sitemap.is_local or exchange is None or decoder is None or sitemap.is_packed:
+        return
+    if sitemap.unpacked >= LARGE and exchange.status is not None:
+        yield Hit(f"{sitemap.unpacked:,} bytes are sent without compression")
+
+
+@sitemap_rule("SM205", Severity.WARNING)
+def gz_not_gzip(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is called .gz, but is not compressed.
+
+    Programs that go by the name fail to decompress it, and may report a broken file.
+
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
+    Bad:
+        --- /sitemap.xml.gz (declared)
+        Content-Type: application/xml
+
+        (as utf-8)
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml.gz (declared)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Compress the file with gzip, or leave out .gz.
+    """
+    if sitemap.decoder is not None and not sitemap.is_packed and _is_gz(sitemap.url):
+        yield Hit("the sitemap is called .gz and is not compressed")
+
+
+@sitemap_rule("SM206", Severity.ERROR)
+def compressed_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is compressed several times.
+
+    Search engines decompress it once, and find another compressed file instead of a sitemap.
+
+    Source: https://www.sitemaps.org/faq.html#faq_sitemap_compressed
+        https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Bad:
+        --- /sitemap.xml.gz (declared)
+        (as utf-8, gzip, gzip)
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml.gz (declared)
+        Content-Encoding: gzip
+
+        (as utf-8, gzip, gzip)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Compress the sitemap once.
+    """
+    if sitemap.decoder is None:
+        return
+    of_transfer = sum(name in ("gzip", "x-gzip", "deflate") for name in sitemap.content_encodings)
+    layers = sitemap.decoder.layers - of_transfer
+    if layers > 1:
+        yield Hit(f"the sitemap is compressed {layers} times")
+
+
+@sitemap_rule("SM207", Severity.WARNING)
+def gzip_not_announced(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is compressed, and neither its name nor a header says so.
+
+    Clients that do not look at the bytes themselves take it for broken XML.
+
+    Source: https://www.rfc-editor.org/rfc/rfc9110#section-8.4
+    Bad:
+        --- /sitemap.xml (declared)
+        Content-Type: application/xml
+
+        (as utf-8, gzip)
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        Content-Type: application/xml
+        Content-Encoding: gzip
+
+        (as utf-8, gzip)
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Send "Content-Encoding: gzip", or let its name end with .gz.
+    """
+    exchange, decoder = sitemap.exchange, sitemap.decoder
+    if decoder is None or not decoder.layers or exchange is None or sitemap.content_encodings:
+        return
+    if sitemap.is_local and "." not in sitemap.url.rpartition("/")[2]:
+        return  # standard input, a pipe: it has no name
+    said = f"{exchange.content_type} {exchange.header('Content-Disposition')}".lower()
+    if "gz" in said or "octet-stream" in said or ".gz" in f"{sitemap.url} {sitemap.requested}":
+        return
+    yield Hit("the sitemap is compressed, but neither its name nor a header says so")
+
+
+def _is_gz(url: str) -> bool:
+    return url_parts(url).path.lower().endswith(".gz")
+
+
+_UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
+_FEEDS = frozenset({"rss", "atom"})  # may have any encoding
+
+
+@sitemap_rule("SM208", Severity.WARNING)
+def not_utf_8(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is not encoded in UTF-8.
+
+    The protocol wants UTF-8. Search engines may read URLs with other characters wrongly, or reject the
+    sitemap.
+
+    Source: https://www.sitemaps.org/protocol.html#escaping
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap#general-guidelines
+    Bad:
+        --- /sitemap.xml (declared)
+        (as latin-1)
+        <?xml version="1.0" encoding="ISO-8859-1"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <!-- Café -->
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        <?xml version="1.0" encoding="UTF-8"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <!-- Café -->
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Write the file in UTF-8, and say so in its XML declaration.
+    """
+    decoder = sitemap.decoder
+    if decoder is None or sitemap.kind in _FEEDS:
+        return
+    if decoder.encoding is not None and decoder.encoding not in _UTF8:
+        yield Hit(f"the document is encoded in {_name(decoder)}")
+    elif _complaint(decoder) is None:
+        labels = decoder.labels
+        label = labels.mark or labels.header or labels.declared
+        known = known_encoding(label)
+        if known is not None and known not in _UTF8 and not _is_wide(known):
+            yield Hit(f"the document says that it is encoded in {label}")
+
+
+@sitemap_rule("SM209", Severity.WARNING)
+def conflicting_encodings(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """What a document says about its encoding is contradictory or wrong.
+
+    The byte order mark, the charset of the Content-Type header and the XML declaration must name the
+    encoding in which it is written. Clients trust them in different order: one reads the document, and
+    the next one finds broken characters in it.
+
+    Source: https://www.rfc-editor.org/rfc/rfc7303#section-3
+        https://www.w3.org/TR/xml/#charencoding
+    Bad:
+        --- /sitemap.xml (declared)
+        Content-Type: text/xml; charset=iso-8859-1
+
+        <?xml version="1.0" encoding="UTF-8"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        --- /sitemap.xml (declared)
+        Content-Type: text/xml; charset=utf-8
+
+        <?xml version="1.0" encoding="UTF-8"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Write the file in UTF-8 and say UTF-8 everywhere, or leave out the charset of the header.
+    """
+    decoder = sitemap.decoder
+    if decoder is None:
+        return
+    complaint = _complaint(decoder)
+    if complaint:
+        yield Hit(complaint)
+
+
+def _complaint(decoder: Decoder) -> str | None:
+    """Return what is contradictory about the labels of a document."""
+    mark, header, declared = decoder.labels
+    said = {
+        "the byte order mark": mark,
+        "the Content-Type header": header,
+        "the XML declaration": declared,
+    }
+    given = {who: label for who, label in said.items() if label is not None}
+    for who, label in given.items():
+        if known_encoding(label) is None:
+            return f"{who} names an unknown encoding: {label}"
+    families = {who: _family(label) for who, label in given.items()}
+    if len(set(families.values())) > 1:
+        return ", ".join(f"{who} says {label}" for who, label in given.items())
+    real = _family(decoder.encoding or "utf-8")
+    for who, label in given.items():
+        if decoder.is_mislabelled or (_is_wide(real) != _is_wide(families[who])):
+            return f"{who} says {label}, but the document is encoded in {_name(decoder)}"
+    return None
+
+
+def _name(decoder: Decoder) -> str:
+    """Return the name of a document's encoding, as the document calls it if it is right."""
+    encoding = decoder.encoding or "utf-8"
+    labels = (label for label in decoder.labels if label and known_encoding(label) == encoding)
+    return next(labels, encoding.upper().removesuffix("-LE").removesuffix("-BE"))
+
+
+def _family(label: str) -> str:
+    """Return the name of an encoding; those that differ in the order of bytes only have the same."""
+    known = known_encoding(label) or label.lower()
+    if known in _UTF8:
+        return "utf-8"
+    return known.removesuffix("-le").removesuffix("-be")
+
+
+def _is_wide(encoding: str) -> bool:
+    return encoding.startswith(("utf-16", "utf-32"))

@@ -1,0 +1,407 @@
+"""Rules about documents: their namespaces, their elements, what they contain."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+from xml.parsers.expat import ExpatError, ParserCreate, errors
+
+from usp._formats.xml.namespaces import Space
+from usp._formats.xml.references import attributes as read_attributes
+from usp.checks.finding import Hit, Severity
+from usp.checks.registry import site_rule, sitemap_rule
+from usp.checks.rules.parser_rules import rule_of
+from usp.objects.problem import ProblemCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from usp._formats.xml.raw_entries import SeenElement
+    from usp._formats.xml.xml_parser import XmlParser
+    from usp.checks.context import CheckedSitemap, Site
+
+PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
+"""The namespace of sitemaps, which is a name and not an address: each character counts."""
+
+_FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
+
+EXTENSIONS = {
+    Space.IMAGE: "http://www.google.com/schemas/sitemap-image/1.1",
+    Space.VIDEO: "http://www.google.com/schemas/sitemap-video/1.1",
+    Space.NEWS: "http://www.google.com/schemas/sitemap-news/0.9",
+    Space.MOBILE: "http://www.google.com/schemas/sitemap-mobile/1.0",
+    Space.PAGEMAP: "http://www.google.com/schemas/sitemap-pagemap/1.0",
+    Space.XHTML: "http://www.w3.org/1999/xhtml",
+}
+
+UNDECLARED = "undeclared:"
+"""How the namespace of a prefix begins that is not declared."""
+
+MOST = 20
+"""How many names of one kind are reported, each once: a document may have thousands."""
+
+_PREFIXES = {
+    "image": Space.IMAGE,
+    "video": Space.VIDEO,
+    "news": Space.NEWS,
+    "mobile": Space.MOBILE,
+    "pagemap": Space.PAGEMAP,
+    "xhtml": Space.XHTML,
+}
+_RESERVED = frozenset({"xml", "xmlns"})
+
+
+@sitemap_rule("SM301", Severity.ERROR)
+def no_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The root of a sitemap has no namespace.
+
+    The namespace says that these are the elements of the sitemap protocol. Search engines report a
+    document without it as having an incorrect namespace.
+
+    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        <urlset>
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Add xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" to the root element.
+    """
+    markup = sitemap.markup
+    if markup is not None and markup.root is not None and not markup.root.uri:
+        yield Hit(f"<{markup.root_tag[0]}> has no namespace", line=_root_line(sitemap))
+
+
+@sitemap_rule("SM302", Severity.ERROR)
+def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The root of a sitemap has another namespace than that of sitemaps.
+
+    A namespace is a name that is compared character by character. One with https, another version or a
+    slash at its end is another namespace, whose elements mean nothing to search engines.
+
+    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
+        https://www.w3.org/TR/xml-names/#NSNameComparison
+    Bad:
+        <urlset xmlns="https://www.sitemaps.org/schemas/sitemap/0.9/">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Write xmlns="http://www.sitemaps.org/schemas/sitemap/0.9", exactly so.
+    """
+    markup = sitemap.markup
+    if markup is None or markup.root is None:
+        return
+    uri = markup.root.uri
+    if uri and uri not in (PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
+        yield Hit(f"the namespace of <{markup.root_tag[0]}> is {uri!r}", line=_root_line(sitemap))
+
+
+@sitemap_rule("SM303", Severity.ERROR)
+def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The namespace of images, videos, news or links to other languages is not the right one.
+
+    Search engines know these elements by their namespace, not by their prefix. With another one they are
+    ignored.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/combine-sitemap-extensions
+        https://developers.google.com/search/docs/specialty/international/localized-versions#sitemap
+    Bad:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+          xmlns:image="http://www.google.com/schemas/sitemap-images/1.1">
+        <url><loc>https://example.org/tea</loc>
+          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
+        </urlset>
+    Good:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+          xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
+        <url><loc>https://example.org/tea</loc>
+          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
+        </urlset>
+    Fix: Copy the namespace from the documentation of the extension.
+    """
+    markup = sitemap.markup
+    wrong: dict[str, tuple[str, str]] = {}  # by namespace: the first element, what it should be
+    for written, name, _, _ in () if markup is None else markup.dialect.seen:
+        prefix = written.partition(":")[0].lower() if ":" in written else ""
+        space = name.space if name.space in EXTENSIONS else _PREFIXES.get(prefix)
+        if space is None or not name.uri or name.uri in _KNOWN or name.uri.startswith(UNDECLARED):
+            continue
+        if len(wrong) < MOST:
+            wrong.setdefault(name.uri, (written, EXTENSIONS[space]))
+    lines = sitemap.lines_of(written for written, _ in wrong.values())
+    for uri, (written, right) in wrong.items():
+        message = f"<{written}> has the namespace {uri!r} instead of {right!r}"
+        yield Hit(message, line=lines.get(written))
+
+
+_KNOWN = frozenset({PROTOCOL, *EXTENSIONS.values()})
+
+
+@sitemap_rule("SM304", Severity.ERROR)
+def undeclared_prefix(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A prefix is used that no xmlns attribute declares.
+
+    XML parsers stop at the first one: the rest of the sitemap, or all of it, is lost.
+
+    Source: https://www.w3.org/TR/xml-names/#ns-decl
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Bad:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc>
+          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
+        </urlset>
+    Good:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+          xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
+        <url><loc>https://example.org/tea</loc>
+          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image></url>
+        </urlset>
+    Fix: Add an xmlns attribute for the prefix to the root element.
+    """
+    markup = sitemap.xml
+    if markup is None:
+        return
+    found = dict(islice(undeclared_prefixes(markup).items(), MOST))
+    lines = sitemap.lines_of(found.values())
+    for prefix, written in found.items():
+        yield Hit(f"the prefix {prefix!r} is not declared", line=lines.get(written))
+
+
+def undeclared_prefixes(markup: XmlParser) -> dict[str, str]:
+    """Return the prefixes that are not declared, each with the first element that has it."""
+    root, attributes = markup.root_tag
+    found = {}
+    if markup.root is not None:
+        if markup.root.uri.startswith(UNDECLARED):
+            found[root.partition(":")[0]] = root
+        given = read_attributes(attributes, lambda _code, _excerpt: None)
+        declared = {*_RESERVED, *(name.removeprefix("xmlns:") for name in given)}
+        for name in given:
+            prefix, colon, _ = name.partition(":")
+            if colon and prefix not in declared:
+                found.setdefault(prefix, root)
+    for written, element, _, _ in markup.dialect.seen:
+        prefix, colon, _ = written.partition(":")
+        if colon and element.uri.startswith(UNDECLARED):
+            found.setdefault(prefix, written)
+    return found
+
+
+def _root_line(sitemap: CheckedSitemap) -> int | None:
+    assert sitemap.xml is not None
+    root = sitemap.xml.root_tag[0]
+    return sitemap.lines_of([root]).get(root)
+
+
+_ROOTS = frozenset({"urlset", "sitemapindex"})
+NAMES = _ROOTS | {"url", "sitemap", "loc", "lastmod", "changefreq", "priority"}
+"""The elements of the protocol."""
+
+
+@sitemap_rule("SM305", Severity.ERROR)
+def element_case(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The name of an element is written with the wrong capital letters.
+
+    Names in XML are compared letter by letter: <Loc> is not <loc>, and means nothing to search engines.
+    All names of the protocol are in lower case.
+
+    Source: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
+        https://www.w3.org/TR/xml/#sec-common-syn
+    Bad: <url><loc>https://example.org/tea</loc><lastMod>2024-05-06</lastMod></url>
+    Good: <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
+    Fix: Write the names of elements in lower case.
+    """
+    markup = sitemap.markup
+    if markup is None:
+        return
+    root = markup.root_tag[0]
+    wrong = {root: root} if markup.case_insensitive else {}
+    for seen in _own(markup):
+        if _is_miswritten(seen.name.local) and len(wrong) < MOST:
+            wrong.setdefault(seen.name.local, seen.written)
+    lines = sitemap.lines_of(wrong.values())
+    for name, written in wrong.items():
+        yield Hit(f"<{name}> should be <{name.lower()}>", line=lines.get(written))
+
+
+@sitemap_rule("SM306", Severity.WARNING)
+def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap has an element that the protocol does not know, or not at this place.
+
+    What is not an element of the protocol must have a namespace of its own. Search engines ignore
+    others, or report the sitemap as invalid: mostly, a name is misspelt or a prefix is missing.
+
+    Source: https://www.sitemaps.org/protocol.html#extending
+        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Bad: <url><loc>https://example.org/tea</loc><lastmodified>2024-05-06</lastmodified></url>
+    Good:
+        <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod>
+          <shop:price xmlns:shop="https://example.org/ns/shop">5</shop:price></url>
+    Fix: Correct the name, add the prefix of its namespace, or remove the element.
+    """
+    markup = sitemap.markup
+    if markup is None:
+        return
+    after_end = {one.excerpt for one in sitemap.problems if one.code is ProblemCode.MORE_AFTER_END}
+    odd: dict[tuple[str, str], str] = {}  # by name and place: as written
+    for seen in _own(markup):
+        local = seen.name.local
+        if f"<{seen.written}>" in after_end:
+            continue
+        if local not in _ROOTS and not _is_miswritten(local) and len(odd) < MOST:
+            odd.setdefault((local, _where(markup, seen.inside)), seen.written)
+    lines = sitemap.lines_of(odd.values())
+    for (local, where), written in odd.items():
+        what = "is not allowed in" if local in NAMES else "is unknown in"
+        prefix = "; its prefix xhtml: is missing" if local == "link" else ""
+        yield Hit(f"<{written}> {what} <{where}>{prefix}", line=lines.get(written))
+
+
+def _own(markup: XmlParser) -> Iterator[SeenElement]:
+    """Yield the elements without a meaning that belong to the protocol, as their namespace says."""
+    from usp._formats.xml.raw_entries import ElementRole  # noqa: PLC0415 - pages about rules need no parser
+
+    own = {"", PROTOCOL, *((markup.root.uri,) if markup.root is not None else ())}
+    for seen in markup.dialect.seen:
+        # A link without a prefix is read as one to another language.
+        if seen.name.uri in own and (seen.role is ElementRole.OTHER or seen.name.local == "link"):
+            yield seen
+
+
+def _is_miswritten(local: str) -> bool:
+    return local not in NAMES and local.lower() in NAMES
+
+
+def _where(markup: XmlParser, inside: type) -> str:
+    """Return the element that another one is in."""
+    entries = {kind: name for name, kind in markup.entries.items()}
+    return entries.get(inside, markup.root_name)
+
+
+_XML = frozenset({"urlset", "index", "rss", "atom"})
+_PIECE = 8 * 1024 * 1024  # bytes; a token that spans many pieces is read again for each
+_SEPARATOR = "\x1f"  # of names in the parser: no namespace may contain it
+_UNBOUND = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]  # there is a rule about elements
+
+
+@sitemap_rule("SM307", Severity.ERROR)
+def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap is not well-formed XML.
+
+    XML parsers must stop at the first error, and so do most search engines: what follows is lost. What
+    is wrong is often invisible, such as an empty line before the XML declaration.
+
+    Source: https://www.w3.org/TR/xml/#dt-fatal
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        --- /sitemap.xml (declared)
+        <!-- The tea shop -->
+        <?xml version="1.0" encoding="UTF-8"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Good:
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!-- The tea shop -->
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Let a library write the XML, and look for what is printed before it.
+    """
+    examination, stored = sitemap.examination, sitemap.node.stored
+    if examination is None or stored is None or sitemap.kind not in _XML or sitemap.failure:
+        return
+    if any(rule_of(problem.code).code.startswith("SM3") for problem in sitemap.problems):
+        return  # it is said already, and better
+    if examination.is_vouched and sitemap.pages:
+        error = _first_error([sitemap.beginning], final=False)
+    else:
+        error = _first_error(stored.texts(), final=True)
+    if error is None or sitemap.xml is None:
+        return
+    if error.code != _UNBOUND or not undeclared_prefixes(sitemap.xml):
+        message = str(error).partition(":")[0]
+        yield Hit(
+            f"an XML parser stops here: {message}", line=error.lineno, column=error.offset + 1
+        )
+
+
+def _first_error(texts: Iterable[str], *, final: bool) -> ExpatError | None:
+    """Return the first error of a document; what it says about its encoding is ignored."""
+    parser = ParserCreate("utf-8", namespace_separator=_SEPARATOR)
+    try:
+        held = bytearray()
+        for text in texts:
+            held += text.encode("utf-8", "replace")
+            if len(held) >= _PIECE:
+                parser.Parse(bytes(held), False)
+                held.clear()
+        parser.Parse(bytes(held), final)
+    except ExpatError as error:
+        return error
+    return None
+
+
+@site_rule("SM308", Severity.ERROR)
+def index_in_index(site: Site) -> Iterator[Hit]:
+    """An index lists another index.
+
+    An index may list sitemaps only. Search engines do not follow a second level: all pages below it are
+    lost.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        --- /index.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
+        --- /teas.xml
+        <sitemap><loc>https://example.org/green.xml</loc></sitemap>
+        --- /green.xml
+        <url><loc>https://example.org/green</loc></url>
+    Good:
+        --- /index.xml (declared)
+        <sitemap><loc>https://example.org/cups.xml</loc></sitemap>
+        --- /cups.xml
+        <url><loc>https://example.org/cup</loc></url>
+        --- /teas.xml (declared)
+        <sitemap><loc>https://example.org/green.xml</loc></sitemap>
+        --- /green.xml
+        <url><loc>https://example.org/green</loc></url>
+    Fix: List the sitemaps themselves, or declare both indexes in robots.txt.
+    """
+    for sitemap in site.sitemaps:
+        parent = sitemap.parent
+        if sitemap.kind == "index" and parent is not None and parent.kind == "index":
+            message = f"an index is inside another index{sitemap.declared_in}"
+            yield Hit(message, sitemap=sitemap.url)
+
+
+@sitemap_rule("SM309", Severity.WARNING)
+def empty_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A sitemap or an index has no entries.
+
+    At least one is required. Search engines report an empty sitemap as an error, and often it is one:
+    whatever writes it has found nothing.
+
+    Source: https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+        https://support.google.com/webmasters/answer/7451001
+    Bad:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        </urlset>
+    Good:
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>https://example.org/tea</loc></url>
+        </urlset>
+    Fix: Look at what writes the sitemap; do not declare sitemaps that have nothing to list.
+    """
+    if sitemap.markup is None or sitemap.pages or sitemap.children or sitemap.failure:
+        return
+    if not any(problem.lost for problem in sitemap.problems):
+        what = "sitemaps" if sitemap.kind == "index" else "pages"
+        yield Hit(f"<{sitemap.markup.root_tag[0]}> lists no {what}")

@@ -1,0 +1,461 @@
+"""Rules about the URLs of pages: how they are written, where they are, which are repeated."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from usp._base.urls import is_http_url
+from usp.checks.finding import Hit, Severity
+from usp.checks.page_urls import bare, beginning, normal_url, origin_at, path_in
+from usp.checks.registry import block_rule, sitemap_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from usp._base.urls import HttpUrl
+    from usp.checks.context import CheckedSitemap
+    from usp.checks.page_columns import PageColumns
+    from usp.checks.page_urls import OriginCount
+
+MAX_URL = 2048
+"""Characters that the protocol allows in a URL: fewer than this."""
+
+_ALLOWED = bytes(range(0x80, 0x100)) + bytes(set(range(0x21, 0x7F)) - set(b'<>"{}|\\^`')) + b"\n"
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\n]{0,2}")
+_UNESCAPED = re.compile(r'[\x00- <>"{}|\\^`\x7f]')
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]++")
+_HOST = re.compile(r"[^/]*+//[^/?#]*+")
+_SESSION = re.compile(
+    r"[?&;](?:php|j|asp|aspx?)?+sess(?:ion)?+_?+id[a-z]*+=(?=[a-z.!-]*+[0-9])[0-9a-z.!-]{16}",
+    re.IGNORECASE,
+)
+_TRACKING = re.compile(
+    r"[?&](utm_(?:source|medium|campaign|term|content|id)|gclid|dclid|fbclid|msclkid|yclid)="
+)
+
+
+@block_rule("SM401", Severity.ERROR)
+def relative_url(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page is relative.
+
+    The protocol wants whole URLs, and search engines do not resolve others: the page is not found.
+
+    Source: https://www.sitemaps.org/protocol.html#locdef
+    Bad: <url><loc>/tea</loc></url>
+    Good: <url><loc>https://example.org/tea</loc></url>
+    Fix: Write the whole URL, with its scheme and host.
+    """
+    may_be = block.sitemap.kind in ("atom", "rss")  # relative to its own URL, if it has one
+    for at, written in enumerate(block.written or ()):
+        if not written or "://" in written or is_http_url(written.strip()):
+            continue
+        if may_be and is_http_url(block.urls[at]):
+            continue
+        if not block.urls[at].endswith(
+            f"://{written.strip()}"
+        ):  # the parser tells of a missing scheme
+            yield Hit(f"the URL is relative: {written.strip()!r}", at)
+
+
+@block_rule("SM406", Severity.ERROR)
+def long_url(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page has 2,048 characters or more.
+
+    The protocol allows fewer than 2,048 characters. Search engines may skip the page, and browsers may
+    cut the URL off.
+
+    Source: https://www.sitemaps.org/protocol.html#locdef
+    Bad: <url><loc>https://example.org/?q={a*2030}</loc></url>
+    Good: <url><loc>https://example.org/?q={a*2000}</loc></url>
+    Fix: Shorten the URL: leave out parameters that do not change the page.
+    """
+    if max(map(len, block.urls)) >= MAX_URL:
+        for at, url in enumerate(block.urls):
+            if len(url) >= MAX_URL:
+                yield Hit(f"the URL has {len(url):,} characters", at)
+
+
+@block_rule("SM407", Severity.WARNING)
+def url_fragment(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page has a fragment.
+
+    A fragment names a part of a page and is never sent to the server. Search engines drop it, so that
+    several entries become the same page.
+
+    Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.5
+    Bad: <url><loc>https://example.org/tea#green</loc></url>
+    Good: <url><loc>https://example.org/tea</loc></url>
+    Fix: Leave out the # and what follows it.
+    """
+    if "#" in block.joined and not block.sitemap.is_feed:
+        for at, url in enumerate(block.urls):
+            if "#" in url:
+                yield Hit("the URL has a fragment", at)
+
+
+@block_rule("SM408", Severity.WARNING)
+def unescaped_url(block: PageColumns) -> Iterator[Hit]:
+    r"""The URL of a page has characters that must be escaped.
+
+    Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
+    Most search engines guess what is meant; others fetch something else, or nothing.
+
+    Sources: https://www.sitemaps.org/protocol.html#escaping
+        https://www.rfc-editor.org/rfc/rfc3986#section-2
+    Bad:
+        <url><loc>https://example.org/green tea</loc></url>
+        <url><loc>https://example.org/?price=100%</loc></url>
+    Good:
+        <url><loc>https://example.org/green%20tea</loc></url>
+        <url><loc>https://example.org/?price=100%25</loc></url>
+    Fix: Escape the characters: % and the two hexadecimal digits of each one.
+    """
+    if block.sitemap.is_feed:
+        return
+    joined = block.joined
+    if "%" in joined and _BROKEN_ESCAPE.search(joined):
+        for at, url in enumerate(block.urls):
+            if "%" in url and (broken := _BROKEN_ESCAPE.search(url)):
+                yield Hit(f"{broken[0]!r} is not an escape", at)
+    if joined.encode("utf-8", "surrogatepass").translate(None, _ALLOWED):
+        for at, url in enumerate(block.urls):
+            host = _HOST.match(url)
+            bad = _UNESCAPED.search(url, host.end() if host else 0)
+            if bad:
+                yield Hit(f"{bad[0]!r} is not escaped", at)
+
+
+@block_rule("SM414", Severity.INFO)
+def non_ascii_url(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page has letters beyond ASCII that are not escaped.
+
+    The protocol asks for URLs that are escaped: their bytes in UTF-8 as %XX. Search engines read such
+    letters all the same, but simpler programs may not, and in a document with a wrong encoding they
+    become other letters. A host with other letters, such as münchen.example, is fine.
+
+    Sources: https://www.sitemaps.org/protocol.html#escaping
+        https://www.rfc-editor.org/rfc/rfc3987#section-3.1
+    Bad: <url><loc>https://example.org/tee/grün</loc></url>
+    Good: <url><loc>https://example.org/tee/gr%C3%BCn</loc></url>
+    Fix: Escape the letters: their bytes in UTF-8 as % and two hexadecimal digits.
+    """
+    if block.joined.isascii() or block.sitemap.is_feed:  # URLs of feeds may have all letters
+        return
+    for at, url in enumerate(block.urls):
+        if not url.isascii():
+            host = _HOST.match(url)
+            letters = _BEYOND_ASCII.search(url, host.end() if host else 0)
+            if letters:
+                yield Hit(f"{_shown(letters[0][:20])} is not escaped", at)
+
+
+def _shown(letters: str) -> str:
+    """Return letters as a message shows them: those that cannot be seen by their numbers."""
+    if letters.isprintable():
+        return f"{letters!r}"
+    return " ".join(f"U+{ord(letter):04X}" for letter in letters)
+
+
+@block_rule("SM412", Severity.INFO)
+def session_id(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page has the ID of a session.
+
+    The ID is that of one visit. Each time the sitemap is made, the same page gets another URL, and
+    search engines see the same content again and again.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Bad: <url><loc>https://example.org/tea;jsessionid=1A530637289A03B07199A44E8D531427</loc></url>
+    Good: <url><loc>https://example.org/tea?session=summer</loc></url>
+    Fix: List the page without the ID.
+    """
+    joined = block.joined
+    if "=" in joined and "sess" in joined.lower() and _SESSION.search(joined):
+        for at, url in enumerate(block.urls):
+            if _SESSION.search(url):
+                yield Hit("the URL has the ID of a session", at)
+
+
+@block_rule("SM413", Severity.INFO)
+def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
+    """The URL of a page has a parameter of web analytics or advertising.
+
+    The parameter does not change the page. Visitors that come from a search engine are counted as if
+    they came from a campaign, and the page may be indexed with both URLs. Feeds are left out: there it
+    is usual.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/url-structure
+    Bad: <url><loc>https://example.org/tea?utm_source=newsletter</loc></url>
+    Good: <url><loc>https://example.org/tea?source=newsletter</loc></url>
+    Fix: List the page without the parameter.
+    """
+    joined = block.joined
+    if block.sitemap.is_feed or "=" not in joined:
+        return
+    if ("utm_" in joined or "lid=" in joined or "kid=" in joined) and _TRACKING.search(joined):
+        for at, url in enumerate(block.urls):
+            if found := _TRACKING.search(url):
+                yield Hit(f"the URL has the parameter {found[1]}", at)
+
+
+_FEW = 8  # origins of a block that are counted
+
+
+@block_rule("SM402", Severity.ERROR)
+def other_host(block: PageColumns) -> Iterator[Hit]:
+    """A page is on another host than its sitemap, and nothing proves that both belong together.
+
+    A sitemap is for the pages of its own host; others are dropped. Pages of another host may be in it
+    if the robots.txt of that host declares the sitemap, or an index that it is in. If a website is
+    checked, and not a file or a snapshot, the robots.txt of up to 20 such hosts are fetched.
+
+    Sources: https://www.sitemaps.org/protocol.html#location
+        https://www.sitemaps.org/protocol.html#sitemaps_cross_submits
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://shop.example.net/tea</loc></url>
+    Good:
+        --- https://files.example.net/sitemap.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/coffee</loc></url>
+    Fix: List the page in a sitemap on its own host, or declare this sitemap in the robots.txt of that host.
+    """
+    sitemap = block.sitemap
+    if sitemap.is_feed or not sitemap.urls:
+        return
+    others = {}
+    for written in block.origins:
+        origin = origin_at(written)
+        if origin is None or sitemap.reach.has_host(origin):
+            continue
+        if not sitemap.is_declared_by(origin):
+            others[written] = origin.site
+    if others:
+        own = sitemap.urls[0].site
+        for at, url in enumerate(block.urls):
+            host = others.get(beginning(url))
+            if host is not None:
+                yield Hit(f"the page is on {host}, its sitemap on {own}", at)
+
+
+@block_rule("SM403", Severity.WARNING)
+def outside_folder(block: PageColumns) -> Iterator[Hit]:
+    """A page is not below the folder of its sitemap.
+
+    Who may write into one folder need not own the others: a sitemap at /catalog/sitemap.xml may only
+    list what begins with /catalog/. That does not count for a sitemap that robots.txt declares, or
+    that is in an index which is declared there.
+
+    Source: https://www.sitemaps.org/protocol.html#location
+    Bad:
+        --- /sitemap.xml
+        <sitemap><loc>https://example.org/catalog/sitemap.xml</loc></sitemap>
+        --- /catalog/sitemap.xml
+        <url><loc>https://example.org/catalog/tea</loc></url>
+        <url><loc>https://example.org/about</loc></url>
+    Good:
+        --- /catalog/sitemap.xml (declared)
+        <url><loc>https://example.org/catalog/tea</loc></url>
+        <url><loc>https://example.org/about</loc></url>
+    Fix: Declare the sitemap in robots.txt, or move it to the root of the website.
+    """
+    sitemap = block.sitemap
+    folders = () if sitemap.is_feed or not _may_be_undeclared(sitemap) else sitemap.reach.folders()
+    if not folders or _all_begin_with(block, folders[0]):
+        return
+    even = tuple(_even_path(folder) for folder in folders)
+    for at, url in enumerate(block.urls):
+        written = beginning(url)
+        origin = origin_at(written)
+        if origin is None or sitemap.reach.is_proven(origin) or not sitemap.reach.has_host(origin):
+            continue
+        path = path_in(normal_url(url), origin.origin)
+        if not path.startswith(even) and f"{path.partition('?')[0]}/" not in even:
+            yield Hit(f"the page is not below {folders[0]}, the folder of its sitemap", at)
+
+
+def _may_be_undeclared(sitemap: CheckedSitemap) -> bool:
+    """Return whether it is known that nothing declares a sitemap.
+
+    If a website was not searched, its robots.txt was not read: then only the sitemap itself counts
+    that was asked for.
+    """
+    return sitemap.site.is_website or sitemap.parent is None
+
+
+def _all_begin_with(block: PageColumns, folder: str) -> bool:
+    if len(block.origins) > _FEW:
+        return False
+    beginnings = (f"\n{written}{folder}" for written in block.origins)
+    return sum(map(block.joined.count, beginnings)) == len(block.urls)
+
+
+def _even_path(folder: str) -> str:
+    return normal_url(f"http://host{folder}").removeprefix("http://host")
+
+
+@sitemap_rule("SM404", Severity.WARNING)
+def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """Some pages of a sitemap are listed with http and others with https, or all unlike the sitemap.
+
+    Both are different pages to search engines, usually with the same content. The protocol asks for
+    one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
+    with https may list either.
+
+    Source: https://www.sitemaps.org/protocol.html#location
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>http://example.org/coffee</loc></url>
+    Good:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/coffee</loc></url>
+    Fix: List all pages with the scheme that the website redirects to, usually https.
+    """
+    for count, pages in _odd_ones(sitemap, lambda url: url.scheme):
+        scheme = count.origin.scheme
+        other = "https" if scheme == "http" else "http"
+        yield _hit(f"{pages} with {scheme} rather than {other}", count)
+
+
+@sitemap_rule("SM405", Severity.WARNING)
+def mixed_www(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """Some pages of a sitemap are listed with www and others without, or all unlike the sitemap.
+
+    These are different hosts, and so different pages, usually with the same content. The protocol asks
+    for one host, that of the sitemap itself.
+
+    Source: https://www.sitemaps.org/protocol.html#location
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://www.example.org/coffee</loc></url>
+    Good:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/coffee</loc></url>
+    Fix: List all pages with the host that the website redirects to.
+    """
+    for count, pages in _odd_ones(sitemap, lambda url: url.site):
+        host = count.origin.site
+        other = bare(count.origin) if host.startswith("www.") else f"www.{host}"
+        yield _hit(f"{pages} on {host} rather than {other}", count)
+
+
+def _odd_ones(
+    sitemap: CheckedSitemap, value: Callable[[HttpUrl], str]
+) -> Iterator[tuple[OriginCount, str]]:
+    """Yield origins of pages with another value than the rest of their website, and how many pages.
+
+    What the sitemap itself has is right, or else what most pages have.
+    """
+    if sitemap.is_feed:
+        return
+    websites: dict[str, dict[str, list[OriginCount]]] = {}
+    for count in sitemap.origins.counts.values():
+        values = websites.setdefault(bare(count.origin), {})
+        values.setdefault(value(count.origin), []).append(count)
+    for website, values in websites.items():
+        right = {value(url) for url in sitemap.reach.all if bare(url) == website}
+        pages = {one: sum(count.pages for count in counts) for one, counts in values.items()}
+        if len(values) > 1 and len(right & values.keys()) != 1:
+            right = {max(pages, key=lambda one: pages[one])}
+        if not right:
+            continue
+        for one in values.keys() - right:
+            are = "is" if pages[one] == 1 else "are"
+            yield values[one][0], f"{pages[one]:,} of {sum(pages.values()):,} pages {are} listed"
+
+
+def _hit(message: str, count: OriginCount) -> Hit:
+    return Hit(message, page=count.url, line=count.line, column=count.column)
+
+
+@block_rule("SM409", Severity.WARNING, "seen_pages")
+def duplicate_url(block: PageColumns) -> Iterator[Hit]:
+    """A page is listed twice in a sitemap.
+
+    The second entry says nothing new, or contradicts the first one, and takes up room: a sitemap may
+    have 50,000 entries. URLs that differ in the case of the host, in a default port or in escapes that
+    mean the same (RFC 3986, section 6.2) are the same.
+
+    Sources: https://www.sitemaps.org/protocol.html#xmlTagDefinitions
+        https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/coffee</loc></url>
+        <url><loc>https://EXAMPLE.org/tea</loc></url>
+    Good:
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/tea/</loc></url>
+        <url><loc>https://example.org/Tea</loc></url>
+    Fix: List each page once.
+    """
+    for at, first in block.repeated:
+        if first == block.sitemap.number:
+            yield Hit("the page is listed twice in this sitemap", at)
+
+
+@block_rule("SM410", Severity.WARNING, "seen_pages")
+def duplicate_across_sitemaps(block: PageColumns) -> Iterator[Hit]:
+    """A page is listed in two sitemaps of the same kind.
+
+    Search engines read both entries, and cannot tell which one is right when they differ. A sitemap for
+    news, images, videos or languages may list what another one lists without these, and so may a feed;
+    sitemaps that nothing declares are not compared with the others.
+
+    Source: https://www.sitemaps.org/protocol.html#index
+    Bad:
+        --- /teas.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+        --- /drinks.xml (declared)
+        <url><loc>https://example.org/coffee</loc></url>
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /pages.xml (declared)
+        <url><loc>https://example.org/tea</loc></url>
+        --- /images.xml (declared)
+        <url>
+          <loc>https://example.org/tea</loc>
+          <image:image><image:loc>https://example.org/tea.jpg</image:loc></image:image>
+        </url>
+    Fix: List each page in one sitemap.
+    """
+    sitemap = block.sitemap
+    for at, number in block.repeated:
+        if number != sitemap.number:
+            first = sitemap.site.sitemaps[number]
+            if first.family is sitemap.family:
+                yield Hit(f"the page is listed in {first.url} already", at)
+
+
+@block_rule("SM411", Severity.ERROR)
+def disallowed_url(block: PageColumns) -> Iterator[Hit]:
+    """A page is disallowed by robots.txt for all robots (*).
+
+    The sitemap asks search engines to fetch the page, and robots.txt asks them not to. They obey
+    robots.txt: what is on the page is never seen.
+
+    Sources: https://www.rfc-editor.org/rfc/rfc9309#section-2.2.2
+        https://developers.google.com/search/docs/crawling-indexing/robots/intro
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /private/
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/private/tea</loc></url>
+    Good:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /private/
+        Allow: /private/tea$
+
+        User-agent: ExampleBot
+        Disallow: /
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+        <url><loc>https://example.org/private/tea</loc></url>
+    Fix: Allow the page in robots.txt, or leave it out of the sitemap.
+    """
+    for at in block.site.robots.disallowed(block.urls, block.joined):
+        yield Hit("robots.txt disallows the page for all robots", at)

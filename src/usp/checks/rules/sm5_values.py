@@ -1,0 +1,296 @@
+"""Rules about dates, frequencies and priorities."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from usp._base.dates import in_utc, precision_of_text, read_date
+from usp.checks.finding import Hit, Severity
+from usp.checks.page_columns import FIRST_DAY, TOLERANCE, is_well_written
+from usp.checks.registry import block_rule, site_rule, sitemap_rule
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from usp.checks.context import CheckedSitemap, FieldTally, Site
+    from usp.checks.page_columns import PageColumns
+
+ENOUGH = 20
+"""Pages that have a value in common by chance: fewer than this."""
+
+_LENGTHS = {"year": timedelta(days=366), "month": timedelta(days=31), "day": timedelta(days=1)}
+
+
+@block_rule("SM501", Severity.WARNING)
+def lastmod_in_future(block: PageColumns) -> Iterator[Hit]:
+    """The lastmod of a page is in the future.
+
+    A page cannot have changed yet at a time to come. Search engines that find dates which cannot be
+    right stop trusting all of them. A day is tolerated, for clocks and time zones.
+
+    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Bad: <url><loc>https://example.org/tea</loc><lastmod>{day+9d}</lastmod></url>
+    Good: <url><loc>https://example.org/tea</loc><lastmod>{now}</lastmod></url>
+    Fix: Write when the page itself last changed, not when it expires or is published.
+    """
+    for at in block.dates.after(block.sitemap.now + TOLERANCE):
+        yield Hit(f"the page changes in the future: {block.lastmods[at]!r}", at)
+
+
+@site_rule("SM502", Severity.WARNING)
+def same_lastmod(site: Site) -> Iterator[Hit]:
+    """All pages of a sitemap have the same lastmod.
+
+    This is usually the time at which the sitemap was made, or the website deployed. Search engines use
+    the date to choose what to fetch again; one that is the same everywhere says nothing, and they
+    ignore it. Sitemaps with 20 pages or more are looked at. Days without a time may be the same in a
+    sitemap for one day, so they must be the same in all sitemaps.
+
+    Sources: https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
+    Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09Z</lastmod></url> (x 20)
+    Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
+    Fix: Write when each page itself last changed, or leave the date out.
+    """
+    everywhere = {one.lastmods.first for one in site.sitemaps if one.lastmods.count}
+    varies = len(everywhere) > 1 or any(one.lastmods.varies for one in site.sitemaps)
+    for sitemap in site.sitemaps:
+        same = _same(sitemap, sitemap.lastmods)
+        if same is not None and (":" in same or not varies):
+            yield Hit(
+                f"all {sitemap.pages:,} pages have the same lastmod: {same!r}", sitemap=sitemap.url
+            )
+
+
+@sitemap_rule("SM503", Severity.WARNING)
+def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A page changed later than the index says its sitemap did.
+
+    Search engines fetch a sitemap again if its lastmod in the index is newer. If it is older than those
+    of its pages, changes are found late or never. A day is tolerated, for time zones.
+
+    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Bad:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-05-06</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc><lastmod>2024-06-07</lastmod></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-06-07</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc><lastmod>2024-06-07T08:09:10Z</lastmod></url>
+    Fix: Write in the index when the sitemap last changed: not before any page in it did.
+    """
+    claim = sitemap.claim
+    if claim is None or claim.lastmod is None or sitemap.newest is None:
+        return
+    begins = _moment(claim.lastmod)
+    if begins is None:
+        return
+    length = _LENGTHS.get(precision_of_text(claim.lastmod) or "", timedelta())
+    if sitemap.newest > begins + length + TOLERANCE:
+        assert sitemap.parent is not None
+        newest = sitemap.newest.date().isoformat()
+        message = f"a page of {sitemap.url} changed on {newest}, the sitemap on {claim.lastmod!r}"
+        yield Hit(message, line=claim.line, sitemap=sitemap.parent.url)
+
+
+@sitemap_rule("SM504", Severity.WARNING)
+def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The lastmod of a sitemap in an index is not a date as the protocol writes it.
+
+    Search engines ignore such a date, and cannot tell whether the sitemap has changed.
+
+    Sources: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+        https://www.w3.org/TR/NOTE-datetime
+    Bad:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>06.05.2024</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>2024-05-06</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
+    """
+    for child in sitemap.children if sitemap.is_index else ():
+        text = (child.lastmod or "").strip()
+        if text and (not is_well_written(text) or _moment(text) is None):
+            yield Hit(f"the lastmod of {child.loc} is not a date: {text!r}", line=child.line)
+
+
+@sitemap_rule("SM505", Severity.WARNING)
+def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The lastmod of a sitemap in an index is in the future.
+
+    Search engines compare the date with their last visit: a date to come makes them fetch the sitemap
+    each time, or ignore the date. A day is tolerated, for clocks and time zones.
+
+    Source: https://www.sitemaps.org/protocol.html#sitemapIndexTagDefinitions
+    Bad:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{day+9d}</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Good:
+        --- /sitemap.xml (declared)
+        <sitemap><loc>https://example.org/teas.xml</loc><lastmod>{now}</lastmod></sitemap>
+        --- /teas.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Write when the sitemap last changed.
+    """
+    for child in sitemap.children if sitemap.is_index else ():
+        date = _moment(child.lastmod) if child.lastmod else None
+        if date is not None and date > sitemap.now + TOLERANCE:
+            yield Hit(
+                f"{child.loc} changes in the future: {(child.lastmod or '').strip()!r}",
+                line=child.line,
+            )
+
+
+@sitemap_rule("SM506", Severity.INFO)
+def same_changefreq(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """All pages of a sitemap have the same changefreq.
+
+    A frequency helps to choose what to fetch first; one that all pages have does not. Google ignores
+    it altogether. Sitemaps with 20 pages or more are looked at.
+
+    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
+    Good:
+        <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 19)
+        <url><loc>https://example.org/tea</loc><changefreq>yearly</changefreq></url>
+    Fix: Write how often each page itself changes, or leave the frequency out.
+    """
+    same = _same(sitemap, sitemap.changefreqs)
+    if same is not None:
+        yield Hit(f"all {sitemap.pages:,} pages have the same changefreq: {same!r}")
+
+
+@sitemap_rule("SM507", Severity.INFO)
+def same_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """All pages of a sitemap have the same priority.
+
+    A priority compares pages of one website; if all have the same one, it says nothing. Google ignores
+    it altogether. Sitemaps with 20 pages or more are looked at.
+
+    Sources: https://www.sitemaps.org/protocol.html#prioritydef
+        https://developers.google.com/search/docs/crawling-indexing/sitemaps/build-sitemap
+    Bad: <url><loc>https://example.org/{n}</loc><priority>1.0</priority></url> (x 20)
+    Good:
+        <url><loc>https://example.org/{n}</loc><priority>0.4</priority></url> (x 19)
+        <url><loc>https://example.org/tea</loc><priority>0.8</priority></url>
+    Fix: Give the more important pages a higher priority, or leave it out.
+    """
+    same = _same(sitemap, sitemap.priorities)
+    if same is not None and not _is_default(same):
+        yield Hit(f"all {sitemap.pages:,} pages have the same priority: {same!r}")
+
+
+@sitemap_rule("SM508", Severity.INFO)
+def default_priority(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """All pages of a sitemap have the priority 0.5, which is the default.
+
+    The sitemap says the same without it, and is smaller. Sitemaps with 20 pages or more are looked at.
+
+    Source: https://www.sitemaps.org/protocol.html#prioritydef
+    Bad: <url><loc>https://example.org/{n}</loc><priority>0.5</priority></url> (x 20)
+    Good: <url><loc>https://example.org/{n}</loc></url> (x 20)
+    Fix: Leave the priority out, or give the more important pages a higher one.
+    """
+    same = _same(sitemap, sitemap.priorities)
+    if same is not None and _is_default(same):
+        yield Hit(f"all {sitemap.pages:,} pages have the default priority")
+
+
+@block_rule("SM509", Severity.WARNING)
+def lastmod_before_web(block: PageColumns) -> Iterator[Hit]:
+    """The lastmod of a page is before 1990, when there was no web.
+
+    Programs write such dates when they have none: 1970-01-01 is the number 0 as a date. Search engines
+    that find dates which cannot be right stop trusting all of them.
+
+    Source: https://www.sitemaps.org/protocol.html#lastmoddef
+    Bad: <url><loc>https://example.org/tea</loc><lastmod>1970-01-01T00:00:00Z</lastmod></url>
+    Good: <url><loc>https://example.org/tea</loc><lastmod>1996-12-31</lastmod></url>
+    Fix: Leave the date out if it is not known.
+    """
+    for at in block.dates.before(FIRST_DAY):
+        yield Hit(f"there was no web yet: {block.lastmods[at]!r}", at)
+
+
+@block_rule("SM510", Severity.WARNING)
+def lastmod_format(block: PageColumns) -> Iterator[Hit]:
+    """The lastmod of a page is not written as the protocol writes dates.
+
+    What is meant can be guessed here, but search engines ignore such a date: it may be the fifth of June
+    or the sixth of May.
+
+    Sources: https://www.sitemaps.org/protocol.html#lastmoddef
+        https://www.w3.org/TR/NOTE-datetime
+    Bad:
+        <url><loc>https://example.org/tea</loc><lastmod>05/06/2024</lastmod></url>
+        <url><loc>https://example.org/coffee</loc><lastmod>2024-05-06 07:08:09</lastmod></url>
+    Good:
+        <url><loc>https://example.org/tea</loc><lastmod>2024-05-06</lastmod></url>
+        <url><loc>https://example.org/coffee</loc><lastmod>2024-05-06T07:08:09+00:00</lastmod></url>
+    Fix: Write the date as 2024-05-06 or 2024-05-06T07:08:09+00:00.
+    """
+    for at in block.dates.badly_written():
+        if _moment(block.lastmods[at]) is not None:  # the parser tells what it cannot read
+            yield Hit(f"the date is written as {block.lastmods[at]!r}", at)
+
+
+def _same(sitemap: CheckedSitemap, tally: FieldTally) -> str | None:
+    """Return the value that all pages of a sitemap have, if there are enough of them."""
+    same = sitemap.pages >= ENOUGH and tally.count == sitemap.pages and not tally.varies
+    return str(tally.first) if same else None
+
+
+def _is_default(priority: str) -> bool:
+    try:
+        return Decimal(priority) == SITEMAP_PAGE_DEFAULT_PRIORITY
+    except InvalidOperation:
+        return False
+
+
+def _moment(text: str) -> datetime | None:
+    date = read_date(text)
+    return None if date is None else in_utc(date)
+
+
+_FREQUENCIES = frozenset(frequency.value for frequency in SitemapPageChangeFrequency)
+
+
+@block_rule("SM511", Severity.WARNING)
+def changefreq_case(block: PageColumns) -> Iterator[Hit]:
+    """The changefreq of a page is written with capital letters.
+
+    The protocol has seven values, all in lower case, and its schema compares them letter by letter:
+    Daily makes a sitemap invalid. Most search engines read it all the same.
+
+    Sources: https://www.sitemaps.org/protocol.html#changefreqdef
+        https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
+    Bad: <url><loc>https://example.org/tea</loc><changefreq>Daily</changefreq></url>
+    Good: <url><loc>https://example.org/tea</loc><changefreq>daily</changefreq></url>
+    Fix: Write always, hourly, daily, weekly, monthly, yearly or never, in lower case.
+    """
+    values = block.changefreqs
+    odd = {value for value in set(values) if _is_miswritten(value.strip())}
+    for at, value in enumerate(values) if odd else ():
+        if value in odd:
+            written = value.strip()
+            yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
+
+
+def _is_miswritten(value: str) -> bool:
+    return value not in _FREQUENCIES and value.lower() in _FREQUENCIES

@@ -1,0 +1,180 @@
+"""Rules about links to other languages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usp.checks.finding import Hit, Severity
+from usp.checks.hreflang import DEFAULT, wrong_with
+from usp.checks.page_columns import LINKS, relative_in
+from usp.checks.registry import block_rule, site_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from usp.checks.context import Site
+    from usp.checks.hreflang import Version
+    from usp.checks.page_columns import PageColumns
+
+
+@block_rule("SM601", Severity.ERROR)
+def bad_hreflang(block: PageColumns) -> Iterator[Hit]:
+    """The hreflang of a link is not a code that search engines know.
+
+    It is a language of ISO 639: with two letters, or with three if it has no code of two. A script of
+    ISO 15924 may follow, and a country of ISO 3166-1 with two letters or a part of the world with three
+    digits: en, en-GB, fil, zh-Hant-TW, es-419; or it is x-default. Links with other codes are ignored. The usual mistakes are en-UK (the country is GB), jp (the language is ja), a
+    country without a language, and an underscore.
+
+    Bad:
+        <xhtml:link rel="alternate" hreflang="en-UK" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="jp" href="https://example.com/ja"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en-GB" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="ja" href="https://example.com/ja"/>
+        <xhtml:link rel="alternate" hreflang="zh-Hant-TW" href="https://example.com/zh"/>
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+    Fix: Write a language such as en, and after it a country such as GB if it is for that country only.
+    """
+    bad = {code for code in block.languages if wrong_with(code)}
+    if bad:
+        for at, alternates in block.alternates:
+            for code in dict.fromkeys(code for code, _ in alternates):
+                if code in bad:
+                    yield Hit(wrong_with(code) or "", at)
+
+
+@site_rule("SM602", Severity.ERROR, "seen_pages", "hreflang_groups")
+def no_return_link(site: Site) -> Iterator[Hit]:
+    """A page names another one as its version in another language, but that one does not link back.
+
+    Search engines only believe links that go both ways: otherwise anyone could call a page their
+    version of yours. Both links are ignored. Versions that no sitemap lists are not looked at, they may
+    link back in other ways.
+
+    Bad:
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+        <url>
+          <loc>https://example.org/de</loc>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+    Good:
+        <url>
+          <loc>https://example.org/en</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+          <xhtml:link rel="alternate" hreflang="fr" href="https://example.net/fr"/>
+        </url>
+        <url>
+          <loc>https://example.org/de</loc>
+          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+        </url>
+    Fix: Give each version the same links: one to each version, and one to itself.
+    """
+    for missing in site.hreflang_groups.missing_returns(site.seen_pages):
+        yield Hit(
+            f"{missing.version} does not link back",
+            page=missing.page,
+            line=missing.line,
+            sitemap=site.sitemaps[missing.sitemap].url,
+        )
+
+
+@block_rule("SM603", Severity.WARNING)
+def no_self_link(block: PageColumns) -> Iterator[Hit]:
+    """A page has links to other languages, but none to itself.
+
+    Each version lists itself as well as all others: that is how its own language is known.
+
+    Bad: <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
+    Fix: Add a link to the page itself, with its own language.
+    """
+    for at, url, _, links in block.versions:
+        if url not in links:
+            yield Hit("the page has links to other languages, but none to itself", at)
+
+
+@block_rule("SM604", Severity.WARNING)
+def duplicate_hreflang(block: PageColumns) -> Iterator[Hit]:
+    """A page has two links to different pages with the same hreflang.
+
+    Search engines cannot tell which of them is right for the language, and may ignore both.
+
+    Bad:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
+        <xhtml:link rel="alternate" hreflang="DE" href="https://example.com/at"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.com/de"/>
+        <xhtml:link rel="alternate" hreflang="de-AT" href="https://example.com/at"/>
+    Fix: Keep one link for each language, or tell versions apart by their country.
+    """
+    for version in block.versions:
+        if len(set(version.codes)) < len(version.codes):
+            for code, links in _conflicts(version):
+                if code != DEFAULT:
+                    yield Hit(
+                        f"{len(links)} different pages have the hreflang {code!r}", version.at
+                    )
+
+
+@block_rule("SM605", Severity.WARNING)
+def duplicate_x_default(block: PageColumns) -> Iterator[Hit]:
+    """A page has two links to different pages with the hreflang x-default.
+
+    It names the one page for all languages that have no version of their own. Of two, search engines
+    may take either, or none.
+
+    Bad:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.com/"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
+    Fix: Keep one link with x-default.
+    """
+    for version in block.versions:
+        if version.codes.count(DEFAULT) > 1:
+            for code, links in _conflicts(version):
+                if code == DEFAULT:
+                    yield Hit(f"{len(links)} different pages are x-default", version.at)
+
+
+@block_rule("SM606", Severity.ERROR)
+def relative_alternate(block: PageColumns) -> Iterator[Hit]:
+    """A link to another language has a relative URL.
+
+    Search engines ask for the whole URL of each version, with its scheme and host, and do not resolve
+    others: the link is ignored.
+
+    Bad:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="/de"/>
+    Good:
+        <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
+        <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
+    Fix: Write the whole URL, with its scheme and host.
+    """
+    if block.alternates:
+        for at, written in relative_in(block, LINKS):
+            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
+
+
+def _conflicts(version: Version) -> Iterator[tuple[str, set[str]]]:
+    """Yield the codes that several different pages have, with these."""
+    links: dict[str, set[str]] = {}
+    for code, link in zip(version.codes, version.links, strict=True):
+        links.setdefault(code, set()).add(link)
+    for code, found in links.items():
+        if len(found) > 1:
+            yield code, found

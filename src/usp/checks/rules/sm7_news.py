@@ -1,0 +1,146 @@
+"""Rules about news."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from usp._base.dates import in_utc, precision_of
+from usp.checks.finding import Hit, Severity
+from usp.checks.hreflang import wrong_with
+from usp.checks.registry import block_rule, sitemap_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from usp.checks.context import CheckedSitemap
+    from usp.checks.page_columns import PageColumns
+
+MAX_AGE = timedelta(days=2)
+MAX_STORIES = 1000
+_WEST = timedelta(hours=12)  # how far time zones are behind UTC
+_TOLERANCE = timedelta(days=1)  # of dates in the future: clocks and time zones differ
+_SHORT = 2  # letters of a code of ISO 639-1; of longer ones there are thousands
+_LANGUAGE = re.compile(r"[a-z]{2,3}|zh-(?:cn|tw)", re.IGNORECASE)
+
+
+def _tolerance(date: datetime) -> timedelta:
+    """Return how much later a date may be: it lasts a day if it has no time, in any time zone."""
+    if precision_of(date) == "day":
+        return timedelta(days=1) + _WEST
+    return _WEST if date.tzinfo is None else timedelta()
+
+
+@block_rule("SM701", Severity.WARNING)
+def old_news(block: PageColumns) -> Iterator[Hit]:
+    """A story in a news sitemap is older than two days.
+
+    A news sitemap is for what was published in the last two days. Google ignores the news data of older
+    stories, and their pages belong in an ordinary sitemap. The age of a story in a snapshot is the one
+    that it had when it was recorded.
+
+    Bad: <news:publication_date>{now-5d}</news:publication_date>
+    Good: <news:publication_date>{now-5h}</news:publication_date>
+    Fix: Remove the story from the news sitemap two days after its publication; keep its page in another one.
+    """
+    oldest = block.sitemap.now - MAX_AGE
+    for at, story in block.stories:
+        date = story.publish_date
+        if date is not None and in_utc(date) < oldest - _tolerance(date):
+            yield Hit(f"the story was published on {date:%Y-%m-%d}", at)
+
+
+@block_rule("SM702", Severity.WARNING)
+def future_news(block: PageColumns) -> Iterator[Hit]:
+    """A story in a news sitemap has a publication date in the future.
+
+    The date is that of the first publication on the website. One that lies ahead by more than a day is
+    a mistake, and readers of the sitemap cannot rely on the others either.
+
+    Bad: <news:publication_date>{now+30d}</news:publication_date>
+    Good: <news:publication_date>{now-1h}</news:publication_date>
+    Fix: Write the date on which the story was first published.
+    """
+    latest = block.sitemap.now + _TOLERANCE
+    for at, story in block.stories:
+        if story.publish_date is not None and in_utc(story.publish_date) > latest:
+            yield Hit(
+                f"the story is dated {story.publish_date:%Y-%m-%d}, which is in the future", at
+            )
+
+
+@sitemap_rule("SM703", Severity.ERROR)
+def too_many_stories(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A news sitemap has more than 1,000 stories.
+
+    Google reads up to 1,000 stories in one news sitemap. Use several with an index for more.
+
+    Bad:
+        <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 1001)
+    Good:
+        <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 1000)
+    Fix: Remove stories older than two days, or split the sitemap and list the parts in an index.
+    """
+    if sitemap.stories > MAX_STORIES:
+        yield Hit(f"the sitemap has {sitemap.stories:,} stories; at most {MAX_STORIES:,} are read")
+
+
+@block_rule("SM704", Severity.ERROR)
+def news_without_publication(block: PageColumns) -> Iterator[Hit]:
+    """A story lacks the name of its publication.
+
+    The name is required. It must be the one that the website has in Google News, without additions in
+    brackets.
+
+    Bad: no <news:name>
+    Good: <news:name>The Tea Times</news:name>
+    Fix: Add <news:name> inside <news:publication>.
+    """
+    for at, story in block.stories:
+        if not story.publication_name:
+            yield Hit("the story has no <news:name>", at)
+
+
+@block_rule("SM705", Severity.ERROR)
+def news_language(block: PageColumns) -> Iterator[Hit]:
+    """A story lacks the language of its publication, or has one that is not a code.
+
+    The language is required: a code of ISO 639 with two or three letters, or zh-cn or zh-tw for Chinese.
+
+    Bad: <news:language>English</news:language>
+    Good: <news:language>zh-tw</news:language>
+    Fix: Write a code such as en, de or zh-cn as <news:language> inside <news:publication>.
+    """
+    for at, story in block.stories:
+        language = story.publication_language
+        if not language:
+            yield Hit("the story has no <news:language>", at)
+        elif not _LANGUAGE.fullmatch(language.strip()):
+            yield Hit(f"{language!r} is not a language code of two or three letters", at)
+        elif len(language.strip()) == _SHORT and (wrong := wrong_with(language.strip())):
+            yield Hit(wrong, at)
+
+
+@block_rule("SM706", Severity.INFO)
+def deprecated_news_field(block: PageColumns) -> Iterator[Hit]:
+    """A story has fields that search engines no longer read.
+
+    Google has dropped <news:access>, <news:genres>, <news:keywords> and <news:stock_tickers>. They do
+    no harm, but make the sitemap larger.
+
+    Bad: <news:keywords>tea, prices</news:keywords>
+    Good: <news:title>Tea prices rise</news:title>
+    Fix: Remove the fields.
+    """
+    for at, story in block.stories:
+        given = {
+            "news:access": story.access,
+            "news:genres": story.genres,
+            "news:keywords": story.keywords,
+            "news:stock_tickers": story.stock_tickers,
+        }
+        if any(given.values()):
+            names = ", ".join(name for name, value in given.items() if value)
+            yield Hit(f"no longer read: {names}", at)

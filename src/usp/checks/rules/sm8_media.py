@@ -1,0 +1,394 @@
+"""Rules about images and videos."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from usp._base.dates import in_utc
+from usp._base.urls import is_http_url
+from usp.checks.finding import Hit, Severity
+from usp.checks.page_columns import IMAGES, VIDEOS, relative_in
+from usp.checks.registry import block_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from usp.checks.page_columns import PageColumns
+
+MAX_IMAGES = 1000
+
+
+@block_rule("SM801", Severity.ERROR)
+def too_many_images(block: PageColumns) -> Iterator[Hit]:
+    """A page has more than 1,000 images.
+
+    Google reads up to 1,000 images of each page; the others are ignored.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Bad:
+        <url>
+          <loc>https://example.org/gallery</loc>
+          <image:image><image:loc>https://example.org/{n}.jpg</image:loc></image:image> (x 1001)
+        </url>
+    Good:
+        <url>
+          <loc>https://example.org/gallery</loc>
+          <image:image><image:loc>https://example.org/{n}.jpg</image:loc></image:image> (x 1000)
+        </url>
+    Fix: List the most important 1,000 images, or split the page.
+    """
+    for at, images in block.images:
+        if len(images) > MAX_IMAGES:
+            yield Hit(f"the page has {len(images):,} images; at most {MAX_IMAGES:,} are read", at)
+
+
+@block_rule("SM802", Severity.ERROR)
+def bad_image_url(block: PageColumns) -> Iterator[Hit]:
+    """The URL of an image cannot be fetched over HTTP.
+
+    Search engines fetch the image. They cannot do that with data: or blob: URLs, or with text, and
+    they do not resolve relative URLs.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Bad: <image:image><image:loc>data:image/png;base64,iVBORw0KGgo=</image:loc></image:image>
+    Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
+    Fix: Write the absolute URL of the image file.
+    """
+    if not block.images:
+        return
+    relative = set(relative_in(block, IMAGES))
+    for at, written in sorted(relative):
+        yield Hit(f"the URL of an image is relative: {written[:80]!r}", at)
+    for at, images in block.images:
+        for image in images:
+            if not is_http_url(image.loc) and (at, image.loc) not in relative:
+                yield Hit(f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}", at)
+
+
+@block_rule("SM803", Severity.INFO)
+def duplicate_image(block: PageColumns) -> Iterator[Hit]:
+    """A page lists the same image several times.
+
+    The repetition has no effect, except that it counts towards the limit of 1,000 images.
+
+    Source: https://developers.google.com/search/docs/crawling-indexing/sitemaps/image-sitemaps
+    Bad:
+        <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
+        <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
+    Good:
+        <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
+        <image:image><image:loc>https://example.org/tea.png?large</image:loc></image:image>
+    Fix: List each image of a page once.
+    """
+    for at, images in block.images:
+        twice = len(images) - len({image.loc for image in images})
+        if twice:
+            yield Hit(f"{twice:,} of the {len(images):,} images were listed before on the page", at)
+
+
+@block_rule("SM804", Severity.INFO)
+def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
+    """An image has fields that search engines no longer read.
+
+    Google has dropped <image:caption>, <image:geo_location>, <image:title> and <image:license>. They do
+    no harm, but make the sitemap larger.
+
+    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Bad:
+        <image:image>
+          <image:loc>https://example.org/tea.png</image:loc>
+          <image:caption>A cup of tea</image:caption>
+        </image:image>
+    Good:
+        <image:image>
+          <image:loc>https://example.org/tea.png</image:loc>
+        </image:image>
+    Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
+    """
+    for at, images in block.images:
+        names = {
+            name
+            for image in images
+            for name in ("caption", "geo_location", "title", "license")
+            if getattr(image, name)
+        }
+        if names:
+            yield Hit(f"no longer read: {', '.join(f'image:{name}' for name in sorted(names))}", at)
+
+
+MAX_VIDEOS = 1000
+_REQUIRED = ("thumbnail_loc", "title", "description")
+
+
+def _elements(names: Sequence[str]) -> str:
+    return " and no ".join(f"<video:{name}>" for name in names)
+
+
+@block_rule("SM820", Severity.ERROR)
+def video_field_missing(block: PageColumns) -> Iterator[Hit]:
+    """A video lacks a required field.
+
+    A video needs a thumbnail, a title and a description. Without them, search engines ignore it.
+
+    Bad: no <video:description>
+    Good: <video:description>Water, leaves, three minutes.</video:description>
+    Fix: Add <video:thumbnail_loc>, <video:title> and <video:description>.
+    """
+    for at, video in block.videos:
+        missing = [name for name in _REQUIRED if not getattr(video, name)]
+        if missing:
+            yield Hit(f"the video has no {_elements(missing)}", at)
+
+
+@block_rule("SM821", Severity.ERROR)
+def video_without_location(block: PageColumns) -> Iterator[Hit]:
+    """A video has neither a file nor a player.
+
+    One of <video:content_loc> and <video:player_loc> is required: otherwise there is nothing to play.
+
+    Bad: no <video:content_loc>
+    Good:
+        no <video:content_loc>
+        <video:player_loc>https://example.org/player?tea</video:player_loc>
+    Fix: Add the URL of the video file as <video:content_loc>, or that of a player as <video:player_loc>.
+    """
+    for at, video in block.videos:
+        if not video.content_loc and not video.player_loc:
+            yield Hit("the video has neither <video:content_loc> nor <video:player_loc>", at)
+
+
+@block_rule("SM822", Severity.ERROR)
+def video_is_page(block: PageColumns) -> Iterator[Hit]:
+    """The file or the player of a video is the page itself.
+
+    The URL of the video file, or of its player, must not be that of the page.
+
+    Bad: <video:content_loc>https://example.org/tea</video:content_loc>
+    Good: <video:content_loc>https://example.org/tea.mp4</video:content_loc>
+    Fix: Write the URL of the video file as <video:content_loc>, or that of a player alone as <video:player_loc>.
+    """
+    for at, video in block.videos:
+        if block.urls[at] in (video.content_loc, video.player_loc):
+            yield Hit("the video has the URL of its page", at)
+
+
+@block_rule("SM823", Severity.WARNING)
+def video_file_is_player(block: PageColumns) -> Iterator[Hit]:
+    """The file and the player of a video have the same URL.
+
+    The file is the video itself, the player is a page or a program that plays it. One of the two is wrong.
+
+    Bad: <video:player_loc>https://example.org/tea.mp4</video:player_loc>
+    Good: <video:player_loc>https://example.org/player?tea</video:player_loc>
+    Fix: Leave out the one of <video:content_loc> and <video:player_loc> that is wrong.
+    """
+    for at, video in block.videos:
+        if video.content_loc and video.content_loc == video.player_loc:
+            yield Hit("<video:content_loc> and <video:player_loc> are the same", at)
+
+
+@block_rule("SM824", Severity.WARNING)
+def too_many_videos(block: PageColumns) -> Iterator[Hit]:
+    """A page has more than 1,000 videos.
+
+    No reader of sitemaps expects as many. A page with a video should be about that video: search engines
+    show videos only for such pages.
+
+    Bad:
+        <url>
+          <loc>https://example.org/videos</loc>
+          <video:video><video:thumbnail_loc>https://example.org/{n}.jpg</video:thumbnail_loc><video:title>Tea {n}</video:title><video:description>Tea, part {n}</video:description><video:content_loc>https://example.org/{n}.mp4</video:content_loc></video:video> (x 1001)
+        </url>
+    Good:
+        <url>
+          <loc>https://example.org/videos</loc>
+          <video:video><video:thumbnail_loc>https://example.org/{n}.jpg</video:thumbnail_loc><video:title>Tea {n}</video:title><video:description>Tea, part {n}</video:description><video:content_loc>https://example.org/{n}.mp4</video:content_loc></video:video> (x 1000)
+        </url>
+    Fix: Give each video a page of its own.
+    """
+    for at, videos in block.video_lists:
+        if len(videos) > MAX_VIDEOS:
+            yield Hit(f"the page has {len(videos):,} videos", at)
+
+
+@block_rule("SM825", Severity.ERROR)
+def bad_video_url(block: PageColumns) -> Iterator[Hit]:
+    """A URL of a video cannot be fetched over HTTP.
+
+    Search engines fetch the thumbnail and the video. The file must be at an HTTP or FTP URL.
+
+    Bad: <video:content_loc>rtmp://example.org/tea</video:content_loc>
+    Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
+    Fix: Write the absolute URL of the file.
+    """
+    if not block.videos:
+        return
+    relative = set(relative_in(block, VIDEOS))
+    for at, written in sorted(relative):
+        yield Hit(f"a URL of the video is relative: {written[:80]!r}", at)
+    for at, video in block.videos:
+        for name in ("thumbnail_loc", "content_loc", "player_loc"):
+            url = getattr(video, name)
+            if (
+                url
+                and not is_http_url(url)
+                and (at, url) not in relative
+                and not (name == "content_loc" and url.startswith("ftp://"))
+            ):
+                yield Hit(f"<video:{name}> is not an HTTP URL: {url[:80]!r}", at)
+
+
+MAX_SECONDS = 28_800
+MAX_RATING = 5
+MAX_DESCRIPTION = 2048
+MAX_TAGS = 32
+_DAY = timedelta(days=1)  # a date without a time lasts until its end
+_DEPRECATED = {
+    "category": "video:category",
+    "gallery_loc": "video:gallery_loc",
+    "prices": "video:price",
+    "tv_show": "video:tvshow",
+    "player_autoplay": "video:player_loc[autoplay]",
+    "player_allow_embed": "video:player_loc[allow_embed]",
+}
+
+
+@block_rule("SM826", Severity.ERROR)
+def video_duration(block: PageColumns) -> Iterator[Hit]:
+    """The duration of a video is not between 1 second and 8 hours.
+
+    The duration is a number of seconds from 1 to 28,800.
+
+    Bad: <video:duration>90000</video:duration>
+    Good: <video:duration>90</video:duration>
+    Fix: Write the duration in seconds, or leave it out.
+    """
+    for at, video in block.videos:
+        if video.duration is not None and not 1 <= video.duration <= MAX_SECONDS:
+            yield Hit(f"the duration is {video.duration:,} seconds", at)
+
+
+@block_rule("SM827", Severity.WARNING)
+def video_rating(block: PageColumns) -> Iterator[Hit]:
+    """The rating of a video is not between 0.0 and 5.0.
+
+    Ratings are numbers from 0.0 (low) to 5.0 (high). Others are ignored.
+
+    Bad: <video:rating>87</video:rating>
+    Good: <video:rating>4.2</video:rating>
+    Fix: Write a number from 0.0 to 5.0, or leave it out.
+    """
+    for at, video in block.videos:
+        if video.rating is not None and not 0 <= video.rating <= MAX_RATING:
+            yield Hit(f"the rating is {video.rating}", at)
+
+
+@block_rule("SM828", Severity.WARNING)
+def video_description_length(block: PageColumns) -> Iterator[Hit]:
+    """The description of a video has more than 2,048 characters.
+
+    Descriptions have at most 2,048 characters. Longer ones are cut off or ignored.
+
+    Bad: <video:description>{a*2049}</video:description>
+    Good: <video:description>{a*2048}</video:description>
+    Fix: Shorten the description.
+    """
+    for at, video in block.videos:
+        if video.description and len(video.description) > MAX_DESCRIPTION:
+            yield Hit(f"the description has {len(video.description):,} characters", at)
+
+
+@block_rule("SM829", Severity.WARNING)
+def too_many_video_tags(block: PageColumns) -> Iterator[Hit]:
+    """A video has more than 32 tags.
+
+    At most 32 tags are read.
+
+    Bad: <video:tag>{n}</video:tag> (x 33)
+    Good: <video:tag>{n}</video:tag> (x 32)
+    Fix: Keep the most important 32 tags.
+    """
+    for at, video in block.videos:
+        if len(video.tags) > MAX_TAGS:
+            yield Hit(f"the video has {len(video.tags):,} tags", at)
+
+
+@block_rule("SM830", Severity.WARNING)
+def expired_video(block: PageColumns) -> Iterator[Hit]:
+    """A video has expired.
+
+    After the expiration date, search engines no longer show the video. If it is still available, the date
+    is wrong; if not, the entry should go.
+
+    Bad: <video:expiration_date>{now-30d}</video:expiration_date>
+    Good: <video:expiration_date>{now+30d}</video:expiration_date>
+    Fix: Remove the video, or its <video:expiration_date>.
+    """
+    for at, video in block.videos:
+        if (
+            video.expiration_date is not None
+            and in_utc(video.expiration_date) < block.sitemap.now - _DAY
+        ):
+            yield Hit(f"the video expired on {video.expiration_date:%Y-%m-%d}", at)
+
+
+@block_rule("SM831", Severity.ERROR)
+def video_expires_before_publication(block: PageColumns) -> Iterator[Hit]:
+    """A video expires before it is published.
+
+    One of the two dates is wrong, and search engines do not show the video.
+
+    Bad:
+        <video:expiration_date>{now+10d}</video:expiration_date>
+        <video:publication_date>{now+20d}</video:publication_date>
+    Good:
+        <video:expiration_date>{now+20d}</video:expiration_date>
+        <video:publication_date>{now-10d}</video:publication_date>
+    Fix: Correct the dates.
+    """
+    for at, video in block.videos:
+        published, expires = video.publication_date, video.expiration_date
+        if published is not None and expires is not None and in_utc(expires) < in_utc(published):
+            yield Hit(f"published on {published:%Y-%m-%d}, but expired on {expires:%Y-%m-%d}", at)
+
+
+@block_rule("SM832", Severity.ERROR)
+def video_relationship(block: PageColumns) -> Iterator[Hit]:
+    """A restriction of a video does not say whether it allows or denies.
+
+    <video:restriction> and <video:platform> need the attribute relationship, which is allow or deny.
+    Without it, nobody knows who may see the video.
+
+    Bad: <video:restriction>DE AT CH</video:restriction>
+    Good: <video:restriction relationship="allow">DE AT CH</video:restriction>
+    Fix: Add relationship="allow" or relationship="deny".
+    """
+    for at, video in block.videos:
+        for name in ("restriction", "platform"):
+            relationship = getattr(video, f"{name}_relationship")
+            if getattr(video, name) and (relationship or "").strip().lower() not in (
+                "allow",
+                "deny",
+            ):
+                yield Hit(f"<video:{name}> has no relationship of 'allow' or 'deny'", at)
+
+
+@block_rule("SM833", Severity.INFO)
+def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
+    """A video has fields that search engines no longer read.
+
+    Google has dropped <video:category>, <video:gallery_loc>, <video:price>, <video:tvshow> and the
+    attributes autoplay and allow_embed of <video:player_loc>. They do no harm, but make the sitemap larger.
+
+    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Bad: <video:category>Drinks</video:category>
+    Good: <video:tag>Drinks</video:tag>
+    Fix: Remove the fields.
+    """
+    for at, video in block.videos:
+        names = [
+            name for field, name in _DEPRECATED.items() if getattr(video, field) not in (None, ())
+        ]
+        if names:
+            yield Hit(f"no longer read: {', '.join(names)}", at)

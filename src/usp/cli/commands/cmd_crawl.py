@@ -1,0 +1,304 @@
+"""``usp crawl``: the sitemaps of many sites, as a dataset of Parquet files."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.exceptions import Exit
+
+from usp._base.display import counted, duration, size
+from usp._base.safe_text import printable
+from usp.cli.errors import FAILED, common_message_options, failure_line, messages, remedy
+from usp.cli.option_values import Integer, Number, bad_value, read_columns
+from usp.cli.options import (
+    COLUMNS,
+    filter_options,
+    log_options,
+    message_option,
+    read_requests,
+    read_selection,
+    request_option,
+    request_options,
+)
+from usp.cli.output import Command
+from usp.fleet.options import ENGINES, FLEET_LIMITS, SITE_SECONDS, FleetOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from usp.fleet.run import FleetProgress, FleetRun
+
+_EVERY = 30.0  # seconds between two lines of the log
+_MOST_REASONS = 5  # reasons of failures in the summary for people
+_USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
+
+
+@click.command("crawl", cls=Command)
+@click.argument("sites", metavar="SITES")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DATASET",
+    help="Folder of the dataset, or its URL in an object store (s3://, gs://, az://); resumes an "
+    "existing dataset.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="local",
+    show_default=True,
+    help="Run in processes on this machine, or on Ray.",
+)
+@click.option(
+    "--address",
+    metavar="ADDRESS",
+    help="Address of a Ray cluster; without it, one is started on this machine.",
+)
+@click.option(
+    "--workers",
+    type=Integer(min=1),
+    metavar="N",
+    help="Number of worker processes; one per CPU by default.",
+)
+@click.option(
+    "--in-flight",
+    type=Integer(min=1, max=10_000),
+    metavar="N",
+    default=_USUAL["in_flight"],
+    show_default=True,
+    help="Number of sites that each worker crawls at the same time.",
+)
+@click.option(
+    "--per-host",
+    type=Integer(min=1, max=64),
+    metavar="N",
+    default=_USUAL["per_host"],
+    show_default=True,
+    help="Maximum number of simultaneous requests of a worker to one host, for all sites.",
+)
+@click.option("--same-address", is_flag=True, help="Group sites by IP address instead of host.")
+@click.option(
+    "--together",
+    type=Integer(min=1),
+    metavar="N",
+    default=_USUAL["together"],
+    show_default=True,
+    help="Number of sites on one host (or address) that are crawled at the same time.",
+)
+@request_option(
+    "--site-seconds",
+    type=Number(min=0, min_open=True),
+    metavar="SECONDS",
+    default=SITE_SECONDS,
+    show_default=True,
+    help="Maximum time for the sitemaps of one site.",
+)
+@click.option("--no-pages", is_flag=True, help="Only count pages; do not write the table of pages.")
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help=f"Columns of the table of pages, comma-separated: {', '.join(COLUMNS)}.",
+)
+@filter_options
+@click.option("--problems", is_flag=True, help="Count the problems of every sitemap; takes longer.")
+@click.option(
+    "--retry-failed",
+    is_flag=True,
+    help="Crawl the sites again that failed or keep what they had, and no others.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Re-crawl all sites and replace their rows; unchanged sitemaps are not downloaded.",
+)
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="With --again or --retry-failed: take what there is now. Without it, a site or sitemap that "
+    "fails keeps what it had, and so does a site that has lost more than half of its pages.",
+)
+@click.option(
+    "--keep-versions",
+    is_flag=True,
+    help="Keep the files of older versions of the tables, for time travel.",
+)
+@request_options(limits="Set a limit for every site, as in 'usp ls'.")
+@click.option("--commit-seconds", type=float, default=30.0, hidden=True)
+@message_option("-q", "--quiet", is_flag=True, help="Show no progress and no summary.")
+@log_options
+@common_message_options
+def command(sites: str, output: str, quiet: bool, **values: Any) -> None:
+    """Read the sitemaps of many sites into a dataset: the tables pages, sitemaps and sites.
+
+    SITES is a file with one site per line, or a CSV, TSV or Parquet file with a column site, url,
+    host or domain; - is standard input. Run the same command again to complete a dataset: sites that
+    are already in it are skipped, however the last run ended. A site that fails gets a row with the
+    reason. The exit status is 0 if every site of the list is in the dataset, and 1 if not, because the
+    run could not go on. It is also 1 if sites that were crawled again failed, or have lost more than
+    half of their pages: they keep what they had.
+
+    \b
+    Examples:
+      usp crawl sites.txt -o dataset
+      usp crawl sites.parquet -o dataset --max pages=100000 --columns url,lastmod
+      usp crawl sites.txt -o dataset --since 7d --include '*/blog/*'
+      usp crawl sites.txt -o dataset --retry-failed
+      usp crawl sites.txt -o dataset --again
+      usp crawl sites.txt -o /shared/dataset --engine ray --address auto
+    """  # noqa: D301 - click knows the backspace
+    from usp.cli.run_options import ending_at_sigterm
+
+    if not output.strip():
+        raise bad_value("--output", "choose a folder for the dataset")
+    run = _read_run(values)
+    with ending_at_sigterm():
+        summary = _crawled(
+            sites, output, run, quiet=quiet, verbose=values["verbose"], log_file=values["log_file"]
+        )
+    for failure in summary["failures"]:
+        failure["remedy"] = remedy(failure["code"])
+    if not quiet:
+        messages.line(_summary(summary, output, run), summary=summary)
+    if summary["missing"]:
+        again = "run the same command to resume"
+        how = "run it without --retry-failed" if run.retry_failed else again
+        messages.error(f"sites that are not in {output}: {summary['missing']:,}; {how}", FAILED)
+    if summary["kept"]:
+        messages.error(
+            f"{counted(summary['kept'], 'site')} failed or lost more than half of the pages: what"
+            f" {output} had of them is kept; --retry-failed tries again, --retry-failed --accept takes"
+            " what there is now",
+            FAILED,
+        )
+    if summary["missing"] or summary["kept"]:
+        raise Exit(FAILED)
+
+
+def _crawled(
+    sites: str, output: str, run: FleetRun, *, quiet: bool, verbose: int, log_file: Path | None
+) -> dict[str, Any]:
+    """Crawl, and return the summary; tell what is safe if the run cannot go on or is interrupted."""
+    from usp._base.files import DatasetError, NotADatasetError
+    from usp._base.names import MissingExtraError
+    from usp.cli.output import logging_to
+    from usp.cli.run_options import Terminated
+    from usp.export.schema import skip_pandas_import
+    from usp.fleet.run import crawl_fleet
+    from usp.fleet.site_list import SiteListError, read_sites
+
+    latest: list[FleetProgress] = []
+    was_ending = False
+    try:
+        with (
+            _shown(quiet=quiet or messages.as_json) as show,
+            logging_to(log_file, verbose),
+        ):
+
+            def heard(progress: FleetProgress) -> None:
+                nonlocal was_ending
+                if progress.is_ending and not was_ending:
+                    was_ending = True
+                    how = "stopping after current sites; press Ctrl-C again to quit now"
+                    messages.notice(f"{how}: {progress.position(output)}")
+                latest[:] = [progress]
+                show(progress)
+
+            skip_pandas_import()
+            return crawl_fleet(read_sites(sites, messages.notice), output, run, heard)
+    except (NotADatasetError, SiteListError) as error:
+        raise click.UsageError(printable(str(error))) from error
+    except (DatasetError, MissingExtraError) as error:
+        safe = [progress.position(output) for progress in latest]
+        message = "\n".join(printable(line) for line in [str(error), *safe])
+        raise click.ClickException(message) from error
+    except (KeyboardInterrupt, Terminated):
+        for progress in latest:
+            messages.notice(progress.position(output))
+        raise
+
+
+def _read_run(values: dict[str, Any]) -> FleetRun:
+    from usp.fleet.run import FleetRun
+
+    usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
+    crawl, client = read_requests(values, usual, trust_start=False)
+    options = FleetOptions(
+        **crawl,
+        **client,
+        pages=not values["no_pages"],
+        columns=read_columns(values["columns"], COLUMNS),
+        selection=read_selection(values),
+        **{name: values[name] for name in ("in_flight", "per_host", "together", "problems")},
+    )
+    if options.selection is not None and not values["no_skip"]:
+        options = options.selection.crawl_options(options)
+    same = (
+        *("engine", "workers", "address", "same_address"),
+        *("retry_failed", "again", "accept", "keep_versions", "commit_seconds"),
+    )
+    if values["again"] and values["retry_failed"]:
+        raise click.UsageError(
+            "--again is for all sites, --retry-failed for some; choose one of them"
+        )
+    if values["accept"] and not (values["again"] or values["retry_failed"]):
+        raise click.UsageError(
+            "--accept is for sites that are crawled again; add --again or --retry-failed"
+        )
+    if values["address"] is not None and values["engine"] != "ray":
+        raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
+    return FleetRun(options=options, **{name: values[name] for name in same})
+
+
+@contextmanager
+def _shown(*, quiet: bool) -> Iterator[Callable[[FleetProgress], None]]:
+    """Yield a function that shows progress: a live line on a terminal, else a line now and then."""
+    from usp.cli.progress_line import can_show, live_line
+
+    if quiet:
+        yield lambda _: None
+        return
+    if can_show():
+        latest: deque[FleetProgress] = deque(maxlen=1)
+        with live_line(lambda: printable(latest[0].line()) if latest else ""):
+            yield latest.append
+        return
+    last = time.monotonic()
+
+    def show(progress: FleetProgress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _EVERY:
+            last = time.monotonic()
+            click.echo(printable(progress.line()), err=True)
+
+    yield show
+
+
+def _summary(summary: dict[str, Any], output: str, run: FleetRun) -> str:
+    outcomes = ", ".join(f"{count:,} {name}" for name, count in summary["outcomes"].items())
+    before, failed = summary["before"], summary["dataset"]["failed"]
+    there = f" ({before:,} were already there)" if before else ""
+    if before and failed and not summary["sites"] and not run.retry_failed:
+        there = (
+            f" ({before:,} were already there; {failed:,} failed, --retry-failed tries them again)"
+        )
+    lines = [
+        (
+            f"{counted(summary['sites'], 'site')} in {duration(summary['seconds'])}:"
+            f" {outcomes or 'nothing to do'}{there}"
+        ),
+        (
+            f"{counted(summary['pages'], 'page')} in {counted(summary['sitemaps'], 'sitemap')},"
+            f" {size(summary['bytes'])} in {counted(summary['requests'], 'request')}"
+        ),
+        *(f"  slowest: {row['site']} {duration(row['seconds'])}" for row in summary["slowest"][:3]),
+        *map(failure_line, summary["failures"][:_MOST_REASONS]),
+        f"Next: usp stats {output}",
+    ]
+    return "\n".join(printable(line) for line in lines)

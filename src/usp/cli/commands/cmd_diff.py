@@ -1,0 +1,144 @@
+"""``usp diff``: shows what changed between two websites, snapshots or files."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from usp.cli.options import format_option, input_type, run_options
+from usp.cli.output import Command, exit_on_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from usp._inputs.sources import Input
+    from usp.changes import Change, ChangeCounts, Diff
+    from usp.cli.run_options import RunOptions
+    from usp.events import Listener
+    from usp.objects.sitemap import AbstractSitemap
+
+CHANGED = 1
+TROUBLE = 2
+_COLORS = {
+    "added": "green",
+    "removed": "red",
+    "changed": "yellow",
+    "moved": "cyan",
+    "unknown": "magenta",
+    "failed": "bright_red",
+    "recovered": "bright_green",
+}
+
+
+@click.command("diff", cls=Command)
+@click.argument("before", metavar="A", type=input_type)
+@click.argument("after", metavar="B", type=input_type)
+@format_option(
+    choices=["text", "json", "jsonl", "csv"],
+    default="text",
+    help="text: a line for each change (the default). jsonl: an object per line. json: one object. "
+    "csv: a row for each field that changed.",
+)
+@click.option(
+    "--unknown",
+    is_flag=True,
+    help="In text, also list the pages of sitemaps that are missing; other formats always have them.",
+)
+@run_options
+def command(run: RunOptions, before: Input, after: Input, form: str, unknown: bool) -> None:
+    """Show what changed from A to B: pages added, removed, changed and moved, and sitemaps.
+
+    A and B are each a website, a sitemap, a snapshot, a file or a folder; one may be - for standard
+    input. Lines begin with + (added), - (removed), ~ (changed: which fields, from what to what), >
+    (moved to other sitemaps), ! (a sitemap that failed), = (one that recovered) or ? (unknown). A
+    sitemap that failed removes nothing: its pages are unknown, and only counted.
+
+    The exit status is 0 if nothing changed, 1 if something did, 2 if A or B could not be read, and 3 if
+    there is no confirmed change, but one side is incomplete; with --strict, it is 3 whenever something
+    is missing.
+
+    \b
+    Examples:
+      usp diff monday.warc.gz tuesday.warc.gz    two snapshots
+      usp diff site.warc.gz example.org          what changed since then
+      usp diff old/sitemap.xml new/sitemap.xml   two files
+      usp diff a.warc.gz b.warc.gz -f jsonl      for programs
+    """  # noqa: D301 - click knows the backspace
+    from usp.changes import diff
+
+    if before.is_stdin and after.is_stdin:
+        raise click.UsageError("only one of A and B can be standard input")
+    with exit_on_error(TROUBLE), run.running() as progress:
+        former = _tree(run, before, progress)
+        changes = diff(former, _tree(run, after, progress))
+        counts = _write(changes, form, unknown=unknown)
+    _end(changes, counts, strict=run.strict)
+
+
+def _tree(run: RunOptions, start: Input, progress: Listener) -> AbstractSitemap:
+    """Return the tree of A or B; ends the command if nothing of it could be read."""
+    from usp._base.display import counted
+    from usp.cli.errors import messages
+    from usp.cli.run_options import found_anything
+
+    tree = run.tree(start, on_event=progress)
+    failures = tree.failures()
+    if failures and not found_anything(tree, start):
+        messages.failures(failures, TROUBLE)
+        raise Exit(TROUBLE)
+    missing = _missing(tree)
+    if missing:
+        name = start.path or start.url
+        message = f"{name}: {counted(missing, 'sitemap')} missing or incomplete"
+        messages.notice(message, url=start.url, missing=missing)
+    return tree
+
+
+def _missing(tree: AbstractSitemap) -> int:
+    """Return how many sitemaps are missing, but for those that an index in a file only names."""
+    from usp.changes.sides import is_unread
+
+    return sum(not is_unread(failure) for failure in tree.failures())
+
+
+def _write(changes: Diff, form: str, *, unknown: bool) -> ChangeCounts:
+    from usp.changes import ChangeKind, PageChange
+    from usp.changes.formats import lines_of
+    from usp.cli.output import write_lines
+
+    def listed() -> Iterator[Change]:
+        for change in changes:
+            is_page = isinstance(change, PageChange)
+            if unknown or form != "text" or not is_page or change.kind != ChangeKind.UNKNOWN:
+                yield change
+
+    write_lines(lines_of(listed(), form, changes.counts, _shown()), sys.stdout)
+    sys.stdout.flush()
+    return changes.counts()
+
+
+def _shown() -> Callable[[Change], str]:
+    """Return what writes a line of text: with colors, if the standard output shows them."""
+    from usp.changes.formats import text_of
+    from usp.cli.output import has_colors
+
+    if not has_colors():
+        return text_of
+    return lambda change: click.style(text_of(change), fg=_COLORS[change.kind.value])
+
+
+def _end(changes: Diff, counts: ChangeCounts, *, strict: bool) -> None:
+    """Report how much changed, and end with the exit status."""
+    from usp.changes.formats import counts_json, summary_of
+    from usp.cli.errors import PARTIAL, messages
+
+    messages.notice(summary_of(counts), **counts_json(counts))
+    if strict and any(map(_missing, (changes.before, changes.after))):
+        raise Exit(PARTIAL)
+    if counts.changed:
+        raise Exit(CHANGED)
+    if counts.uncertain:
+        raise Exit(PARTIAL)

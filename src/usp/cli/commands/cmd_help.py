@@ -1,0 +1,168 @@
+"""``usp help``: shows the documentation: the pages of the site, packaged with the library."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import sys
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+import usp
+from usp.cli.commands import COMMANDS
+from usp.cli.errors import common_options
+from usp.cli.output import Command, has_colors, is_for_people, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
+
+_GROUPS = {"guides": "How-to guides", "reference": "Reference", "": "Tutorial and explanation"}
+_WIDEST = 100  # columns of text that is easy to read
+
+_BLOCK = re.compile(r"^(```+[^`\n]*\n.*?^```+)[ ]*$\n?", re.MULTILINE | re.DOTALL)
+_DIRECTIVE = "```{"
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_LINK = re.compile(r"(!?)\[([^\[\]]+)\]\(([^()\s]*)\)")
+_PAGE = re.compile(
+    r"(?:(?:\.\.|guides|reference|docs)/)*((?!index\.)[\w-]+)(?:/index)?\.md(?:#.*)?"
+)
+_SIBLING = re.compile(r"\[([^\[\]]+)\]\([\w-]+\.md(?:#[^()\s]*)?\)")
+_MARKS = re.compile(
+    r"^[ \t]*<!--[^<]*-->[ \t]*\n"  # for the tests of examples
+    r"|^:::[^\n]*\n"  # the frame of a note; its text stays
+    r"|^\([\w-]+\)=\n",  # a target of links
+    re.MULTILINE,
+)
+_GAP = re.compile(r"\n{3,}")
+
+
+@click.command("help", cls=Command)
+@click.argument("topic", required=False)
+@common_options
+@click.pass_context
+def command(ctx: click.Context, topic: str | None) -> None:
+    """Show a page of the documentation, or the list of topics.
+
+    TOPIC is a page, or a command without a page of its own. On a terminal pages are shown in a pager;
+    elsewhere they are Markdown.
+
+    \b
+    Examples:
+      usp help                     all topics
+      usp help streaming           a page
+      usp help snapshot            how to use a command
+      usp help rules > rules.md    a page in a file
+    """  # noqa: D301 - click knows the backspace
+    if topic is None:
+        write_lines(_list(), sys.stdout)
+    elif topic in topics():
+        _show(topic)
+    elif topic in COMMANDS:
+        parent = ctx.parent or ctx
+        with click.Context(COMMANDS[topic], parent=parent, info_name=topic) as about:
+            click.echo(about.get_help())
+    else:
+        raise _unknown(topic)
+
+
+# The pages ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HelpTopic:
+    """A page of the documentation."""
+
+    name: str
+    group: str
+    page: Traversable
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        heading = _TITLE.search(self.page.read_text("utf-8"))
+        return heading[1].replace("`", "") if heading else self.name
+
+
+@functools.cache
+def topics() -> dict[str, HelpTopic]:
+    """Return the topics by name, how-to guides first."""
+    packaged = resources.files("usp") / "_docs"
+    # In a clone of the repository the pages are beside the sources.
+    top = packaged if packaged.is_dir() else Path(usp.__file__).parents[2] / "docs"
+    found: dict[str, HelpTopic] = {}
+    for group in _GROUPS:
+        folder = top / group if group else top
+        for page in sorted(folder.iterdir(), key=lambda page: page.name) if folder.is_dir() else []:
+            name, dot, ending = page.name.rpartition(".")
+            if dot and ending == "md" and name != "index":
+                found.setdefault(name, HelpTopic(name, group, page))
+    about_commands = top / "reference" / "cli" / "index.md"
+    if about_commands.is_file():
+        found["cli"] = HelpTopic("cli", "reference", about_commands)
+    return found
+
+
+def _list() -> Iterator[str]:
+    known = topics().values()
+    widest = max((len(topic.name) for topic in known), default=0)
+    for group, title in _GROUPS.items():
+        yield f"{title}:"
+        yield from (f"  {one.name:{widest}}  {one.title}" for one in known if one.group == group)
+        yield ""
+    yield "usp help TOPIC shows a page, usp COMMAND --help the options of a command."
+
+
+def _show(topic: str) -> None:
+    """Show a page: in a pager on a terminal, else as Markdown."""
+    page = topics()[topic].page
+    text = page.read_text("utf-8")
+    if page.name == "index.md":  # the pages beside it are the help of commands
+        text = _SIBLING.sub(r"\1", text)
+    text = readable(text)
+    if not is_for_people():
+        write_lines(text.splitlines(), sys.stdout)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(no_color=not has_colors())
+    width = min(console.width, _WIDEST)
+    with console.capture() as drawn:
+        console.print(Markdown(text, hyperlinks=False), width=width)
+    click.echo_via_pager(drawn.get())
+
+
+def readable(text: str) -> str:
+    """Return a page for readers who cannot follow its links, without the marks for the site."""
+    parts = [
+        block if at % 2 else _LINK.sub(_link, _MARKS.sub("", block))
+        for at, block in enumerate(_BLOCK.split(text))
+        if not block.startswith(_DIRECTIVE)
+    ]
+    return _GAP.sub("\n\n", "\n".join(part.strip("\n") + "\n" for part in parts)).strip()
+
+
+def _link(match: re.Match[str]) -> str:
+    """Return the text of a link, and the command that shows the page it leads to."""
+    is_picture, text, target = match.groups()
+    if "://" in target:
+        return match[0]
+    page = _PAGE.fullmatch(target)
+    if is_picture or page is None or page[1] not in topics():
+        return f"(picture: {text})" if is_picture else text
+    shown = f"`usp help {page[1]}`"
+    return shown if text.endswith(".md") else f"{text} ({shown})"
+
+
+def _unknown(topic: str) -> click.UsageError:
+    """Return the error for a topic that does not exist."""
+    names = dict.fromkeys([*topics(), *COMMANDS])
+    near = difflib.get_close_matches(topic.lower(), names, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "'usp help' lists all topics"
+    return click.UsageError(f"unknown topic {topic!r}; {hint}")

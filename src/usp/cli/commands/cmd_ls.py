@@ -1,0 +1,471 @@
+"""``usp ls``: lists the sitemaps and pages of a website, as they come in if possible.
+
+Tables are written by :mod:`usp.export`.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from usp._base.display import counted
+from usp._base.safe_text import printable
+from usp.cli.errors import messages, why
+from usp.cli.option_values import Integer, bad_value, read_columns, suffix_of
+from usp.cli.options import (
+    COLUMNS,
+    filter_options,
+    format_option,
+    output_option,
+    read_selection,
+    run_options,
+    set_in_config,
+    url_argument,
+)
+from usp.cli.output import Command, shown_below, watching, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from usp._inputs.sources import Input
+    from usp.cli.progress_line import Progress
+    from usp.cli.run_options import RunOptions
+    from usp.events import Event, Listener
+    from usp.objects.child import SkipReason
+    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.selection import Selection
+    from usp.stream import PageBlocks
+
+LINES = ("tabtree", "pages")
+# The names of what usp.export writes, which the help lists without loading it.
+TABLES = ("csv", "json", "jsonl", "parquet", "xml")
+SITEMAP_TABLES = ("text", "csv", "json", "jsonl", "parquet")
+SITEMAP_COLUMNS = (
+    *("url", "parent", "type", "status", "bytes", "pages", "problems", "problem_codes"),
+    *("failure", "code"),
+)
+_STREAMED = frozenset({"pages", "csv", "jsonl", "json"})
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@click.command("ls", cls=Command)
+@url_argument
+@format_option(
+    choices=[*LINES, *TABLES, "sitemaps"],
+    metavar="FORMAT",
+    help="tabtree: sitemaps and pages, indented with tabs (the default without -o). "
+    "pages: one page URL per line. csv, json, jsonl, parquet: a table of the pages. xml: one "
+    "sitemap with all pages. sitemaps: the same as --sitemaps.",
+)
+@click.option(
+    "--sitemaps",
+    is_flag=True,
+    help="List the sitemaps instead of their pages, with the columns "
+    f"{', '.join(SITEMAP_COLUMNS)}: as text, or in the format set by -f or -o (csv, json, jsonl, "
+    "parquet).",
+)
+@output_option(
+    "target",
+    help="Write to this file once everything has been read. Its suffix sets the format; "
+    ".gz compresses it.",
+)
+@click.option(
+    "-u", "--strip-url", is_flag=True, help="Leave out the scheme and host of the website."
+)
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help=f"Columns of a table of pages, comma-separated: {', '.join(COLUMNS)}.",
+)
+@filter_options
+@click.option(
+    "--limit",
+    type=Integer(min=1),
+    metavar="N",
+    help="Stop after this many pages; no more sitemaps are fetched then.",
+)
+@run_options
+def command(run: RunOptions, start: Input, **values: Any) -> None:
+    """List the sitemaps of a website and their pages.
+
+    URL is a website, a sitemap, a feed or a robots.txt; -r and -k apply to websites only.
+    The default scheme is https. URL may also be a file, a folder, or - for standard input. Results
+    are written to standard output, the log to standard error. The exit status is 0 if anything was
+    read and 1 if nothing was; with --strict, it is 3 if anything is missing.
+
+    \b
+    Examples:
+      usp ls example.org                            sitemaps and pages as a tree
+      usp ls example.org -f pages > urls.txt        one page URL per line
+      usp ls example.org/sitemap_index.xml -u       one sitemap and what it lists
+      usp ls example.org -o pages.parquet           a table of all pages
+      usp ls example.org -f jsonl --limit 100       the first 100 pages
+      usp ls example.org --since 30d -o new.csv     pages of the last 30 days
+      usp ls example.org --since 7d --dated --include 'sitemap:*news*' -o news.csv
+                                                    this week's news pages
+      usp ls example.org -f sitemaps                a table of the sitemaps
+      usp ls example.org -v -l crawl.log            write a log file
+    """  # noqa: D301 - click knows the backspace
+    skips = not values.pop("no_skip")
+    listing = _read_listing(**values)
+    if skips and listing.selection is not None:
+        run = replace(run, options=listing.selection.crawl_options(run.options))
+    with run.running() as progress:
+        if listing.sitemaps:
+            _list_sitemaps(run, listing, start, progress)
+        elif _can_stream(run, listing, start):
+            _list_stream(run, listing, start, progress)
+        else:
+            _list_tree(run, listing, start, progress)
+
+
+# What is asked for --------------------------------------------------------------------------------
+
+
+class _PageCounter:
+    """Counts pages that pass."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def add(self, count: int) -> None:
+        """Add to the total."""
+        self.total += count
+
+    def counted(
+        self, blocks: Iterable[tuple[str | None, PageBlock]]
+    ) -> Iterator[tuple[str | None, PageBlock]]:
+        """Yield blocks, and count their pages."""
+        for url, block in blocks:
+            self.total += len(block.urls)
+            yield url, block
+
+
+class _SkipCounter:
+    """Counts the sitemaps that were not fetched because an index shows that no page is wanted."""
+
+    def __init__(self) -> None:
+        self._urls: dict[SkipReason, set[str]] = {}
+
+    def counts(self) -> dict[SkipReason, int]:
+        """Return how many were skipped for each reason."""
+        return {reason: len(urls) for reason, urls in sorted(self._urls.items())}
+
+    def hearing(self, listener: Listener) -> Listener:
+        """Return a listener that counts what it hears, and passes it on."""
+        from usp.events import SitemapSkipped
+
+        def hear(event: Event) -> None:
+            if isinstance(event, SitemapSkipped):
+                self._urls.setdefault(event.reason, set()).add(event.url)
+            listener(event)
+
+        return hear
+
+
+@dataclass(frozen=True, slots=True)
+class _ListOptions:
+    """What to list, in which format, and where to write it."""
+
+    form: str
+    target: Path | None
+    columns: tuple[str, ...] | None
+    selection: Selection | None = None
+    strip_url: bool = False
+    sitemaps: bool = False
+    undated: _PageCounter = field(default_factory=_PageCounter)
+    skipped: _SkipCounter = field(default_factory=_SkipCounter)
+
+
+def _read_listing(
+    form: str | None,
+    target: Path | None,
+    columns: str | None,
+    strip_url: bool,
+    sitemaps: bool,
+    limit: int | None,
+    **filters: Any,
+) -> _ListOptions:
+    """Return what the options ask for; raises ``UsageError`` for those that exclude each other."""
+    undated = _PageCounter()
+    selection = read_selection(filters, limit=limit, on_undated=undated.add)
+    by_suffix = None if target is None else _format_of_file(target)
+    if sitemaps or form == "sitemaps":
+        if strip_url or selection is not None:
+            raise click.UsageError(
+                "filters and --strip-url apply to pages; they cannot be used with --sitemaps"
+            )
+        if form in (None, "sitemaps") or (by_suffix and set_in_config("form")):
+            form = "text" if by_suffix in (None, "pages") else by_suffix
+        if form not in SITEMAP_TABLES:
+            raise click.UsageError(
+                f"sitemaps cannot be listed as {form}; choose from {', '.join(SITEMAP_TABLES)}"
+            )
+        _check_parquet(form, target)
+        return _ListOptions(form, target, read_columns(columns, SITEMAP_COLUMNS), sitemaps=True)
+    if target is not None and (form is None or set_in_config("form")):
+        form = by_suffix or form
+        if form is None:
+            suffixes = ", ".join(f".{name}" for name in (*TABLES, "txt"))
+            reason = (
+                f"no format given for {target.name!r}; use -f, or one of the suffixes {suffixes}"
+            )
+            raise bad_value("--output", reason)
+    form = form or "tabtree"
+    if form in TABLES and strip_url:
+        raise click.UsageError(
+            f"--strip-url works with the formats tabtree and pages, not with {form}"
+        )
+    if form not in TABLES and columns is not None:
+        raise click.UsageError(
+            f"--columns needs a table, and {form} is not one; use for example -f csv"
+        )
+    _check_parquet(form, target)
+    names = read_columns(columns, COLUMNS)
+    return _ListOptions(form, target, names, selection, strip_url, undated=undated)
+
+
+def _format_of_file(target: Path) -> str | None:
+    from usp.export import format_of
+
+    return "pages" if suffix_of(target) == ".txt" else format_of(target)
+
+
+def _check_parquet(form: str, target: Path | None) -> None:
+    """Raise an error if Parquet is asked for and cannot be written, before anything is fetched."""
+    if form != "parquet":
+        return
+    from usp.export.schema import MissingExtraError, pyarrow
+
+    if target is None and sys.stdout.isatty():
+        raise click.UsageError(
+            "parquet cannot be shown on a terminal; write it to a file with -o pages.parquet"
+        )
+    try:
+        pyarrow(".parquet")
+    except MissingExtraError as error:
+        raise click.ClickException(str(error)) from error
+
+
+# What is listed -----------------------------------------------------------------------------------
+
+
+def _can_stream(run: RunOptions, listing: _ListOptions, start: Input) -> bool:
+    """Return whether pages are written as they are found, without waiting for the whole tree.
+
+    A file is only written when it is complete; with a limit, the rest need not be fetched.
+    """
+    if start.is_local or run.options.keep_partial or listing.form == "tabtree":
+        return False
+    limited = listing.selection is not None and listing.selection.limit is not None
+    return limited or (listing.target is None and listing.form in _STREAMED)
+
+
+def _list_tree(run: RunOptions, listing: _ListOptions, start: Input, progress: Progress) -> None:
+    from usp.helpers import is_http_url
+    from usp.selection import Selection
+
+    tree = run.tree(start, on_event=listing.skipped.hearing(progress))
+    _end_if_nothing(tree, run, listing, start)
+    if listing.selection is not None and listing.selection.same_host and not is_http_url(tree.url):
+        raise click.UsageError(
+            "--same-host needs a website, and a file has no host of its own; use for example "
+            "--include 'https://example.org/*'"
+        )
+    if listing.form == "tabtree":
+        lines = tabtree_lines(tree, _shown(listing, tree.url), listing.selection)
+        _write(progress.counted(lines), listing, tree.url)
+    else:
+        blocks = progress.counted_blocks((listing.selection or Selection()).blocks(tree))
+        written = _PageCounter()
+        _write(written.counted(blocks), listing, tree.url)
+        if not written.total:
+            _notice_empty(tree, tree.page_count())
+    _end(tree, run, listing, start)
+
+
+def _list_stream(run: RunOptions, listing: _ListOptions, start: Input, progress: Progress) -> None:
+    """List pages as they arrive; after the last one selected, nothing is fetched or missing."""
+    read, written = _PageCounter(), _PageCounter()
+    for stream in run.blocks(start, on_event=listing.skipped.hearing(progress)):
+        with closing(iter(stream)) as coming, _stopping(stream, listing.target):
+            first = next(coming, None)
+            assert stream.top is not None
+            if stream.top.is_wrong_guess:
+                continue
+            if stream.tree is not None:
+                _end_if_nothing(stream.tree, run, listing, start)
+            site = stream.top.url
+            blocks: Any = coming if first is None else chain((first,), coming)
+            blocks = read.counted(progress.counted_blocks(blocks))
+            if listing.selection is not None:
+                blocks = listing.selection.run(site).of_stream(blocks)
+            _write(written.counted(blocks), listing, site, flush=listing.target is None)
+            if not written.total:
+                _notice_empty(stream.tree, read.total)
+            _end(stream.tree, run, listing, start)
+        return
+
+
+def _list_sitemaps(
+    run: RunOptions, listing: _ListOptions, start: Input, progress: Progress
+) -> None:
+    from usp.cli.run_options import exit_for_tree
+    from usp.export.sitemaps import sitemap_rows, write_sitemaps
+
+    tree = run.tree(start, on_event=progress)
+    if listing.target is not None:
+        _end_if_nothing(tree, run, listing, start)
+    columns = listing.columns
+    examine = not columns or any(name.startswith("problem") for name in columns)
+    rows = sitemap_rows(tree, why, problems=examine)
+    if listing.form == "text":
+        rows = (
+            {name: printable(one) if isinstance(one, str) else one for name, one in row.items()}
+            for row in rows
+        )
+    with _reporting(listing.target):
+        write_sitemaps(rows, listing.target or sys.stdout, listing.form, columns)
+    sys.stdout.flush()
+    exit_for_tree(tree, start, run, shown=True)
+
+
+def tabtree_lines(
+    tree: AbstractSitemap, shown: Callable[[str], str], selection: Selection | None = None
+) -> Iterator[str]:
+    """Yield a line for each sitemap and each page, indented with tabs; the root has its full URL.
+
+    A selection is one of pages: sitemaps are listed whether or not they have selected pages.
+    """
+    from usp.objects.sitemap import AbstractPagesSitemap
+
+    run = None if selection is None else selection.run(tree.url)
+
+    def pages_of(sitemap: AbstractSitemap) -> Iterable[SitemapPage]:
+        if run is None:
+            return sitemap.all_pages()
+        return (page for _, block in run.blocks(sitemap) for page in block.pages())
+
+    yield printable(tree.url)
+    waiting: list[tuple[AbstractSitemap, int, bool]] = [(tree, 0, True)]
+    while waiting:
+        sitemap, depth, listed = waiting.pop()
+        if not listed:
+            yield "\t" * depth + shown(sitemap.url)
+        waiting.extend((child, depth + 1, False) for child in reversed(sitemap.sub_sitemaps))
+        if isinstance(sitemap, AbstractPagesSitemap):
+            for page in pages_of(sitemap):
+                yield "\t" * (depth + 1) + shown(page.url)
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _write(
+    content: Iterable[Any], listing: _ListOptions, site: str, *, flush: bool = False
+) -> None:
+    """Write lines, or blocks of pages as lines or as a table; ``flush`` each before the next one."""
+    if flush:
+        content = _flushed(content)
+    if listing.form == "pages":
+        shown = _shown(listing, site)
+        content = (shown(url) for _, block in content for url in block.urls)
+    with _reporting(listing.target):
+        if listing.form in LINES:
+            write_text(content, listing.target)
+            return
+        from usp.export import write_blocks
+
+        target = listing.target or sys.stdout
+        write_blocks(content, target, listing.form, listing.columns, location=site)
+
+
+def _flushed(blocks: Iterable[Any]) -> Iterator[Any]:
+    for block in blocks:
+        yield block
+        sys.stdout.flush()
+
+
+def _shown(listing: _ListOptions, url: str) -> Callable[[str], str]:
+    from usp.helpers import is_http_url, strip_url_to_homepage
+
+    strip = listing.strip_url and is_http_url(url)
+    return shown_below(strip_url_to_homepage(url)) if strip else printable
+
+
+@contextmanager
+def _stopping(stream: PageBlocks, target: Path | None) -> Iterator[None]:
+    """Stop a stream if the standard output is a pipe whose reader has ended."""
+    if target is not None:
+        yield
+        return
+    with watching(sys.stdout, stream.stop):
+        yield
+        if stream.is_stopped:
+            raise BrokenPipeError
+
+
+@contextmanager
+def _reporting(target: Path | None) -> Iterator[None]:
+    """Report errors of writing a file; those of the standard output are handled for all commands."""
+    from usp.export import TooLargeError
+
+    try:
+        yield
+    except TooLargeError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        if target is None:
+            raise
+        raise click.ClickException(f"{target} was not written: {error}") from error
+
+
+# The end ------------------------------------------------------------------------------------------
+
+
+def _notice_empty(tree: AbstractSitemap | None, read: int) -> None:
+    """Report why no page is listed although sitemaps were read."""
+    sys.stdout.flush()
+    if read:
+        message = f"no page matches the filters; {counted(read, 'page')} left out"
+        messages.notice(message, left_out=read)
+    elif tree is not None:
+        from usp.objects.sitemap import AbstractPagesSitemap
+
+        nodes = (tree, *tree.all_sitemaps())
+        empty = sum(isinstance(node, AbstractPagesSitemap) for node in nodes)
+        if empty:
+            messages.notice(f"{counted(empty, 'sitemap')} read, without any pages", empty=empty)
+
+
+def _end_if_nothing(
+    tree: AbstractSitemap, run: RunOptions, listing: _ListOptions, start: Input
+) -> None:
+    """End if nothing was read: an empty file must not replace a good one."""
+    from usp.cli.run_options import exit_for_tree, found_anything
+
+    is_shown = listing.form in LINES and listing.target is None
+    if tree.failures() and not found_anything(tree, start) and not is_shown:
+        exit_for_tree(tree, start, run)
+
+
+def _end(
+    tree: AbstractSitemap | None, run: RunOptions, listing: _ListOptions, start: Input
+) -> None:
+    """End with the status of a tree; None stands for one that was not fetched to the end."""
+    from usp.cli.run_options import exit_for_tree
+
+    sys.stdout.flush()
+    messages.undated(listing.undated.total)
+    messages.skipped(listing.skipped.counts())
+    if tree is not None:
+        exit_for_tree(tree, start, run)

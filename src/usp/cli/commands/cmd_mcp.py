@@ -1,0 +1,216 @@
+"""``usp mcp``: serves the library to language models and agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from usp.cli.errors import json_option, messages, system_words
+from usp.cli.option_values import Interval, bad_value
+from usp.cli.options import concurrency_option, log_options, read_requests, request_options
+from usp.cli.output import Command
+from usp.mcp import CACHE_SECONDS, SERVER_LIMITS, ServerOptions
+from usp.options import CrawlOptions
+
+if TYPE_CHECKING:
+    import socket
+
+_ADDRESS = "127.0.0.1:8000"
+_HTTP_PORT = 80  # which clients leave out
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@click.command("mcp", cls=Command)
+@click.option(
+    "--http",
+    is_flag=False,
+    flag_value=_ADDRESS,
+    metavar="[HOST:PORT]",
+    help="Serve over HTTP instead of the standard input and output; "
+    f"{_ADDRESS} unless another address is given. Port 0 is any that is free.",
+)
+@click.option(
+    "--expose",
+    is_flag=True,
+    help="With --http: allow an address that other machines can reach; needs --token.",
+)
+@click.option(
+    "--token",
+    envvar="USP_MCP_TOKEN",
+    metavar="TEXT",
+    help="With --http: require this text as 'Authorization: Bearer TEXT'. Other users of the machine "
+    "can see options: set USP_MCP_TOKEN instead.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="With --http: accept this Host header, NAME or NAME:PORT. Requests for other names are "
+    "refused, which keeps web pages in a browser from using the server.",
+)
+@click.option(
+    "--snapshots",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Folder of snapshots that websites can be compared with. No other file is ever read.",
+)
+@click.option(
+    "--cache",
+    type=Interval(),
+    metavar="TIME",
+    default=f"{CACHE_SECONDS / 60:.0f}m",
+    show_default=True,
+    help="How long to keep what was fetched, for the next part of a list and for other calls.",
+)
+@request_options(
+    limits="Set a limit for each call, as in 'usp ls'. The usual ones are "
+    f"seconds={SERVER_LIMITS.seconds:g}, sitemaps={SERVER_LIMITS.sitemaps}, "
+    f"pages={SERVER_LIMITS.pages}.",
+    networks="Without it, only public addresses are connected to, whatever a call names.",
+)
+@concurrency_option
+@log_options
+@json_option
+def command(
+    http: str | None,
+    expose: bool,
+    token: str | None,
+    hosts: tuple[str, ...],
+    log_file: Path | None,
+    **values: Any,
+) -> None:
+    """Serve the library to language models and agents: a Model Context Protocol server.
+
+    It speaks on the standard input and output, as MCP clients start it, or with --http over HTTP.
+    Its tools list the sitemaps of a website, list and search pages, summarise and check a website,
+    compare it with a snapshot, and explain what was found. They only read; what they return is
+    bounded and comes in parts.
+
+    \b
+    Examples:
+      usp mcp                                as an MCP client starts it
+      usp mcp --snapshots archive/           compare websites with these, too
+      usp mcp --max seconds=60 --cache 1h
+      usp mcp --http                         at http://127.0.0.1:8000/mcp
+      usp mcp --http 0.0.0.0:8000 --expose --allow-host box.lan
+                                             for others, with a token
+    """  # noqa: D301 - click knows the backspace
+    from usp._base.names import MissingExtraError, load_extra
+    from usp.cli.output import logging_to
+
+    options = _options(values)
+    verbose: int = values["verbose"]
+    try:
+        load_extra("mcp.server", "usp mcp needs the MCP SDK", "mcp")
+        load_extra("aiohttp", "usp mcp needs aiohttp", "mcp")
+    except MissingExtraError as error:
+        raise click.ClickException(str(error)) from error
+    if http is None and (expose or hosts):
+        raise click.UsageError("--expose and --allow-host need --http")
+    token = _checked_token(token)
+    if expose and token is None:
+        raise click.UsageError(
+            "--expose needs --token, which clients send as 'Authorization: Bearer TOKEN'; set it in "
+            "the environment, for example USP_MCP_TOKEN=$(openssl rand -hex 16)"
+        )
+    listening = None if http is None else _listening(http, expose=expose, hosts=hosts)
+    with logging_to(log_file, verbose):
+        if listening is None:
+            _serve_streams(options)
+        else:
+            _serve_http(options, listening, hosts, token)
+
+
+def _checked_token(token: str | None) -> str | None:
+    """Return the token, or None for one that is empty; raises ``BadParameter`` if no header has it."""
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        # Which does not repeat it.
+        raise bad_value("--token", "use letters, digits and punctuation, without blanks")
+    return token or None
+
+
+def _options(values: dict[str, Any]) -> ServerOptions:
+    crawl, client = read_requests(values, SERVER_LIMITS, trust_start=False)
+    try:
+        return ServerOptions(
+            crawl=CrawlOptions(**crawl),
+            **client | {"headers": tuple(client["headers"].items())},
+            cache_seconds=values["cache"],
+            snapshots=values["snapshots"],
+            concurrency=values["concurrency"],
+        )
+    except ValueError as error:
+        raise bad_value("--header", error) from error
+
+
+def _serve_streams(options: ServerOptions) -> None:
+    from usp.cli import INTERRUPTED
+    from usp.mcp import create_server
+    from usp.mcp.serving import serve_stdio
+
+    try:
+        serve_stdio(create_server(options))
+    except KeyboardInterrupt:
+        messages.error("interrupted", INTERRUPTED)
+        os._exit(INTERRUPTED)  # a thread waits for the standard input, and would until it ends
+
+
+def _serve_http(
+    options: ServerOptions, listening: socket.socket, hosts: tuple[str, ...], token: str | None
+) -> None:
+    import ipaddress
+
+    from usp.mcp import create_server
+    from usp.mcp.serving import PATH, serve_http
+
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{port}{PATH}"
+    own = (shown, *(_LOOPBACK if ipaddress.ip_address(host).is_loopback else ()))
+    names = [*(f"{name}:{port}" for name in (*own, *hosts)), *hosts]  # a proxy has another port
+    if port == _HTTP_PORT:
+        names += own
+    with listening:
+        serve_http(
+            create_server(options),
+            listening,
+            names,
+            token,
+            lambda: messages.notice(f"serving MCP at {url}; Ctrl-C ends it", url=url),
+        )
+
+
+def _listening(given: str, *, expose: bool, hosts: tuple[str, ...]) -> socket.socket:
+    """Return a socket that is bound to an address; raises ``BadParameter`` if it should not be."""
+    import ipaddress
+    import socket
+
+    host, colon, port = given.rpartition(":")
+    host = host.strip("[]") if colon else ""
+    if not host or not port.isdecimal() or int(port) >= 1 << 16:
+        raise bad_value("--http", f"{given!r} is not an address; use for example {_ADDRESS}")
+    try:
+        found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise bad_value("--http", f"no such host: {host}") from error
+    family, kind, _, _, address = found[0]
+    number = ipaddress.ip_address(str(address[0]))
+    if not number.is_loopback:
+        if not expose:
+            instead = f"use {_ADDRESS}, or add --expose and --token if that is intended"
+            raise bad_value("--http", f"other machines can reach {host}; {instead}")
+        if not hosts and number.is_unspecified:
+            ask = f"by which name do clients reach {given}? Name it with --allow-host"
+            raise bad_value("--http", ask)
+    listening = socket.socket(family, kind)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        listening.close()
+        raise click.ClickException(f"cannot listen at {given}: {system_words(error)}") from error
+    return listening

@@ -1,0 +1,80 @@
+"""``usp report``: shows the sitemaps of a website as one page to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from usp._base.safe_text import printable
+from usp.cli.options import input_type, output_option, run_options, url_argument
+from usp.cli.output import Command, new_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from usp._inputs.sources import Input
+    from usp.cli.run_options import RunOptions
+
+
+@click.command("report", cls=Command)
+@url_argument
+@output_option(
+    default="report.html",
+    show_default=True,
+    help="File to write; an existing one is replaced. - is standard output.",
+)
+@click.option(
+    "--all-problems",
+    is_flag=True,
+    help="Check every sitemap for problems, even very large ones; takes long for millions of pages.",
+)
+@click.option(
+    "--compare",
+    "former",
+    type=input_type,
+    metavar="A",
+    help="Also show what changed since A: a snapshot, a file, a folder or another website.",
+)
+@run_options
+def command(
+    run: RunOptions, start: Input, output: Path | None, all_problems: bool, former: Input | None
+) -> None:
+    """Write a report on the sitemaps of a website: one HTML file that works offline.
+
+    URL is a website, a sitemap, a file, a folder, or - for standard input. The report shows the tree
+    of sitemaps, the pages by section, date and language, what is damaged, missing or listed twice, and
+    how long each request took. Its path is printed at the end. The exit status is 0 if anything was
+    read and 1 if nothing was; with --strict, it is 3 if anything is missing.
+
+    \b
+    Examples:
+      usp report example.org
+      usp report example.org -o example.html
+      usp report example.org/sitemap_index.xml --all-problems
+      usp report example.org --compare last-week.warc.gz
+    """  # noqa: D301 - click knows the backspace
+    from usp.cli.run_options import exit_for_tree, found_anything
+    from usp.report import html
+
+    if start.is_stdin and former is not None and former.is_stdin:
+        raise click.UsageError("only one of URL and --compare can be standard input")
+
+    with run.running() as progress:
+        tree = run.tree(start, on_event=progress)
+        before = None if former is None else run.tree(former, on_event=progress)
+        if former is not None and before is not None and not found_anything(before, former):
+            exit_for_tree(before, former, run)  # everything would look new
+        page = html(tree, all_problems=all_problems, before=before)
+        if output is not None:
+            _write(page, output)
+    click.echo(page if output is None else printable(str(output)))
+    exit_for_tree(tree, start, run)
+
+
+def _write(page: str, output: Path) -> None:
+    try:
+        with new_output(output) as file:
+            file.write(page.encode())
+    except OSError as error:
+        raise click.ClickException(f"{output}: {error.strerror or error}") from error

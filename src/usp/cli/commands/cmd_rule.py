@@ -1,0 +1,144 @@
+"""``usp rule``: explains the rules of ``usp check``: a page for one rule, a list of several."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from usp.cli.errors import common_options
+from usp.cli.option_values import bad_value
+from usp.cli.options import format_option
+from usp.cli.output import Command, has_colors, painted, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from usp.checks.registry import Group, Rule
+
+_WIDEST = 88  # columns of text that is easy to read
+_PLAIN_WIDTH = 80
+_NARROWEST = 30
+_MARGIN = "    "
+
+
+@click.command("rule", cls=Command)
+@click.argument("names", metavar="RULE...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="List all rules, or explain them as JSON.")
+@format_option(
+    choices=["text", "json"],
+    default="text",
+    help="text: for people (the default). json: for programs.",
+)
+@common_options
+def command(names: tuple[str, ...], everything: bool, form: str) -> None:
+    """Explain a rule of usp check: what it finds, why it matters, and what to do.
+
+    RULE is a code, the beginning of codes, or a name. With several, or --all, rules are listed in a
+    line each; -f json has everything about each of them.
+
+    \b
+    Examples:
+      usp rule SM401
+      usp rule relative-url
+      usp rule SM4                 all rules about URLs
+      usp rule --all               all rules
+      usp rule --all -f json       the same for programs
+    """  # noqa: D301 - click knows the backspace
+    if not names and not everything:
+        raise click.UsageError("name a rule, such as SM401 or relative-url, or use --all")
+    write_lines(_lines(_named(names), form), sys.stdout)
+
+
+def _named(names: Iterable[str]) -> list[Rule]:
+    """Return the rules of these names, or all; raises ``BadParameter`` if one means none."""
+    from usp.checks.registry import rules_named
+    from usp.checks.rules import RULES
+
+    found: dict[str, Rule] = {}
+    for name in names:
+        try:
+            found |= {rule.code: rule for rule in rules_named(RULES, name)}
+        except ValueError as error:
+            raise bad_value("RULE", error) from error
+    return list(found.values()) or list(RULES.values())
+
+
+def _lines(rules: Sequence[Rule], form: str) -> Iterator[str]:
+    """Yield the lines about rules."""
+    if form == "json":
+        yield json.dumps([rule.to_dict() for rule in rules], indent=2)
+    elif len(rules) == 1:
+        yield from _page(rules[0])
+    else:
+        yield from _list(rules)
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield _bold(f"{rule.code} {rule.name}")
+    yield f"{_severity(rule)}, about {rule.group.title}"
+    yield ""
+    yield from _wrapped(rule.summary)
+    if rule.why:
+        yield ""
+        for paragraph in rule.why.split("\n\n"):
+            yield from _wrapped(paragraph)
+    for title, example in rule.examples:
+        yield from ("", _bold(title), "")
+        yield from (f"{_MARGIN}{line}" for line in example.splitlines())
+    if rule.hint:
+        yield from ("", _bold("What to do"), "")
+        yield from _wrapped(rule.hint, _MARGIN)
+    if rule.sources:
+        yield from ("", _bold("Sources" if len(rule.sources) > 1 else "Source"), "")
+        yield from (f"{_MARGIN}{source}" for source in rule.sources)
+
+
+def _list(rules: Sequence[Rule]) -> Iterator[str]:
+    widest = max(len(rule.name) for rule in rules)
+    group: Group | None = None
+    for rule in rules:
+        if rule.group is not group:
+            if group is not None:
+                yield ""
+            group = rule.group
+            yield _bold(f"{group.title[0].upper()}{group.title[1:]}")
+        padding = " " * (len("warning") - len(rule.severity))
+        begin = f"  {rule.code}  {_severity(rule)}{padding}  {rule.name:{widest}}"
+        used = len(f"  {rule.code}  warning  ") + widest + 2
+        room = _columns() - used
+        yield f"{begin}  {_cut(rule.summary, room)}" if room >= _NARROWEST else begin
+
+
+def _cut(text: str, room: int) -> str:
+    if not sys.stdout.isatty() or len(text) <= room:
+        return text
+    return f"{text[: room - 1]}…"
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 1000
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    width = min(_columns(), _WIDEST) if sys.stdout.isatty() else _PLAIN_WIDTH
+    return textwrap.wrap(
+        " ".join(text.split()),
+        max(width, _NARROWEST),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _bold(text: str) -> str:
+    return painted(text, "title") if has_colors() else text
+
+
+def _severity(rule: Rule) -> str:
+    return painted(rule.severity, rule.severity) if has_colors() else rule.severity.value

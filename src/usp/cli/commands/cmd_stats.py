@@ -1,0 +1,144 @@
+"""``usp stats``: what is in a dataset of ``usp crawl``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from usp._base.display import counted, duration, size
+from usp._base.safe_text import printable
+from usp.cli.errors import common_options, failure_line, remedy
+from usp.cli.option_values import Integer
+from usp.cli.options import format_option
+from usp.cli.output import Command, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_TITLES = {
+    "outcomes": "Outcomes",
+    "largest": "Largest sites",
+    "formats": "Formats",
+    "extensions": "Extensions",
+    "kept": "Kept from an earlier crawl",
+}
+_LAST_YEARS = 15
+
+
+@click.command("stats", cls=Command)
+@click.argument("dataset")
+@click.option(
+    "--most",
+    type=Integer(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Number of sites and reasons to list.",
+)
+@format_option(
+    choices=["text", "json"],
+    default="text",
+    help="text: tables (the default). json: everything, for programs.",
+)
+@common_options
+def command(dataset: str, most: int, form: str) -> None:
+    """Show what is in a dataset: totals, outcomes, the largest sites, formats, failures, dates.
+
+    DATASET is the folder, or the URL in an object store, that 'usp crawl' writes to; the crawl may
+    still be running. Needs the extra fleet.
+
+    \b
+    Examples:
+      usp stats dataset
+      usp stats dataset -f json | jq .freshness.shares
+    """  # noqa: D301 - click knows the backspace
+    from usp._base.files import DatasetError, NotADatasetError
+    from usp._base.interrupts import InterruptibleThread
+    from usp.export.schema import MissingExtraError
+    from usp.fleet.stats import dataset_stats
+
+    try:
+        stats = InterruptibleThread()(dataset_stats, dataset, most)
+    except NotADatasetError as error:
+        raise click.UsageError(printable(str(error))) from error
+    except (DatasetError, MissingExtraError) as error:
+        raise click.ClickException(printable(str(error))) from error
+    if form == "json":
+        click.echo(json.dumps(stats, indent=1, default=str))
+        sys.stdout.flush()
+    else:
+        show(*_parts(stats))
+
+
+def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
+    totals = stats["totals"]
+    yield (
+        f"{counted(totals['sites'], 'site')}, {counted(totals['sitemaps'] or 0, 'sitemap')},"
+        f" {counted(totals['pages'] or 0, 'page')}; {size(totals['bytes'] or 0)} received in"
+        f" {counted(totals['requests'] or 0, 'request')}"
+    )
+    for name, title in _TITLES.items():
+        if stats[name]:
+            yield _table(title, stats[name])
+    yield from _failures(stats["failures"])
+    yield from _freshness(stats["freshness"])
+
+
+def _failures(failures: list[dict[str, Any]]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from usp.cli.commands.cmd_crawl import command as crawl
+
+    if failures:
+        yield Text("Failures", "bold")
+    for failure in failures:
+        known = failure["remedy"] is not None  # else the code is not one of ours
+        what = {"remedy": remedy(failure["code"], crawl)} if known else {}
+        yield Text(printable(failure_line(failure | what)))
+
+
+def _freshness(freshness: dict[str, Any]) -> Iterator[RenderableType]:
+    if not freshness["dated"]:
+        yield "No page has a date."
+        return
+    shares = ", ".join(
+        f"{share:.1%} within {counted(int(days), 'day')}"
+        for days, share in freshness["shares"].items()
+    )
+    yield (
+        f"\n{freshness['dated']:,} of {counted(freshness['pages'], 'page')}"
+        f" {'has' if freshness['pages'] == 1 else 'have'} a date, the newest"
+        f" {str(freshness['newest'])[:10]}; before it: {shares}"
+    )
+    yield _table("Pages by year", freshness["years"][-_LAST_YEARS:])
+
+
+def _table(title: str, rows: Iterable[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    listed = list(rows)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    for name, value in listed[0].items():
+        number = isinstance(value, int | float) and name != "year"
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in listed:
+        table.add_row(*(_cell(name, value) for name, value in row.items()))
+    return table
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name == "bytes":
+        return size(int(value))
+    if name == "seconds":
+        return duration(value)
+    if isinstance(value, int) and name != "year":
+        return f"{value:,}"
+    return printable(str(value)).replace("[", r"\[")

@@ -1,0 +1,87 @@
+"""``usp update``: fetches what has changed since a snapshot was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.exceptions import Exit
+
+from usp.cli.options import accept_option, output_option, run_options
+from usp.cli.output import Command
+
+if TYPE_CHECKING:
+    from usp.cli.run_options import RunOptions
+
+
+@click.command("update", cls=Command)
+@click.argument("snapshot", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--trust-lastmod",
+    is_flag=True,
+    help="Do not request sitemaps whose index declares the same lastmod as before, nor known paths "
+    "that did not exist.",
+)
+@output_option(
+    must_be_file=True,
+    help="Write the updated snapshot to this file, and leave the old one as it is.",
+)
+@accept_option
+@run_options
+def command(
+    run: RunOptions, snapshot: str, trust_lastmod: bool, output: Path | None, accept: bool
+) -> None:
+    """Bring a snapshot up to date: fetch only what has changed.
+
+    FILE is a snapshot written by usp snapshot. Sitemaps are downloaded only if they have changed
+    (ETag, Last-Modified); the others are kept. A summary shows what has changed, and how much was
+    saved. The options are those of the recorded crawl, except for logins, headers and limits above the
+    default ones: give them again.
+
+    Sitemaps that fail are kept as they were, and marked. If more than half of the pages would be gone,
+    the file is left as it was. Either way, if more than half of them could not be read, the exit status
+    is 1.
+
+    \b
+    Examples:
+      usp update site.warc.gz
+      usp update site.warc.gz --trust-lastmod     skip those of the same date
+      usp update site.warc.gz -o today.warc.gz    keep the old snapshot, too
+      usp update site.warc.gz --accept            even if most pages are gone
+    """  # noqa: D301 - click knows the backspace
+    from dataclasses import replace
+
+    from usp._inputs.sources import file_input, given_options
+    from usp.cli.errors import FAILED, messages, update_warning
+    from usp.cli.run_options import exit_for_tree
+    from usp.snapshot import update
+
+    if run.site is not None:
+        raise click.UsageError(
+            "--site chooses a website in a file of another program; a snapshot knows its own"
+        )
+    path = Path(snapshot)
+    if not path.is_file():
+        raise click.UsageError(f"{snapshot!r} is not a snapshot but a pipe or a device")
+    with run.running() as progress:
+        options = given_options(replace(run.options, on_event=progress))
+        done = update(
+            path,
+            run.client(),
+            trust_lastmod=trust_lastmod,
+            output=output,
+            accept=accept,
+            **options,
+        )
+    facts = {name: getattr(done, name) for name in done.NUMBERS}
+    messages.notice(str(done), **facts)
+    if done.warning and not accept:
+        failures = done.tree.failures() if done.accepted else done.kept
+        if failures:
+            messages.failures(failures, FAILED, found=True)
+        messages.error(f"{path}: {update_warning(done.warning)}", FAILED)
+        raise Exit(FAILED)
+    if done.warning:
+        messages.notice(done.warning, pages_before=done.pages_before, pages_lost=done.pages_lost)
+    exit_for_tree(done.tree, file_input(output or path), run)

@@ -1,0 +1,274 @@
+"""``usp watch``: shows new and changed pages of a website, or hands them to a command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.exceptions import Exit
+
+from usp._base.display import counted, duration
+from usp.cli.errors import FAILED, PARTIAL, messages, system_words, update_warning
+from usp.cli.option_values import Integer, Interval, OutputFile
+from usp.cli.options import accept_option, run_options, set_in_config, url_argument
+from usp.cli.output import Command, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from usp._inputs.sources import Input
+    from usp.changes import PageChange
+    from usp.changes.watching import Round
+    from usp.cli.run_options import RunOptions
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command("watch", cls=Command)
+@url_argument
+@click.option(
+    "--snapshot",
+    type=OutputFile(must_be_file=True),
+    metavar="FILE",
+    required=True,
+    help="Snapshot that stores the last state, for example site.warc.gz; it is created if necessary.",
+)
+@click.option(
+    "--every",
+    type=Interval(),
+    metavar="TIME",
+    default="5m",
+    show_default=True,
+    help="Time between two rounds, for example 90s, 5m or 1h; varied by up to 10 %.",
+)
+@click.option("--jsonl", is_flag=True, help="Write an object per line instead of text.")
+@click.option(
+    "--exec",
+    "shell_command",
+    metavar="COMMAND",
+    help="Run this command for each batch of changes, which it gets as JSON lines on its standard "
+    "input. Failed batches are retried.",
+)
+@click.option(
+    "--existing", is_flag=True, help="Begin with the pages that exist when the snapshot is created."
+)
+@click.option(
+    "--trust-lastmod",
+    is_flag=True,
+    help="Do not request sitemaps whose index declares the same lastmod as before.",
+)
+@accept_option
+@click.option("--rounds", type=Integer(min=1), metavar="N", help="Stop after this many rounds.")
+@run_options
+def command(
+    run: RunOptions,
+    start: Input,
+    snapshot: Path,
+    jsonl: bool,
+    shell_command: str | None,
+    accept: bool,
+    **how: Any,
+) -> None:
+    """Watch a website: show new and changed pages as they appear, once each.
+
+    URL is a website or a sitemap. The first round records it in the snapshot; each later one fetches
+    only what has changed. Lines begin with + (new) or ~ (changed: which fields, from what to what).
+    Errors are reported, and the next round tries again. Ctrl-C and SIGTERM end the command after the
+    current batch, with exit status 0. When it is started again, it continues where it was: no page is
+    lost, and after a crash the last batch may come twice. Needs the extra warc.
+
+    If more than half of the pages would be gone, nothing is reported as removed, and the snapshot stays
+    as it was until they are back, or the command is started with --accept.
+
+    The exit status is 1 if more than half of the pages were gone or could not be read in the last round
+    of --rounds; with --strict, it is 3 if anything was missing in it.
+
+    \b
+    Examples:
+      usp watch example.org --snapshot site.warc.gz
+      usp watch example.org --snapshot s.warc.gz --every 1h --jsonl >> new.jsonl
+      usp watch example.org --snapshot site.warc.gz --exec 'jq -r .url | notify'
+    """  # noqa: D301 - click knows the backspace
+    if start.is_local:
+        raise click.UsageError("only a website or a sitemap on the web can be watched, not a file")
+    if run.site is not None:
+        raise click.UsageError(
+            "--site chooses a website in a WARC file; usp watch does not read one"
+        )
+    if run.options.keep_partial and not set_in_config("keep_partial"):
+        raise click.UsageError(
+            "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
+        )
+    watcher = _Watcher(jsonl=jsonl, shell_command=shell_command, accepts=accept)
+    watcher.watch(run, start, snapshot, **how)
+
+
+class _Watcher:
+    """Reports the rounds of a watch until it is stopped."""
+
+    def __init__(self, *, jsonl: bool, shell_command: str | None, accepts: bool) -> None:
+        self._jsonl = jsonl
+        self._shell_command = shell_command
+        self._stop = threading.Event()
+        self._is_busy = False
+        self._failed: frozenset[str] = frozenset()
+        self._is_complete = True  # in the last round
+        self._warning = ""  # in the last round: most pages are gone, or could not be read
+        self._accepts = accepts
+        self._rounds = self._changes = 0
+
+    def watch(
+        self, run: RunOptions, start: Input, snapshot: Path, *, every: float, **how: Any
+    ) -> None:
+        """Watch a website until all rounds are over, or a signal comes, which is not a failure.
+
+        Ends with status 1 if most pages were gone or could not be read in the last of all rounds, and
+        with ``--strict`` with 3 if anything was missing in it.
+        """
+        from usp.changes.watching import watch
+
+        client = run.client()
+        options = replace(run.options, keep_partial=False)  # from a configuration file
+        with replace(run, quiet=True).running(), self._stopping():
+            rounds = watch(
+                start.start,
+                snapshot,
+                client,
+                every=every,
+                is_sitemap=start.is_sitemap,
+                stop=self._stop,
+                options=options,
+                accept=self._accepts,
+                **how,
+            )
+            with closing(rounds):
+                try:
+                    for current in rounds:
+                        self._report(current, start, every)
+                except KeyboardInterrupt:
+                    self._stop.set()
+        found = f"{counted(self._changes, 'change')} in {counted(self._rounds, 'round')}"
+        messages.notice(f"stopped: {found}", rounds=self._rounds, changes=self._changes)
+        if self._warning and not self._stop.is_set():
+            raise Exit(FAILED)
+        if run.strict and not self._is_complete and not self._stop.is_set():
+            raise Exit(PARTIAL)
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Stop at the next signal: at once while waiting, and after the batch while it is written."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.getsignal(number)
+            for number in _SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        for number in before:
+            signal.signal(number, self._end)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, *_: object) -> None:
+        self._stop.set()
+        if not self._is_busy:
+            raise KeyboardInterrupt
+
+    def _report(self, current: Round, start: Input, every: float) -> None:
+        self._rounds += 1
+        self._is_complete = current.error is None and not current.failures
+        self._report_failures(current, every)
+        if current.first and current.error is None:
+            messages.notice(f"watching {start.url} every {duration(every)}", url=start.url)
+        if current.error is not None:
+            return
+        changes = iter(current)
+        first = next(changes, None)  # which compares: until then, it may be stopped
+        if first is None:
+            return
+        self._is_busy = True
+        try:
+            self._give(current, chain((first,), changes))
+        finally:
+            self._is_busy = False
+
+    def _report_failures(self, current: Round, every: float) -> None:
+        """Report what is missing, when that changes."""
+        error, update = current.error, current.update
+        before, self._warning = self._warning, ""
+        if update is not None and not self._accepts:
+            self._warning = update_warning(update.warning)
+        if self._warning and self._warning != before:
+            messages.error(self._warning, FAILED)
+        if error is not None and update is None:
+            reason = system_words(error) if isinstance(error, OSError) else str(error)
+            messages.notice(f"failed: {reason}; next try in {duration(every)}", failed=reason)
+            return
+        failed = frozenset(failure.url for failure in current.failures)
+        messages.missing([one for one in current.failures if one.url not in self._failed])
+        if self._failed and not failed:
+            messages.notice("all sitemaps are complete again", missing=0)
+        self._failed = failed
+
+    def _give(self, current: Round, changes: Iterator[PageChange]) -> None:
+        """Write the changes of a round, or have them dealt with by a command."""
+        if self._shell_command is None:
+            write_lines(map(self._line, changes, self._times(current)), sys.stdout)
+            sys.stdout.flush()
+            return
+        before = self._changes
+        status = self._command(map(self._line, changes, self._times(current)))
+        if status:
+            self._changes = before  # they are counted when they are dealt with
+            current.retry()
+            messages.notice(f"{self._shell_command!r} {_ending(status)}; the batch will be retried")
+
+    def _times(self, current: Round) -> Iterator[str]:
+        seen = f"{current.started:%Y-%m-%dT%H:%M:%SZ}"
+        while True:
+            self._changes += 1
+            yield seen
+
+    def _line(self, change: PageChange, seen: str) -> str:
+        from usp.changes.formats import json_of, text_of
+        from usp.export.text_formats import to_json
+
+        if not self._jsonl and self._shell_command is None:
+            return text_of(change)
+        return to_json({"seen": seen, **json_of(change)})
+
+    def _command(self, lines: Iterator[str]) -> int:
+        """Run the command with lines on its standard input; return how it ended."""
+        assert self._shell_command is not None
+        with subprocess.Popen(  # noqa: S602 - the user's own command
+            self._shell_command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process:
+            assert process.stdin is not None
+            try:
+                process.stdin.writelines(f"{line}\n" for line in lines)
+                process.stdin.close()
+            except BrokenPipeError:  # it does not want to know
+                pass
+            return process.wait()
+
+
+def _ending(status: int) -> str:
+    """Return how a command ended: with its own status, or by a signal."""
+    if status > 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:  # one without a name
+        return f"was ended by signal {-status}"

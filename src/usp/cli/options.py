@@ -1,0 +1,381 @@
+"""Arguments and options that several commands share; how values are read is in ``option_values``.
+
+They are declared without loading what they are for: the help needs none of it.
+"""
+
+from __future__ import annotations
+
+from functools import partial, update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich_click as click
+from click import get_current_context
+from click.core import ParameterSource
+
+from usp.cli.errors import MESSAGES, common_message_options, messages
+from usp.cli.option_values import (
+    LIMIT_NAMES,
+    Integer,
+    Number,
+    OutputFile,
+    read_header,
+    read_limits,
+    read_moment,
+    read_proxy,
+    read_verify,
+    read_zones,
+    suffix_of,
+)
+from usp.limits import DEFAULT
+from usp.options import DEFAULT_CONCURRENCY, CrawlOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from usp._inputs.sources import Input
+    from usp.limits import Limits
+    from usp.selection import Selection
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+# The columns of usp.export, which the help lists without loading it.
+COLUMNS = (
+    *("url", "lastmod", "lastmod_precision", "changefreq", "priority", "sitemap"),
+    *("news", "images", "videos", "alternates", "mobile"),
+)
+
+_website_option = partial(click.option, panel="Where sitemaps are looked for")
+request_option = partial(click.option, panel="Requests and limits")
+message_option = partial(click.option, panel=MESSAGES)
+_filter_option = partial(click.option, panel="Filters")
+
+
+def with_options(command: F, options: Sequence[Callable[[F], F]]) -> F:
+    """Return a command with these options, in the order in which the help lists them."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def set_in_config(parameter: str) -> bool:
+    """Return whether the value of a parameter was read from a configuration file."""
+    return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
+
+
+def output_option(*names: str, must_be_file: bool = False, **more: Any) -> Callable[[F], F]:
+    """Return the option for the file that a command writes."""
+    path = OutputFile(must_be_file=must_be_file)
+    return click.option("-o", "--output", *names, type=path, metavar="FILE", **more)
+
+
+def format_option(*, choices: Sequence[str], **more: Any) -> Callable[[F], F]:
+    """Return the option for the format in which a command writes, as the parameter ``form``."""
+    return click.option("-f", "--format", "form", type=click.Choice(choices), **more)
+
+
+def format_for(
+    target: Path | None, given: str | None, suffixes: Mapping[str, str], parameter: str = "form"
+) -> str | None:
+    """Return the format that was given; the suffix of a file counts more than a configuration file."""
+    if target is not None and (given is None or set_in_config(parameter)):
+        return suffixes.get(suffix_of(target), given)
+    return given
+
+
+# What to read -------------------------------------------------------------------------------------
+
+
+def input_type(text: str) -> Input:
+    """Return what a user named: a website, a sitemap, a file, a folder or the standard input."""
+    from usp._base.urls import BadUrl, redact_url
+    from usp._inputs.sources import read_input
+
+    try:
+        return read_input(text)
+    except BadUrl:
+        raise click.UsageError(
+            f"{redact_url(text)!r} is neither a URL nor an existing file or folder; "
+            "use for example https://example.org"
+        ) from None
+
+
+url_argument = click.argument("start", metavar="URL", type=input_type)
+
+
+# How requests are made ----------------------------------------------------------------------------
+
+
+_WEBSITE_OPTIONS = [
+    _website_option(
+        "-r", "--no-robots", is_flag=True, help="Do not look for sitemaps in robots.txt."
+    ),
+    _website_option(
+        "-k", "--no-known", is_flag=True, help="Do not look for sitemaps at well-known paths."
+    ),
+    _website_option(
+        "--known-path",
+        "known_paths",
+        multiple=True,
+        metavar="PATH",
+        help="Also look for a sitemap at this path of the website, such as maps/all.xml.",
+    ),
+    _website_option(
+        "--html-links",
+        is_flag=True,
+        help="Also follow sitemaps and feeds that the homepage names in <link> elements.",
+    ),
+]
+_CLIENT_OPTIONS = [
+    request_option(
+        "--user-agent", envvar="USP_USER_AGENT", metavar="NAME", help="User-Agent header to send."
+    ),
+    request_option(
+        "--timeout",
+        envvar="USP_TIMEOUT",
+        type=Number(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Time to wait for a connection, and for each part of a response.",
+    ),
+    request_option(
+        "--wait",
+        envvar="USP_WAIT",
+        type=Number(min=0, max=86_400),
+        default=0.0,
+        metavar="SECONDS",
+        help="Pause between requests to the same host, which are then sent one at a time.",
+    ),
+    request_option("--crawl-delay", is_flag=True, help="Respect Crawl-delay in robots.txt."),
+    request_option(
+        "--ca-bundle",
+        envvar="USP_CA_BUNDLE",
+        type=click.Path(exists=True, path_type=Path),
+        metavar="FILE",
+        help="Trust the certificate authorities in this PEM file or folder.",
+    ),
+    request_option(
+        "--insecure",
+        envvar="USP_INSECURE",
+        is_flag=True,
+        help="Do not verify TLS certificates.",
+    ),
+    request_option(
+        "-H",
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="NAME:VALUE",
+        help="Additional header to send. Headers that may hold secrets are sent to the website's own "
+        "host only.",
+    ),
+    request_option(
+        "--proxy", envvar="USP_PROXY", metavar="URL", help="Send all requests through this proxy."
+    ),
+]
+_LOG_OPTIONS = [
+    message_option(
+        "-v",
+        "--verbose",
+        count=True,
+        metavar="",
+        help="Log more: -v logs each step, -vv every detail.",
+    ),
+    message_option(
+        "-l",
+        "--log-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Append the log to this file instead of showing it.",
+    ),
+]
+_SET_A_LIMIT = (
+    "Set a limit, for example pages=1000, seconds=60, document_bytes=10MiB or depth=3; 'none' "
+    "removes it."
+)
+log_options: Callable[[F], F] = partial(with_options, options=_LOG_OPTIONS)
+concurrency_option = request_option(
+    "--concurrency",
+    envvar="USP_CONCURRENCY",
+    type=Integer(min=1, max=64),
+    metavar="N",
+    default=DEFAULT_CONCURRENCY,
+    show_default=True,
+    help="Maximum number of simultaneous requests to one host.",
+)
+
+
+def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callable[[F], F]:
+    """Return a decorator with the options of every command that sends requests.
+
+    :func:`read_requests` reads them. ``limits`` and ``networks`` are for the help of ``--max`` and
+    ``--allow-network``.
+    """
+    allow = "Allow connections to this private network, address or host ('any': all of them)."
+    options = [
+        *_WEBSITE_OPTIONS,
+        *_CLIENT_OPTIONS,
+        request_option(
+            "--max",
+            "limits",
+            multiple=True,
+            envvar="USP_MAX",
+            metavar="NAME=VALUE",
+            help=f"{limits} Names: {', '.join(LIMIT_NAMES)}.",
+        ),
+        request_option(
+            "--allow-network",
+            multiple=True,
+            envvar="USP_ALLOW_NETWORK",
+            metavar="NET",
+            help=f"{allow} {networks}".rstrip(),
+        ),
+    ]
+    return partial(with_options, options=options)
+
+
+def read_requests(
+    values: dict[str, Any], usual: Limits = DEFAULT, *, trust_start: bool = True
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take the values of :func:`request_options` out: the options of a crawl, and of its client.
+
+    ``usual`` are the limits of the command.
+    """
+    crawl = {
+        "limits": read_limits(values.pop("limits"), usual),
+        "use_robots": not values.pop("no_robots"),
+        "use_known_paths": not values.pop("no_known"),
+        "extra_known_paths": values.pop("known_paths") or None,
+        "use_html_links": values.pop("html_links"),
+        "crawl_delay": values.pop("crawl_delay"),
+        "wait": values.pop("wait"),
+    }
+    client = {
+        "zones": read_zones(values.pop("allow_network"), trust_start=trust_start),
+        "headers": dict(map(read_header, values.pop("headers"))),
+        "proxy": read_proxy(values.pop("proxy")),
+        "verify": read_verify(values.pop("ca_bundle"), insecure=values.pop("insecure")),
+        "user_agent": values.pop("user_agent"),
+    }
+    timeout = values.pop("timeout")
+    return crawl, client if timeout is None else client | {"timeout": timeout}
+
+
+# A crawl of one website ---------------------------------------------------------------------------
+
+
+accept_option = click.option(
+    "--accept",
+    is_flag=True,
+    help="Take the website as it is now, even if more than half of the pages are gone.",
+)
+_RUN_OPTIONS = [
+    request_options(),
+    concurrency_option,
+    _website_option(
+        "--site",
+        metavar="URL",
+        help="Website or sitemap to read from a WARC file that has several.",
+    ),
+    message_option(
+        "--keep-partial", is_flag=True, help="After Ctrl-C, keep what was found so far."
+    ),
+    message_option(
+        "--strict",
+        is_flag=True,
+        envvar="USP_STRICT",
+        help="Exit with status 3 if any sitemap is missing or incomplete.",
+    ),
+    message_option("-q", "--quiet", is_flag=True, help="Show no progress and no notices."),
+    *_LOG_OPTIONS,
+    common_message_options,
+]
+_AS_GIVEN = ("strict", "quiet", "verbose", "log_file", "site")
+
+
+def run_options(command: F) -> F:
+    """Return a command with the options of a crawl; it receives them as ``run``."""
+
+    def collected(**values: Any) -> Any:
+        from usp.cli.output import logging_to
+        from usp.cli.run_options import RunOptions
+
+        crawl, client = read_requests(values)
+        client["max_concurrent_requests"] = values.pop("concurrency")
+        options = CrawlOptions(**crawl, keep_partial=values.pop("keep_partial"))
+        run = RunOptions(options, client, **{name: values.pop(name) for name in _AS_GIVEN})
+        messages.quiet = run.quiet
+        messages.logs = run.log_file is not None and not messages.as_json
+        if run.log_file is None:
+            return command(run=run, **values)
+        with logging_to(run.log_file, run.verbose):
+            return command(run=run, **values)
+
+    result: Any = update_wrapper(collected, command)
+    return with_options(result, _RUN_OPTIONS)  # type: ignore[no-any-return]
+
+
+# Which pages --------------------------------------------------------------------------------------
+
+
+_FILTER_OPTIONS = [
+    _filter_option(
+        "--since",
+        metavar="DATE",
+        help="Only pages last modified (or, failing that, published) on this date or later: 2025, "
+        "2025-01-31, or 12h, 7d, 4w ago. Pages without a date are kept. Sitemaps whose lastmod in the "
+        "index is older are not downloaded.",
+    ),
+    _filter_option(
+        "--until", metavar="DATE", help="Only pages last modified on or before this date."
+    ),
+    _filter_option("--dated", is_flag=True, help="Leave out pages without a date."),
+    _filter_option(
+        "--include",
+        multiple=True,
+        metavar="PATTERN",
+        help="Only pages whose URL matches: '*/blog/*', '/blog/*' from the start of the path, or "
+        "'re:/20[0-9]{2}/' for a regular expression. 'sitemap:*news*' matches the URL of the sitemap;"
+        " others that an index lists are not downloaded.",
+    ),
+    _filter_option(
+        "--exclude", multiple=True, metavar="PATTERN", help="Leave out pages that match."
+    ),
+    _filter_option(
+        "--no-skip",
+        is_flag=True,
+        help="Download every sitemap, even where --since, --include or --exclude skip it by its date "
+        "or URL in the index.",
+    ),
+    _filter_option(
+        "--unique", is_flag=True, help="Each URL once, even if several sitemaps have it."
+    ),
+    _filter_option("--same-host", is_flag=True, help="Only pages on the website's own host."),
+]
+
+
+def read_selection(values: dict[str, Any], **more: Any) -> Selection | None:
+    """Take the filters out of the values; return them, or None if every page is wanted.
+
+    ``no_skip`` stays there.
+    """
+    from usp.selection import Selection
+
+    names = ("since", "until", "include", "exclude", "unique", "same_host")
+    given = {name: values.pop(name) for name in names} | more
+    dated = values.pop("dated")
+    period = {name: read_moment(name, given[name]) for name in ("since", "until")}
+    try:
+        Selection(since=period["since"], until=period["until"])
+    except ValueError as error:
+        raise click.UsageError(
+            f"--since {given['since']} is after --until {given['until']}; swap them"
+        ) from error
+    try:
+        selection = Selection(**{**given, **period}, keep_undated=not dated)
+    except ValueError as error:
+        raise click.UsageError(f"--{error}") from error  # they begin with the name of the option
+    return None if selection.takes_all else selection
+
+
+def filter_options(command: F) -> F:
+    """Return a command with the options that choose pages."""
+    return with_options(command, _FILTER_OPTIONS)

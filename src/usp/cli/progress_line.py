@@ -1,0 +1,266 @@
+"""The progress line on the terminal, which is cleared before anything else is written.
+
+Nothing is captured: what is written to the standard output and the standard error is passed on
+unchanged, after the line has been cleared.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from usp._base.display import clock, counted, size
+from usp._base.safe_text import printable
+from usp._base.urls import url_parts
+from usp.cli.output import is_pipe
+from usp.events import (
+    Event,
+    SitemapFailed,
+    SitemapFinished,
+    SitemapFound,
+    SitemapReceived,
+    SitemapStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    from usp.objects.page import PageBlock
+
+    T = TypeVar("T")
+
+_EVERY = 1 / 8  # seconds; a shorter command shows no line at all
+_CLEAR = "\r\x1b[2K"
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_MOST_HOSTS = 3
+
+
+class Progress:
+    """Counts the events of a crawl; ``line`` returns the counts as text."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._known = self._done = self._failed = self._bytes = self._pages = 0
+        self._busy: dict[str, str] = {}  # hosts, by what they are being asked for
+        self._doing = ""
+
+    def __call__(self, event: Event) -> None:
+        """Count an event of a crawl."""
+        if isinstance(event, SitemapFound):
+            self._known += 1
+        elif isinstance(event, SitemapStarted):
+            self._busy[event.url] = url_parts(event.url).netloc
+        elif isinstance(event, SitemapReceived):
+            self._bytes += event.received
+        elif isinstance(event, SitemapFinished):
+            self._done += 1
+            self._busy.pop(event.url, None)
+        elif isinstance(event, SitemapFailed):
+            self._failed += 1
+            self._busy.pop(event.url, None)
+
+    def counted(self, pages: Iterable[T]) -> Iterator[T]:
+        """Yield pages, and count them."""
+        for page in pages:
+            self._pages += 1
+            yield page
+
+    def counted_blocks(
+        self, blocks: Iterable[tuple[T, PageBlock]]
+    ) -> Iterator[tuple[T, PageBlock]]:
+        """Yield blocks, and count their pages."""
+        for sitemap, block in blocks:
+            self._pages += len(block.urls)
+            yield sitemap, block
+
+    def now(self, doing: str) -> None:
+        """Show from now on what is done with what was fetched, such as ``checking``."""
+        self._doing = doing
+
+    def add_pages(self, number: int) -> None:
+        """Count pages."""
+        self._pages += number
+
+    def line(self) -> str:
+        """Return the progress as one line of text."""
+        seconds = max(time.monotonic() - self._started, 0.001)
+        if self._doing:
+            return f"{self._doing} · {counted(self._pages, 'page')} · {clock(seconds)}"
+        looked = self._done + self._failed
+        parts = [
+            f"{looked:,} of {counted(self._known, 'address')}, {counted(self._done, 'sitemap')}",
+            counted(self._pages, "page") if self._pages else "",
+            f"{size(self._bytes)}, {size(int(self._bytes / seconds))}/s",
+            clock(seconds),
+            self._hosts(),
+        ]
+        return " · ".join(part for part in parts if part)
+
+    def _hosts(self) -> str:
+        hosts = [printable(host) for host in dict.fromkeys(list(self._busy.values()))]
+        more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
+        return ", ".join(hosts[:_MOST_HOSTS]) + more
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """Show a progress line on the standard error, if that is a terminal and ``quiet`` is not set."""
+    counts = Progress()
+    if quiet or not can_show():
+        yield counts
+        return
+    with live_line(counts.line):
+        yield counts
+
+
+# The line itself -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def live_line(text: Callable[[], str]) -> Iterator[None]:
+    """Show the text that ``text`` returns, updated regularly, while the block runs.
+
+    Needs a terminal as the standard error; see :func:`can_show`.
+    """
+    line = _ProgressText(sys.stderr, text)
+    out, err = sys.stdout, sys.stderr
+    given = [_clearing_line(out, line), _clearing_line(err, line)]
+    sys.stdout, sys.stderr = given
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+        try:
+            for stream in given:
+                stream.flush()
+        finally:
+            line.end()
+
+
+def can_show() -> bool:
+    """Return whether the standard error is a terminal that can clear a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class _ProgressText:
+    """Draws the text in a thread, and clears it when something else is written."""
+
+    def __init__(self, stream: TextIO, text: Callable[[], str]) -> None:
+        self._stream = stream
+        self._text = text
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self._is_shown = False
+        self._has_room = True  # whether the cursor is at the start of a line
+        threading.Thread(target=self._run, name="usp-live", daemon=True).start()
+
+    def end(self) -> None:
+        """Clear the line for good."""
+        self._over.set()
+        with self._lock:
+            self._clear()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Keep the line cleared while the block writes."""
+        with self._lock:
+            self._clear()
+            yield
+
+    def left_at(self, written: bytes) -> None:
+        """Remember where the cursor is: an unfinished line is not overwritten."""
+        self._has_room = written.endswith(b"\n")
+
+    def _run(self) -> None:
+        while not self._over.wait(_EVERY):
+            with self._lock:
+                if self._has_room and not self._over.is_set():
+                    self._draw()
+
+    def _draw(self) -> None:
+        text = self._text()
+        from rich.cells import cell_len, set_cell_size
+
+        room = _columns(self._stream) - 1  # a full line would break
+        if cell_len(text) > room:
+            text = set_cell_size(text, room)
+        style = ("", "") if os.environ.get("NO_COLOR") else (_DIM, _PLAIN)
+        self._write(f"{_CLEAR}{style[0]}{text}{style[1]}")
+        self._is_shown = True
+
+    def _clear(self) -> None:
+        if self._is_shown:
+            self._is_shown = False
+            self._write(_CLEAR)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # the terminal is gone; the work is not
+            self._over.set()
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        columns = 0
+    return columns or shutil.get_terminal_size().columns
+
+
+def _clearing_line(stream: TextIO, line: _ProgressText) -> TextIO:
+    """Return a stream that writes to the same place after clearing the line, if that may show it."""
+    for_good = is_pipe(stream)
+    if not hasattr(stream, "buffer") or not (for_good or stream.isatty()):
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(_LineClearingStream(stream, line, for_good=for_good)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=bool(getattr(stream, "line_buffering", False)),
+    )
+
+
+class _LineClearingStream(io.RawIOBase):
+    """Clears the line before each write.
+
+    The reader of a pipe (``head``, ``grep``, ``less``) often writes to the same terminal, at any time:
+    the line is removed ``for_good`` before the first write to it.
+    """
+
+    def __init__(self, stream: TextIO, line: _ProgressText, *, for_good: bool) -> None:
+        self._stream = stream
+        self._line = line
+        self._for_good = for_good
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, data: object, /) -> int:
+        written = bytes(data)  # type: ignore[call-overload]
+        if self._for_good:
+            self._line.end()
+            self._put(written)
+        else:
+            with self._line.aside():
+                self._line.left_at(written)
+                self._put(written)
+        return len(written)
+
+    def _put(self, written: bytes) -> None:
+        self._stream.buffer.write(written)
+        self._stream.buffer.flush()

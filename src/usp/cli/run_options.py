@@ -1,0 +1,151 @@
+"""What the commands that crawl share: their options, how they get a tree, how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from click.exceptions import Exit
+from urllib3.exceptions import InsecureRequestWarning
+
+from usp._inputs.sources import searches, tree_of
+from usp.cli.errors import FAILED, PARTIAL, messages
+from usp.cli.output import logging_to
+from usp.cli.progress_line import Progress, progress
+from usp.objects.sitemap import (
+    AbstractIndexSitemap,
+    AbstractPagesSitemap,
+    IndexRobotsTxtSitemap,
+    IndexWebsiteSitemap,
+    IndexXMLSitemap,
+)
+from usp.stream import PageBlocks
+from usp.web_client.requests_client import RequestsWebClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from usp._inputs.sources import Input
+    from usp.events import Listener
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a crawl, and of the client that it is made with."""
+
+    options: CrawlOptions
+    client_options: Mapping[str, Any] = field(repr=False)
+    strict: bool
+    quiet: bool
+    verbose: int
+    log_file: Path | None
+    site: str | None
+
+    def client(self) -> RequestsWebClient:
+        """Return a client with these options."""
+        return RequestsWebClient(**self.client_options)
+
+    @contextmanager
+    def running(self) -> Iterator[Progress]:
+        """Log and show progress during the block."""
+        with ExitStack() as stack:
+            stack.enter_context(ending_at_sigterm())
+            shown = stack.enter_context(progress(quiet=self.quiet or messages.as_json))
+            if self.log_file is None:  # which has the whole command, its end included
+                stack.enter_context(logging_to(None, self.verbose))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", InsecureRequestWarning)  # the user asked for it
+            yield shown
+
+    def tree(self, start: Input, on_event: Listener | None = None) -> AbstractSitemap:
+        """Return the tree of a website or a sitemap, or of local files."""
+        options = replace(self.options, on_event=on_event)
+        client = None if start.is_local else self.client()
+        return tree_of(start, client, options, site=self.site)
+
+    def blocks(self, start: Input, on_event: Listener | None = None) -> Iterator[PageBlocks]:
+        """Yield streams of blocks of pages to try in turn, until one is not a wrong guess."""
+        options = replace(self.options, on_event=on_event)
+        for search in searches(start, options):
+            yield PageBlocks(search, start.start, self.client(), options, any_thread=True)
+
+
+class Terminated(BaseException):
+    """Raised by SIGTERM."""
+
+
+@contextmanager
+def ending_at_sigterm() -> Iterator[None]:
+    """Raise ``Terminated`` at SIGTERM, so that the block can clean up; then end as it usually does."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except Terminated:
+        os.kill(os.getpid(), signal.SIGTERM)
+        # The first process of a container survives that.
+        raise SystemExit(128 + signal.SIGTERM) from None
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def found_anything(tree: AbstractSitemap, start: Input) -> bool:
+    """Return whether anything in a tree could be read: a sitemap with pages, or a skipped one.
+
+    For local files an index is enough, since the sitemaps it lists are not fetched; a snapshot has
+    what was fetched.
+    """
+    is_file = start.is_local and not start.is_snapshot
+    index = (IndexXMLSitemap, IndexRobotsTxtSitemap) if is_file else ()
+    wanted = (AbstractPagesSitemap, *index)
+    return any(
+        isinstance(node, wanted) or (isinstance(node, AbstractIndexSitemap) and node.skipped)
+        for node in (tree, *tree.all_sitemaps())
+    )
+
+
+def notice_website(tree: AbstractSitemap, start: Input) -> None:
+    """Report that a website was read although the URL of a page was given."""
+    if start.has_path and not start.is_local and isinstance(tree, IndexWebsiteSitemap):
+        messages.notice(f"{start.url} is not a sitemap; its website {tree.url} was read instead")
+
+
+def exit_for_tree(
+    tree: AbstractSitemap, start: Input, run: RunOptions, *, shown: bool = False
+) -> None:
+    """End the command with the exit status of a tree.
+
+    Reports what is missing, or only how much is if the result has ``shown`` it already.
+    """
+    found = found_anything(tree, start)
+    failures = tree.failures()
+    if found or not failures:
+        notice_website(tree, start)
+    if not failures and not found:
+        more = ""
+        if isinstance(tree, IndexWebsiteSitemap) and not start.is_local:
+            homepage = "--html-links looks at the homepage, --known-path PATH at another path"
+            path = "--known-path PATH looks at another path"
+            more = f" ({path if run.options.use_html_links else homepage})"
+        messages.notice(f"no sitemaps with pages were found at {tree.url}{more}")
+    if failures:
+        status = FAILED if not found else PARTIAL if run.strict else 0
+        messages.failures(failures, status, shown=shown)
+        if status:
+            raise Exit(status)

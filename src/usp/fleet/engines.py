@@ -1,0 +1,334 @@
+"""What crawls the sites of a run: worker processes of this machine, or tasks of a Ray cluster.
+
+A worker crawls many sites at a time. The machines of a cluster share nothing but the store of the
+dataset: tasks write their parts to it, and report them to the driver, which commits them.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
+
+from usp._base.files import DatasetError
+from usp._base.interrupts import ctrl_c_blocked
+from usp._base.names import load_extra
+from usp._base.shortage import shortage_of
+from usp.exceptions import LocalShortageError
+from usp.export.schema import skip_pandas_import
+from usp.fleet.crawler import crawl_parts, killer_part
+from usp.fleet.messages import NeedWork, Part, SiteDone, Stop, WorkerError, WorkerLost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from multiprocessing.connection import Connection
+
+    from usp.fleet.crawler import Job
+    from usp.fleet.messages import Assignment, Assignments, Batch, News
+
+_BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
+_MOST_STARTS = 3  # workers in a row that end before they have done anything
+START_METHOD = "spawn"  # a fork of a process with threads may hang
+_STOP_SECONDS = 10.0  # in which workers that are stopped must have ended
+
+_TASK_BATCH = 4000
+"""Sites of a task: its slowest site must not be most of its time; see docs/scale.md."""
+
+_SHARE = 0.5
+"""Of a CPU, for one task: while the last sites of one are waited for, another one uses it."""
+
+_AHEAD = 2  # tasks that wait for each one that runs
+
+_STORES = ("AWS_", "GOOGLE_", "AZURE_")
+"""How the names of environment variables begin that the driver passes on to the other machines."""
+
+
+class Engine(ABC):
+    """Crawls sites with workers; those of a worker that is lost are crawled by others.
+
+    A site that has killed a worker by itself fails.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    @abstractmethod
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a part."""
+
+    def stop(self) -> Iterator[News]:
+        """End the workers; yield what they still have to report."""
+        return iter(())
+
+    def lost(self, left: Assignments, given: Mapping[str, Assignment]) -> Iterator[News]:
+        """Report a worker that is gone with sites that it was given."""
+        if given:
+            yield WorkerLost()
+            killer = left.take_back(given)
+            if killer is not None:
+                yield killer_part(self.job, killer, given[killer])
+
+
+# Processes of this machine -------------------------------------------------------------------------
+
+
+class LocalEngine(Engine):
+    """Crawls with processes of this machine."""
+
+    def __init__(self, job: Job, workers: int | None = None) -> None:
+        super().__init__(job)
+        self._most = workers or os.cpu_count() or 1
+        self._workers: dict[Any, _Worker] = {}  # by their pipes
+        self._idle_ends = 0
+
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a part."""
+        while True:
+            self._start_workers(left)
+            self._hand_out(left)
+            if not self._workers:
+                return
+            for pipe in wait(list(self._workers)):  # which say something, or have ended
+                yield from self._read(pipe, left)
+
+    def stop(self) -> Iterator[News]:
+        """Let the workers finish what they have, and end them; yield what they report."""
+        for pipe in self._workers:
+            with suppress(OSError):
+                pipe.send(Stop())
+        end = time.monotonic() + _STOP_SECONDS
+        while self._workers and (seconds := end - time.monotonic()) > 0:
+            for pipe in wait(list(self._workers), seconds):
+                for message in self._messages(pipe):
+                    if isinstance(message, SiteDone | Part):
+                        yield message
+        for worker in self._workers.values():
+            worker.process.kill()
+        self._workers.clear()
+
+    def _messages(self, pipe: Any) -> Iterator[Any]:
+        """Yield what a worker says; forget it if it has ended, perhaps in the middle of a message."""
+        try:
+            yield pipe.recv()
+            while pipe.poll():
+                yield pipe.recv()
+        except (EOFError, OSError):
+            pipe.close()
+            self._workers.pop(pipe).process.join()
+
+    def _start_workers(self, left: Assignments) -> None:
+        """Start workers while there is work for more of them."""
+        others = any(not worker.ended for worker in self._workers.values())
+        work_left = bool(left) or (bool(left.suspects) and not others)
+        while work_left and len(self._workers) < self._most:
+            context: Any = multiprocessing.get_context(START_METHOD)
+            ours, theirs = context.Pipe()
+            process = context.Process(target=work, args=(theirs, self.job), daemon=True)
+            with ctrl_c_blocked():
+                process.start()
+                theirs.close()
+                self._workers[ours] = _Worker(process)
+            work_left = len(left) > len(self._workers) * _BATCH
+
+    def _read(self, pipe: Any, left: Assignments) -> Iterator[News]:
+        """Read all messages of a worker; if it is dead, take back the sites that it has not done."""
+        worker = self._workers[pipe]
+        for message in self._messages(pipe):
+            worker.began = True
+            if isinstance(message, WorkerError):
+                raise DatasetError(f"a worker failed: {message.reason}")
+            if isinstance(message, NeedWork):
+                worker.asks = True
+                continue
+            if isinstance(message, Part):
+                self._idle_ends = 0
+                for row in message.sites:
+                    worker.given.pop(row["site"], None)
+            yield message
+        if pipe in self._workers:
+            return
+        yield from self.lost(left, worker.given)
+        self._idle_ends += not worker.began
+        if self._idle_ends > _MOST_STARTS * self._most:
+            raise DatasetError(
+                "worker processes keep exiting before they have done any work"
+                f" (last exit status: {worker.process.exitcode});"
+                " python -c 'import usp.fleet.engines' may show why"
+            )
+
+    def _hand_out(self, left: Assignments) -> None:
+        """Give sites to idle workers once all have started: the first would take everything."""
+        if not all(worker.began for worker in self._workers.values()):
+            return
+        for pipe, worker in self._workers.items():
+            if not worker.asks:
+                continue
+            batch: Batch = []
+            if left.suspects and not left and not worker.given:
+                batch = left.suspects.popleft()
+                worker.ended = True
+            elif not worker.ended:
+                batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))))
+            worker.given.update(batch)
+            worker.ended = worker.ended or not batch
+            worker.asks = False
+            with suppress(OSError):  # if it is dead, that will be seen
+                pipe.send(batch)
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    """A worker process, and the sites that it was given and has not reported in a part."""
+
+    process: Any
+    given: dict[str, Assignment] = field(default_factory=dict)
+    began: bool = False  # whether it has ever sent anything
+    asks: bool = False  # whether it waits for sites
+    ended: bool = False  # whether it was told that there are no more
+
+
+# A worker process ----------------------------------------------------------------------------------
+
+
+def work(pipe: Connection[Any, Any], job: Job) -> None:
+    """Work until the driver has no more sites; errors of the dataset are reported to it."""
+    for one in (signal.SIGINT, signal.SIGTERM):  # the driver gets them too, and says what to do
+        signal.signal(one, signal.SIG_IGN)
+    driver = _Driver(pipe)
+    try:
+        skip_pandas_import()
+        for part in crawl_parts(
+            job,
+            driver.batches(),
+            on_site=lambda row: driver.send(SiteDone(row)),
+            stopped=driver.stopped.is_set,
+        ):
+            driver.send(part)
+    except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
+        code = shortage_of(error)
+        known = LocalShortageError.ADVICE.get(code) if code is not None else None
+        name = "" if isinstance(error, DatasetError) else f"{type(error).__name__}: "
+        driver.send(WorkerError(known or f"{name}{error}"))
+
+
+class _Driver:
+    """The driver, as its worker sees it. When the driver is gone, the worker ends."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe = pipe
+        self._inbox: queue.SimpleQueue[Batch] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self.stopped = threading.Event()
+        threading.Thread(target=self._listen, name="usp-fleet-driver", daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                received = self._pipe.recv()
+            except (EOFError, OSError):
+                os._exit(1)
+            if isinstance(received, Stop):
+                self.stopped.set()
+                received = []
+            self._inbox.put(received)
+
+    def send(self, message: Any) -> None:
+        """Send a message to the driver."""
+        try:
+            with self._lock:
+                self._pipe.send(message)
+        except OSError:
+            os._exit(1)
+
+    def batches(self) -> Iterator[Batch]:
+        """Request batches of sites from the driver until there are no more."""
+        self.send(NeedWork())
+        while batch := self._inbox.get():
+            yield batch
+            self.send(NeedWork())
+
+
+# A cluster ----------------------------------------------------------------------------------------
+
+
+def ray_module(part: str = "") -> Any:
+    """Return Ray, or a module of it; raises ``MissingExtraError`` if it is not installed."""
+    return load_extra(f"ray{part}", "The engine ray needs ray", "ray")
+
+
+class RayEngine(Engine):
+    """Crawls on the cluster at ``address``, or on one that is started here.
+
+    When it is stopped, tasks end with the connection, and what they have not reported is lost.
+    """
+
+    def __init__(self, job: Job, workers: int | None = None, address: str | None = None) -> None:
+        super().__init__(job)
+        # Not another one that happens to run on this machine: Ray would connect to that.
+        here = {"address": "local", "num_cpus": workers, "include_dashboard": False}
+        self._cluster = here if address is None else {"address": address}
+
+    def run(self, left: Assignments) -> Iterator[News]:
+        """Crawl; ends when every site was reported in a part."""
+        ray = ray_module()
+        ours = not ray.is_initialized()
+        if ours:
+            try:
+                ray.init(log_to_driver=False, logging_level=logging.ERROR, **self._cluster)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise DatasetError(f"cannot connect to Ray: {_last_line(error)}") from error
+        try:
+            yield from self._run(ray, left)
+        except ray.exceptions.RayTaskError as error:
+            raise DatasetError(f"a worker failed: {_last_line(error)}") from error
+        except ray.exceptions.RaySystemError as error:
+            raise DatasetError(f"Ray failed: {_last_line(error)}") from error
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _run(self, ray: Any, left: Assignments) -> Iterator[News]:
+        cpus = int(ray.cluster_resources().get("CPU", 1))
+        size = max(1, min(_TASK_BATCH, left.sites // (4 * cpus)))
+        most = max(1, int(cpus / _SHARE)) * _AHEAD
+        task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
+        variables = {name: text for name, text in os.environ.items() if name.startswith(_STORES)}
+
+        given: dict[Any, dict[str, Assignment]] = {}  # what each task has not reported yet
+        while given or left or left.suspects:
+            while (left and len(given) < most) or not given:
+                batch = left.batch(size) if left else left.suspects.popleft()
+                given[task.remote(self.job, batch, variables)] = dict(batch)
+            (stream,), _ = ray.wait(list(given), num_returns=1, fetch_local=False)
+            try:
+                part: Part = ray.get(next(stream))
+            except ray.exceptions.RayTaskError:
+                raise
+            except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
+                yield from self.lost(left, given.pop(stream))
+            else:
+                for row in part.sites:
+                    given[stream].pop(row["site"], None)
+                yield part
+
+
+def _crawl(job: Job, batch: Batch, environment: dict[str, str]) -> Iterator[Part]:
+    """Crawl a batch; runs on any machine of the cluster, with the credentials of the driver."""
+    os.environ.update(environment)  # not as an environment of Ray: its dashboard would show it
+    # Ray sends values to a generator, which those that it delegates to may not take.
+    for part in crawl_parts(job, iter([batch])):  # noqa: UP028
+        yield part
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,378 @@
+"""``list_pages``: the pages of a website, filtered, the newest first, in parts.
+
+A list is found in one pass over a tree, as an array of places, eight bytes each: which sitemap, and
+which page of it. So its parts belong together, the last one comes as quickly as the first, and only
+pages that are returned become objects.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import compress
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import AfterValidator, Field
+
+from usp._base.dates import as_written, in_utc, known_date
+from usp._base.filters import moment
+from usp._base.seen_urls import SeenUrls
+from usp.mcp.tool_call import ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_values import (
+    NextPart,
+    Refresh,
+    ResultSource,
+    SiteUrl,
+    Text,
+    Texts,
+    ToolValue,
+    clean,
+    clean_url,
+    fitting,
+    nothing_read,
+)
+from usp.objects.abstract_sitemap import walk
+from usp.objects.sitemap import AbstractPagesSitemap
+from usp.selection import Selection, date_of
+
+if TYPE_CHECKING:
+    from collections import OrderedDict
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
+
+    from usp.mcp.tool_call import CancelToken
+    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.selection import SelectionRun
+
+MOST_PLACES = 2_000_000
+"""Places in all lists that are kept: 16 MB."""
+
+_MOST_LANGUAGES = 20
+_BITS = 32  # of the number of a page in its sitemap
+_LATEST = 1e18  # seconds; no date has so many
+_DATE = "2025, 2025-01-31, 2025-01-31T12:00Z, or how long ago: 12h, 7d, 4w"
+_PATTERN = (
+    "'*/blog/*' must match the whole URL, '/blog/*' all from the path on, 'sitemap:*news*' the URL of "
+    "the sitemap that lists the page."
+)
+
+
+def _simple(patterns: list[str]) -> list[str]:
+    """Refuse regular expressions: there are some that take forever, and would stop the server."""
+    for pattern in patterns:
+        if pattern.removeprefix("sitemap:").startswith("re:"):
+            raise ValueError("regular expressions are not accepted; use * as in '*/blog/*'")
+    return patterns
+
+
+Patterns = Annotated[Texts, AfterValidator(_simple)]
+
+
+class Page(ToolValue):
+    """A page as a sitemap declares it."""
+
+    url: str
+    lastmod: str | None = Field(default=None, description="When it was last changed.")
+    title: str | None = Field(default=None, description="Title, of news and feeds.")
+    published: str | None = Field(
+        default=None, description="Date of publication, of news and feeds."
+    )
+    publication: str | None = Field(default=None, description="Name of the publication, of news.")
+    images: int | None = None
+    videos: int | None = None
+    languages: list[str] | None = Field(
+        default=None, description="Languages in which it is linked as a version (hreflang)."
+    )
+    sitemap: str | None = Field(default=None, description="Sitemap that lists it.")
+
+
+class PageResult(ToolValue):
+    """Pages; each URL once."""
+
+    source: ResultSource
+    total: int = Field(
+        description="Number of pages that match, in all parts of the list. If there are none, "
+        "summarise_site tells what the site has, and whether a sitemap was found at all."
+    )
+    undated: int | None = Field(
+        default=None,
+        description="With since or until: pages that match otherwise but have no date. They are "
+        "listed, and part of the total, only with keep_undated.",
+    )
+    pages: list[Page]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageFilter:
+    """Which pages are listed, and in which order, as the caller wrote it."""
+
+    contains: str = ""
+    since: str = ""
+    until: str = ""
+    keep_undated: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    same_host: bool = False
+    order: str = "newest"
+
+    @property
+    def by_date(self) -> bool:
+        """Whether only pages of a period are listed."""
+        return bool(self.since or self.until)
+
+    def selection(self, now: datetime) -> Selection:
+        """Return the filter of pages: ``7d`` is seven days before a moment."""
+        try:
+            return Selection(
+                since=_moment("since", self.since, now),
+                until=_moment("until", self.until, now),
+                include=self.include,
+                exclude=self.exclude,
+                same_host=self.same_host,
+            )
+        except ValueError as error:
+            raise ToolError(f"Wrong arguments: {clean(str(error))}.") from error
+
+    def skipping(self) -> tuple[str, ...]:
+        """Return what the caller wrote that allows sitemaps to be left out of a crawl."""
+        sitemaps = [text for text in (*self.include, *self.exclude) if text.startswith("sitemap:")]
+        return (self.since, *sorted(sitemaps)) if self.since or sitemaps else ()
+
+
+def _moment(name: str, text: str, now: datetime) -> date | str | None:
+    try:
+        return moment(name, text, now) if text else None
+    except ValueError as error:
+        raise ToolError(
+            f"Wrong arguments: {name} {clean(text)!r} is not a date. Use {_DATE}."
+        ) from error
+
+
+async def list_pages(
+    ctx: ToolContext,
+    url: SiteUrl,
+    refresh: Refresh = False,
+    cursor: NextPart = "",
+    contains: Annotated[
+        Text,
+        Field(
+            max_length=200,
+            description="Text that the URL or the title of the news must contain, in any case.",
+        ),
+    ] = "",
+    since: Annotated[
+        Text,
+        Field(
+            max_length=40,
+            description=f"Only pages changed (or, failing that, published) then or later: {_DATE}.",
+        ),
+    ] = "",
+    until: Annotated[
+        Text, Field(max_length=40, description=f"Only pages changed then or before: {_DATE}.")
+    ] = "",
+    keep_undated: Annotated[
+        bool,
+        Field(
+            description="With since or until: also list pages without a date. They are counted anyway."
+        ),
+    ] = False,
+    include: Annotated[
+        Patterns, Field(description=f"Only pages that match one of these patterns: {_PATTERN}")
+    ] = (),  # type: ignore[assignment]  # an empty list
+    exclude: Annotated[
+        Patterns, Field(description="Leave out pages that match one of these patterns.")
+    ] = (),  # type: ignore[assignment]
+    same_host: Annotated[bool, Field(description="Only pages on the website's own host.")] = False,
+    order: Annotated[
+        Literal["newest", "declared"],
+        Field(description="newest: by date, pages without one last. declared: as in the sitemaps."),
+    ] = "newest",
+    limit: Annotated[int, Field(ge=1, le=200, description="Most pages in one result.")] = 20,
+) -> PageResult:
+    """List the pages that the sitemaps of a website declare, the newest first.
+
+    URL, date of the last change, and for news title and publication date. Filter by date, URL pattern,
+    or text in URL or title. This reads sitemaps, not the pages themselves.
+    """
+    asked = PageFilter(
+        contains, since, until, keep_undated, (*include,), (*exclude,), same_host, order
+    )
+    selection = asked.selection(datetime.now(UTC))  # wrong ones are refused before a request
+    key = asked.skipping()
+    call, digest = ToolCall(ctx, url), digest_of("list_pages", url, asked)
+    cached, kept, begin = await call.part(
+        cursor, digest, refresh=refresh, selection=selection if key else None, key=key
+    )
+    if cached.failures and next(page_sitemaps(cached.tree), None) is None:
+        raise nothing_read(cached)
+    listed = call.state.lists.get((cached.name, digest))
+    if listed is None:
+        listed = await call.read(find_pages, cached.tree, asked, asked.selection(cached.fetched))
+    keep_list(call.state.lists, (cached.name, digest), listed)
+    found = await call.read(listed.pages, cached.tree, begin, limit)
+    taken = fitting([_page(page, sitemap) for page, sitemap in found])
+    total, end = len(listed.places), begin + len(taken)
+    return PageResult(
+        source=ResultSource.of(cached, from_cache=kept),
+        total=total,
+        undated=listed.undated if asked.by_date else None,
+        pages=taken,
+        next_cursor=cursor_at(cached, digest, end) if taken and end < total else None,
+    )
+
+
+def _page(page: SitemapPage, sitemap: str) -> Page:
+    news: Any = page.news_story
+    published = news and news.publish_date
+    languages = list(dict.fromkeys(clean(code, 20) for code, _ in page.alternates or ()))
+    return Page(
+        url=clean_url(page.url),
+        lastmod=None if page.last_modified is None else as_written(page.last_modified),
+        title=clean(news.title) if news and news.title else None,
+        published=published and as_written(published),
+        publication=clean(news.publication_name) if news and news.publication_name else None,
+        images=len(page.images or ()) or None,
+        videos=len(page.videos or ()) or None,
+        languages=languages[:_MOST_LANGUAGES] or None,
+        sitemap=clean_url(sitemap),
+    )
+
+
+# Lists of pages ------------------------------------------------------------------------------------
+
+
+def page_sitemaps(tree: AbstractSitemap) -> Iterator[AbstractSitemap]:
+    """Yield the sitemaps of a tree that list pages, in its order."""
+    return (node for node in walk(tree) if isinstance(node, AbstractPagesSitemap))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingPages:
+    """The places of pages, in order, and how many of those that match have no date."""
+
+    places: array[int]
+    undated: int
+
+    def pages(
+        self, token: CancelToken, tree: AbstractSitemap, begin: int, most: int
+    ) -> list[tuple[SitemapPage, str]]:
+        """Return some of the pages, each with the URL of its sitemap."""
+        places = self.places[begin : begin + most]
+        numbers: dict[int, set[int]] = {}
+        for place in places:
+            numbers.setdefault(place >> _BITS, set()).add(place & ((1 << _BITS) - 1))
+        found: dict[int, tuple[SitemapPage, str]] = {}
+        for number, sitemap in enumerate(page_sitemaps(tree)):
+            for at, page in _read(token, sitemap, numbers.get(number, set())):
+                found[number << _BITS | at] = page, sitemap.url
+        return [found[place] for place in places if place in found]
+
+
+def keep_list(
+    lists: OrderedDict[tuple[str, str], MatchingPages],
+    key: tuple[str, str],
+    found: MatchingPages,
+    most: int = MOST_PLACES,
+) -> None:
+    """Keep a list, so that its next parts need not find it again, as long as there is room."""
+    lists[key] = found
+    lists.move_to_end(key)
+    while sum(len(one.places) for one in lists.values()) > most:
+        lists.popitem(last=False)
+
+
+def _read(
+    token: CancelToken, sitemap: AbstractSitemap, numbers: set[int]
+) -> Iterator[tuple[int, SitemapPage]]:
+    """Yield the pages of a sitemap that have these numbers; no more of it is read than that takes."""
+    if not numbers:
+        return
+    first = 0
+    for _, block in token.blocks(sitemap):
+        end = first + len(block.urls)
+        if any(first <= number < end for number in numbers):
+            pages = enumerate(block.pages(), first)
+            yield from ((at, page) for at, page in pages if at in numbers)
+        first = end
+        if first > max(numbers):
+            return
+
+
+def find_pages(
+    token: CancelToken, tree: AbstractSitemap, asked: PageFilter, selection: Selection
+) -> MatchingPages:
+    """Return the list of the pages of a tree that match, each URL once."""
+    sitemaps = list(page_sitemaps(tree))
+    run = selection.run(tree.url)
+    contains = asked.contains.casefold()
+    keep_undated = asked.keep_undated or not asked.by_date
+    seen = SeenUrls() if len(sitemaps) > 1 else None  # one sitemap has each URL only once
+    places: array[int] = array("Q")
+    stamps: array[float] = array("d")
+    undated = 0
+    for number, sitemap in enumerate(sitemaps):
+        if not run.wants(sitemap.url):
+            continue
+        first = number << _BITS
+        for _, block in token.blocks(sitemap):
+            chosen = _matching(block, run, contains, sitemap)
+            if seen is not None:
+                new = seen.add_all([block.urls[at] for at in chosen])
+                chosen = chosen if new is None else list(compress(chosen, new))
+            times = _stamps(block)
+            if len(chosen) < len(times):
+                times = [times[at] for at in chosen]
+            without = times.count(None)
+            undated += without
+            if without and not keep_undated:
+                dated = [time is not None for time in times]
+                chosen, times = list(compress(chosen, dated)), list(compress(times, dated))
+            places.extend([first + at for at in chosen])
+            stamps.extend([-_LATEST if time is None else time for time in times])
+            first += len(block.urls)
+    if asked.order == "newest":
+        order = sorted(range(len(places)), key=stamps.__getitem__, reverse=True)  # stable
+        places = array("Q", map(places.__getitem__, order))
+    return MatchingPages(places, undated)
+
+
+def _matching(
+    block: PageBlock, run: SelectionRun, contains: str, sitemap: AbstractSitemap
+) -> Sequence[int]:
+    """Return the numbers of the pages of a block that match."""
+    selected = next((part for _, part in run.of_blocks([(sitemap, block)])), None)
+    if selected is None:
+        return ()
+    chosen: Sequence[int] = range(len(block.urls))
+    if len(selected.urls) < len(block.urls):
+        remaining = iter(enumerate(block.urls))  # both in the same order, and each URL once
+        chosen = [next(at for at, one in remaining if one == url) for url in selected.urls]
+    if not contains:
+        return chosen
+    texts: Callable[[int], str] = block.urls.__getitem__
+    if block.texts() is None:  # only then pages have anything but dates and the like
+        stories = [page.news_story for page in block.pages()]
+        titles = ["" if story is None else story.title or "" for story in stories]
+        urls = block.urls
+        texts = lambda at: f"{urls[at]}\n{titles[at]}"  # noqa: E731 - of this block
+    return [at for at in chosen if contains in texts(at).casefold()]
+
+
+def _stamps(block: PageBlock) -> list[float | None]:
+    """Return the dates of the pages of a block, in seconds."""
+    texts = block.texts()
+    if texts is not None:
+        return [_stamp(text) for text in texts.get("lastmod", [""] * len(block.urls))]
+    dates = (date_of(page) for page in block.pages())
+    return [None if date is None else in_utc(date).timestamp() for date in dates]
+
+
+@lru_cache(maxsize=65_536)
+def _stamp(text: str) -> float | None:
+    date = known_date(text)
+    return None if date is None else in_utc(date).timestamp()

@@ -1,0 +1,536 @@
+"""``list_sitemaps``, ``summarise_site``, ``check_site`` and ``explain``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from usp._base.dates import as_written
+from usp.checks.checking import Checking
+from usp.checks.finding import Severity
+from usp.checks.registry import rules_named
+from usp.checks.rules import RULES
+from usp.export.sitemaps import failure_row, places_in, sitemap_row, why_missing
+from usp.mcp.page_tools import page_sitemaps
+from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_values import (
+    NextPart,
+    Refresh,
+    ResultSource,
+    SiteUrl,
+    Texts,
+    ToolValue,
+    clean,
+    clean_url,
+    fitting,
+    nothing_read,
+    reason_of,
+    remedy_of,
+)
+from usp.objects.abstract_sitemap import walk
+from usp.objects.problem import Failure, FailureCode, ProblemCode
+from usp.objects.sitemap import (
+    AbstractPagesSitemap,
+    IndexWebsiteSitemap,
+    InvalidSitemap,
+    kind_of,
+)
+from usp.report.content import Content
+from usp.report.markup import state_of
+from usp.report.problems import FindingsByRule
+
+if TYPE_CHECKING:
+    from usp.checks.finding import Finding
+    from usp.checks.registry import Rule
+    from usp.limits import Limits
+    from usp.mcp.tool_call import CancelToken
+    from usp.mcp.tree_cache import CachedTree
+    from usp.objects.failure_codes import Code
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.report.content import Tally
+    from usp.report.problems import RuleRow
+
+SeverityWord = Literal["error", "warning", "info"]
+
+
+def _require_response(cached: CachedTree) -> None:
+    """Raise ``ToolError`` if no server has sent anything, not even an error."""
+    if cached.failures and not (
+        any(node.size is not None for node in walk(cached.tree))
+        or any(failure.status is not None for failure in cached.failures)
+    ):
+        raise nothing_read(cached)
+
+
+# list_sitemaps -------------------------------------------------------------------------------------
+
+
+class Sitemap(ToolValue):
+    """A sitemap."""
+
+    url: str
+    parent: str | None = Field(default=None, description="Sitemap that declares it.")
+    level: int = Field(description="Depth in the tree, 0 at the top.")
+    type: str = Field(
+        description="Format: robots, index, xml, text, rss, atom; invalid if it failed."
+    )
+    state: Literal["read", "incomplete", "failed", "not followed"]
+    status: int | None = Field(default=None, description="HTTP status of the response.")
+    bytes: int | None = None
+    lastmod: str | None = Field(default=None, description="Date that its index declares.")
+    pages: int | None = Field(default=None, description="Pages that it lists itself.")
+    problems: int | None = Field(
+        default=None, description="Mistakes inside the document; check_site tells which."
+    )
+    code: str | None = Field(default=None, description="Kind of failure, for the tool explain.")
+    reason: str | None = Field(default=None, description="Why it failed or is incomplete.")
+    todo: str | None = Field(default=None, description="What to do about the failure.")
+
+
+class SitemapList(ToolValue):
+    """Sitemaps in the order of their tree."""
+
+    source: ResultSource
+    total: int = Field(description="Number of sitemaps of the list in all its parts.")
+    sitemaps: list[Sitemap]
+    next_cursor: str | None = None
+
+
+async def list_sitemaps(
+    ctx: ToolContext,
+    url: SiteUrl,
+    refresh: Refresh = False,
+    cursor: NextPart = "",
+    only_failed: Annotated[
+        bool, Field(description="List only sitemaps that are missing or incomplete.")
+    ] = False,
+    limit: Annotated[int, Field(ge=1, le=200, description="Most sitemaps in one result.")] = 50,
+) -> SitemapList:
+    """Find and fetch the sitemaps of a website, and list them in the order of their tree.
+
+    They are found in robots.txt, at well-known paths and in indexes. Each has its type, HTTP status,
+    number of pages, problems, and why it failed. Use it to see how a site organises its sitemaps, or
+    why pages are missing.
+    """
+    call, digest = ToolCall(ctx, url), digest_of("list_sitemaps", url, only_failed)
+    cached, kept, begin = await call.part(cursor, digest, refresh=refresh)
+    total, found = await call.read(_sitemaps, cached.tree, only_failed, begin, limit)
+    taken = fitting(found)
+    end = begin + len(taken)
+    return SitemapList(
+        source=ResultSource.of(cached, from_cache=kept),
+        total=total,
+        sitemaps=taken,
+        next_cursor=cursor_at(cached, digest, end) if end < total else None,
+    )
+
+
+def _sitemaps(
+    token: CancelToken, tree: AbstractSitemap, only_failed: bool, begin: int, limit: int
+) -> tuple[int, list[Sitemap]]:
+    """Return how many sitemaps there are, and some of them; their pages are counted if time allows."""
+    failed = tree.not_found if isinstance(tree, IndexWebsiteSitemap) else ()
+    rows: list[tuple[AbstractSitemap | Failure, str | None, int]]
+    rows = [*((failure, None, 0) for failure in failed), *places_in(tree)]
+    if only_failed:
+        rows = [row for row in rows if isinstance(row[0], Failure) or row[0].failure is not None]
+    return len(rows), [_sitemap(token, *row) for row in rows[begin : begin + limit]]
+
+
+def _sitemap(
+    token: CancelToken, node: AbstractSitemap | Failure, parent: str | None, level: int
+) -> Sitemap:
+    if isinstance(node, Failure):
+        row = failure_row(node, reason_of)
+        why: Failure | None = node
+        state = "failed"
+    else:
+        row = sitemap_row(node, reason_of, count=False) | _counts(token, node)
+        why = why_missing(node)
+        state = state_of(node)[0] or "read"
+        if node.last_modified is not None:
+            row["lastmod"] = as_written(node.last_modified)
+    row |= {
+        "url": clean_url(row["url"]),
+        "parent": None if parent is None else clean_url(parent),
+        "reason": row["failure"],
+        "todo": None if why is None else remedy_of(why) or None,
+    }
+    return Sitemap(level=level, state=state, **row)  # type: ignore[arg-type]  # words of state_of
+
+
+def _counts(token: CancelToken, node: AbstractSitemap) -> dict[str, int | None]:
+    """Return the number of problems and pages; nothing if there is no time to read them."""
+    try:
+        token.step()
+    except Cancelled:  # what is known without reading is better than nothing
+        return {}
+    problems = node.problem_count()  # first: finding them counts the pages too
+    pages = node.page_count() if isinstance(node, AbstractPagesSitemap) else None
+    token.pages += pages or 0
+    return {"problems": None if isinstance(node, InvalidSitemap) else problems, "pages": pages}
+
+
+# summarise_site ------------------------------------------------------------------------------------
+
+
+_MOST_SECTIONS = 25
+_MOST_NAMES = 15
+_MOST_MONTHS = 24
+
+
+class NameCount(ToolValue):
+    """A name, and how often it occurs."""
+
+    name: str
+    count: int
+
+
+class TopNames(ToolValue):
+    """Names with their counts, the most frequent first."""
+
+    top: list[NameCount] = Field(default_factory=list)
+    other: int = Field(default=0, description="Sum of those that are not listed.")
+
+    @classmethod
+    def of(cls, tally: Tally, most: int = _MOST_NAMES) -> TopNames:
+        """Return the most frequent names of a tally."""
+        top, other = tally.top(most)
+        return cls(top=_named(top), other=other)
+
+
+def _named(counts: list[tuple[str, int]]) -> list[NameCount]:
+    return [NameCount(name=clean(name, 100), count=count) for name, count in counts]
+
+
+class SiteSummary(ToolValue):
+    """A website in numbers, as its sitemaps declare it. A page in two sitemaps counts twice."""
+
+    source: ResultSource
+    sitemaps: int = Field(
+        description="Number of sitemaps. If there are none in robots.txt and at well-known paths, and "
+        "you know where one is, pass its URL."
+    )
+    formats: list[NameCount] = Field(description="Sitemaps by format.")
+    bytes: int = Field(description="Bytes of sitemaps that were received.")
+    pages: int
+    all_counted: bool = Field(description="False if there was no time to count all pages.")
+    oldest: str | None = Field(default=None, description="Earliest lastmod of a page.")
+    newest: str | None = Field(default=None, description="Latest lastmod of a page.")
+    undated: int = Field(description="Pages without a lastmod.")
+    months: list[NameCount] = Field(
+        description="Pages by month of their lastmod; the latest first."
+    )
+    sections: TopNames = Field(description="Pages by the first two folders of their path.")
+    hosts: TopNames = Field(description="Pages by host.")
+    languages: TopNames = Field(description="Links to versions in other languages (hreflang).")
+    news: int = Field(description="Pages with news, or entries of feeds.")
+    news_months: list[NameCount] = Field(
+        description="News by month of their publication; the latest first."
+    )
+    publications: TopNames = Field(description="News by the name of their publication.")
+    images: int
+    videos: int
+
+
+async def summarise_site(ctx: ToolContext, url: SiteUrl, refresh: Refresh = False) -> SiteSummary:
+    """Count what the sitemaps of a website declare. The best first call for an unknown site.
+
+    Pages, news, images, videos; sections by path, hosts, languages, the range of dates and pages per
+    month, formats of sitemaps, and what failed with what to do about it.
+    """
+    call = ToolCall(ctx, url)
+    cached, kept = await call.tree(refresh=refresh)
+    _require_response(cached)
+    return await call.read(_summary, cached, ResultSource.of(cached, from_cache=kept))
+
+
+def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> SiteSummary:
+    content = Content()
+    days: list[str] = []
+    complete = True
+    try:
+        for node in page_sitemaps(cached.tree):
+            for _, block in token.blocks(node):
+                span, _ = content.add(block)
+                days = sorted([*days, *(span or ())])
+                days = [days[0], days[-1]] if days else []
+    except Cancelled:
+        complete = False
+    nodes = [node for node in walk(cached.tree) if not isinstance(node, IndexWebsiteSitemap)]
+    return SiteSummary(
+        source=source,
+        sitemaps=len(nodes),
+        formats=_named(Counter(kind_of(node).name for node in nodes).most_common()),
+        bytes=cached.size,
+        pages=content.pages,
+        all_counted=complete,
+        oldest=days[0] if days else None,
+        newest=days[1] if days else None,
+        undated=content.dates.undated,
+        months=_latest(content.dates.months),
+        sections=TopNames.of(content.sections, _MOST_SECTIONS),
+        hosts=TopNames.of(content.hosts),
+        languages=TopNames.of(content.languages),
+        news=content.news,
+        news_months=_latest(content.news_dates.months),
+        publications=TopNames.of(content.publications),
+        images=content.images,
+        videos=content.videos,
+    )
+
+
+def _latest(months: Tally) -> list[NameCount]:
+    return _named(sorted(months.items(), reverse=True)[:_MOST_MONTHS])
+
+
+# check_site ----------------------------------------------------------------------------------------
+
+
+_PROOF_SECONDS = 3.0  # for the robots.txt of another host
+_ALL_PROOF_SECONDS = 10.0  # for those of all other hosts
+
+
+class Example(ToolValue):
+    """One thing that a rule found."""
+
+    message: str
+    sitemap: str
+    page: str | None = None
+    line: int | None = Field(default=None, description="Line of the sitemap.")
+
+
+class RuleFindings(ToolValue):
+    """What a rule found."""
+
+    code: str
+    name: str
+    severity: SeverityWord
+    times: int = Field(description="Number of findings.")
+    sitemaps: int = Field(description="Number of sitemaps that have any.")
+    fix: str = Field(description="What to do.")
+    examples: list[Example]
+
+
+class CheckResult(ToolValue):
+    """What was found, by rule, the most severe first."""
+
+    source: ResultSource
+    checked_all: bool = Field(description="False if there was no time to check everything.")
+    findings: int
+    errors: int
+    warnings: int
+    infos: int
+    rules: list[RuleFindings]
+    more_rules: list[str] = Field(
+        default_factory=list, description="Rules with findings that are not listed; select them."
+    )
+
+
+async def check_site(
+    ctx: ToolContext,
+    url: SiteUrl,
+    refresh: Refresh = False,
+    select: Annotated[
+        Texts,
+        Field(
+            description="Check only these rules: codes (SM401), beginnings of codes (SM4: all about "
+            "URLs; SM1 discovery, SM2 transport, SM3 documents, SM5 dates, SM6 languages, SM7 news, "
+            "SM8 media) or names (relative-url). Default: all."
+        ),
+    ] = (),  # type: ignore[assignment]  # an empty list
+    ignore: Annotated[Texts, Field(description="Leave out these rules.")] = (),  # type: ignore[assignment]
+    min_severity: Annotated[
+        SeverityWord, Field(description="Leave out what is less severe.")
+    ] = "info",
+    examples: Annotated[int, Field(ge=1, le=20, description="Most examples for each rule.")] = 3,
+    limit: Annotated[int, Field(ge=1, le=150, description="Most rules in the result.")] = 30,
+) -> CheckResult:
+    """Check the sitemaps of a website against the sitemap protocol and the rules of search engines.
+
+    Returns what was found by rule, the most severe first, with examples and how to fix it. The tool
+    explain has the full documentation of a rule.
+    """
+    call = ToolCall(ctx, url)
+    checking = _checking(call, select, ignore)
+    cached, kept = await call.tree(refresh=refresh)
+    _require_response(cached)
+    found = FindingsByRule(examples)
+    complete = await call.check(
+        partial(_check, cached.tree, checking, Severity(min_severity).rank, found)
+    )
+    rows = found.rows()
+    rules = fitting([_findings(row) for row in rows[:limit]])
+    return CheckResult(
+        source=ResultSource.of(cached, from_cache=kept),
+        checked_all=complete,
+        findings=found.severities.total(),
+        errors=found.severities[Severity.ERROR],
+        warnings=found.severities[Severity.WARNING],
+        infos=found.severities[Severity.INFO],
+        rules=rules,
+        more_rules=[row.code for row in rows[len(rules) :]],
+    )
+
+
+def _checking(call: ToolCall, select: list[str], ignore: list[str]) -> Checking:
+    for text in (*select, *ignore):
+        try:
+            rules_named(RULES, text)
+        except ValueError as error:
+            said = clean(str(error)).replace(
+                "'usp rule --all' lists them", "try SM4 or leave it out"
+            )
+            raise ToolError(f"Wrong arguments: {said}") from error
+    return Checking.of(
+        select,
+        ignore,
+        web_client=call.state.trees.client(),
+        options=replace(call.options.crawl, limits=_for_proofs(call.options.limits)),
+        is_live=True,
+    )
+
+
+def _for_proofs(limits: Limits) -> Limits:
+    """Return the limits for the robots.txt of other hosts, of which there may be many slow ones."""
+    return replace(
+        limits,
+        seconds=min(_ALL_PROOF_SECONDS, limits.seconds or _ALL_PROOF_SECONDS),
+        document_seconds=min(_PROOF_SECONDS, limits.seconds or _PROOF_SECONDS),
+    )
+
+
+def _check(
+    tree: AbstractSitemap,
+    checking: Checking,
+    least: int,
+    found: FindingsByRule,
+    token: CancelToken,
+) -> bool:
+    """Collect what is wrong with a tree; return whether there was time for all of it."""
+    try:
+        for finding in checking.findings(tree, token.step):
+            if finding.severity.rank <= least:
+                found.add(finding)
+    except Cancelled:
+        return False
+    return True
+
+
+def _findings(row: RuleRow) -> RuleFindings:
+    return RuleFindings(
+        code=row.code,
+        name=row.name,
+        severity=row.severity.value,
+        times=row.count,
+        sitemaps=row.sitemaps,
+        fix=row.hint,
+        examples=[_example(finding) for finding in row.examples],
+    )
+
+
+def _example(finding: Finding) -> Example:
+    return Example(
+        message=clean(finding.message),
+        sitemap=clean_url(finding.sitemap),
+        page=None if finding.page is None else clean_url(finding.page),
+        line=finding.line,
+    )
+
+
+# explain -------------------------------------------------------------------------------------------
+
+
+_CODES: dict[str, tuple[str, Code]] = {
+    **{code.value: ("problem", code) for code in ProblemCode},
+    **{code.value: ("failure", code) for code in FailureCode},
+}
+
+
+class Explanation(ToolValue):
+    """What a code means."""
+
+    code: str
+    name: str | None = None
+    kind: str = Field(description="rule, failure or problem")
+    severity: str | None = Field(default=None, description="Of a rule: error, warning or info.")
+    summary: str
+    why: str = ""
+    bad: str = Field(default="", description="An example that is wrong.")
+    good: str = Field(default="", description="The same, right.")
+    fix: str = Field(description="What to do.")
+    sources: list[str] = Field(default_factory=list)
+
+
+class Explanations(ToolValue):
+    """What a code means; the beginning of codes has several explanations."""
+
+    explanations: list[Explanation]
+    more: list[str] = Field(
+        default_factory=list, description="Further codes that fit; ask for them one by one."
+    )
+
+
+async def explain(
+    code: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="Code or name of a rule (SM401, relative-url), the beginning of codes (SM4), "
+            "or the code of a failure or a problem (not-found, bare-ampersand).",
+        ),
+    ],
+) -> Explanations:
+    """Explain what a code in another result means and what to do about it.
+
+    A rule of check_site (SM401, relative-url, or SM4 for a group), or the code of a failure or a
+    problem of a sitemap (not-found, bare-ampersand).
+    """
+    text = code.strip().lower().replace("_", "-")
+    if text in _CODES:
+        return Explanations(explanations=[_of_code(*_CODES[text])])
+    try:
+        rules = rules_named(RULES, code)
+    except ValueError as error:
+        near = get_close_matches(text, [*_CODES, *(rule.name for rule in RULES.values())], 3)
+        hint = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else _EXPLAINED
+        wrong = f"There is no rule, failure or problem {clean(code)!r}"
+        raise ToolError(f"{wrong}; {hint}") from error
+    found = fitting([_of_rule(rule) for rule in rules])
+    return Explanations(explanations=found, more=[rule.code for rule in rules[len(found) :]])
+
+
+_EXPLAINED = "list_sitemaps and check_site return codes that can be explained."
+
+
+def _of_code(kind: str, code: Code) -> Explanation:
+    return Explanation(
+        code=code.value,
+        kind=kind,
+        summary=code.message,
+        why=code.meaning,
+        bad=code.example,
+        fix=code.remedy,
+    )
+
+
+def _of_rule(rule: Rule) -> Explanation:
+    return Explanation(
+        code=rule.code,
+        name=rule.name,
+        kind="rule",
+        severity=rule.severity.value,
+        summary=rule.summary,
+        why=rule.why,
+        bad=rule.bad,
+        good=rule.good,
+        fix=rule.hint,
+        sources=list(rule.sources),
+    )

@@ -1,0 +1,277 @@
+"""``list_snapshots`` and ``diff_site``: what changed since a crawl that the operator has recorded.
+
+A snapshot is named by the name of its file in the folder of the operator, which is looked up there: no
+path is made of what a caller writes, and links are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from usp._base.urls import host_in
+from usp._snapshot.snapshot_file import start_of
+from usp._snapshot.warc import is_warc
+from usp.changes import Diff, PageChange
+from usp.exceptions import SitemapException
+from usp.mcp.page_tools import page_sitemaps
+from usp.mcp.tool_call import Cancelled, ToolCall, ToolContext, cursor_at, digest_of
+from usp.mcp.tool_values import (
+    NextPart,
+    Refresh,
+    ResultSource,
+    SiteUrl,
+    Texts,
+    ToolValue,
+    clean,
+    clean_url,
+    fitting,
+    nothing_read,
+    utc,
+)
+from usp.mcp.tree_cache import CachedTree
+from usp.snapshot import load
+
+if TYPE_CHECKING:
+    from usp.changes import Change
+    from usp.limits import Limits
+    from usp.mcp import ServerOptions
+    from usp.mcp.tool_call import CancelToken
+
+ChangeWord = Literal["added", "removed", "changed", "moved", "unknown", "failed", "recovered"]
+_MOST_FILES = 500
+
+
+class RecordedSite(ToolValue):
+    """A recorded crawl."""
+
+    name: str = Field(description="What diff_site takes as snapshot.")
+    site: str | None = Field(default=None, description="Website or sitemap that was recorded.")
+    modified: str = Field(description="When the file was written, in UTC.")
+    bytes: int
+
+
+class SnapshotList(ToolValue):
+    """Snapshots, the newest first."""
+
+    snapshots: list[RecordedSite]
+
+
+class FieldOfPage(ToolValue):
+    """A field of a page that changed."""
+
+    name: str
+    before: str | None = None
+    after: str | None = None
+
+
+class ChangeOf(ToolValue):
+    """A page or a sitemap that is not what it was."""
+
+    what: Literal["page", "sitemap"]
+    kind: ChangeWord
+    url: str
+    fields: list[FieldOfPage] | None = Field(default=None, description="What changed of a page.")
+    reason: str | None = Field(default=None, description="Why a sitemap failed or is unknown.")
+
+
+class DiffResult(ToolValue):
+    """What changed since the snapshot."""
+
+    source: ResultSource
+    snapshot: str
+    pages: dict[str, int] = Field(description="Number of pages by kind of change.")
+    sitemaps: dict[str, int] = Field(description="Number of sitemaps by kind of change.")
+    changes: list[ChangeOf] = Field(description="Sitemaps first, then pages.")
+    next_cursor: str | None = None
+
+
+async def list_snapshots(ctx: ToolContext) -> SnapshotList:
+    """List the snapshots (recorded crawls) that the operator of this server has provided.
+
+    They are for the tool diff_site.
+    """
+    call = ToolCall(ctx)
+    return SnapshotList(snapshots=fitting(await call.read(_snapshots, call.options)))
+
+
+def _snapshots(token: CancelToken, options: ServerOptions) -> list[RecordedSite]:
+    """Return the snapshots, the newest first; which website each is of, if time allows."""
+    listed = []
+    for entry in _files(options).values():
+        with suppress(OSError, ValueError, OverflowError):  # gone by now, or written in no year
+            facts = entry.stat()
+            listed.append(
+                RecordedSite(
+                    name=clean(entry.name),
+                    site=_site(token, entry.path),
+                    modified=utc(datetime.fromtimestamp(facts.st_mtime, UTC)),
+                    bytes=facts.st_size,
+                )
+            )
+    return sorted(listed, key=lambda one: one.modified, reverse=True)
+
+
+def _site(token: CancelToken, path: str) -> str | None:
+    try:
+        token.step()
+        start = start_of(path)
+    except (Cancelled, OSError):
+        return None
+    return None if start is None else clean_url(start)
+
+
+def _files(options: ServerOptions) -> dict[str, os.DirEntry[str]]:
+    """Return the snapshots in the folder, by their names."""
+    try:
+        with os.scandir(options.snapshots or "") as entries:
+            files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+    except OSError as error:
+        raise ToolError("The folder of snapshots cannot be read; tell the operator.") from error
+    return {
+        entry.name: entry
+        for entry in islice(sorted(files, key=lambda one: one.name), _MOST_FILES)
+        if entry.name.isprintable() and _is_snapshot(entry)
+    }
+
+
+def _is_snapshot(entry: os.DirEntry[str]) -> bool:
+    try:
+        return is_warc(Path(entry.path))
+    except OSError:  # one that cannot be read hides no other
+        return False
+
+
+async def diff_site(
+    ctx: ToolContext,
+    url: SiteUrl,
+    snapshot: Annotated[
+        str,
+        Field(min_length=1, max_length=255, description="Name of a snapshot, from list_snapshots."),
+    ],
+    refresh: Refresh = False,
+    cursor: NextPart = "",
+    kinds: Annotated[
+        Texts,
+        Field(
+            description="List only these: added, removed, changed, moved, unknown, failed, recovered. "
+            "Default: all. Counts are of all of them anyway."
+        ),
+    ] = (),  # type: ignore[assignment]  # an empty list
+    limit: Annotated[int, Field(ge=1, le=200, description="Most changes in one result.")] = 50,
+) -> DiffResult:
+    """Compare the sitemaps of a website as they are now with a snapshot from list_snapshots.
+
+    Returns pages and sitemaps that were added, removed, changed or moved, with counts. What cannot be
+    told because a sitemap failed is unknown, not removed.
+    """
+    wanted = _kinds(kinds)
+    call = ToolCall(ctx, url)
+    before = await _loaded(call, snapshot)
+    digest = digest_of("diff_site", url, sorted(wanted), snapshot, before.fetched)
+    cached, kept, begin = await call.part(cursor, digest, refresh=refresh)
+    if cached.failures and next(page_sitemaps(cached.tree), None) is None:
+        raise nothing_read(cached)
+    if _host(before.url) != _host(cached.url):
+        raise ToolError(
+            f"The snapshot is of {clean_url(before.url)}, not of {clean_url(cached.url)}; "
+            "list_snapshots tells which there are."
+        )
+    diff = Diff(before.tree, cached.tree)
+    found, total = await call.read(_changes, diff, wanted, begin, limit)
+    taken = fitting(found)
+    end = begin + len(taken)
+    counts = diff.counts()
+    return DiffResult(
+        source=ResultSource.of(cached, from_cache=kept),
+        snapshot=clean(snapshot),
+        pages={kind.value: number for kind, number in counts.pages.items() if number},
+        sitemaps={kind.value: number for kind, number in counts.sitemaps.items() if number},
+        changes=taken,
+        next_cursor=cursor_at(cached, digest, end) if taken and end < total else None,
+    )
+
+
+def _host(url: str) -> str:
+    return host_in(url).removeprefix("www.")
+
+
+def _kinds(given: list[str]) -> frozenset[str]:
+    known = frozenset(get_args(ChangeWord))
+    wanted = frozenset(text.strip().lower() for text in given)
+    if not wanted <= known:
+        wrong = clean(", ".join(sorted(wanted - known)))
+        raise ToolError(
+            f"Wrong arguments: unknown kinds {wrong}; choose from {', '.join(sorted(known))}."
+        )
+    return wanted or known
+
+
+async def _loaded(call: ToolCall, name: str) -> CachedTree:
+    """Return the tree of a snapshot; it is kept like that of a website while its file is the same."""
+    files = await call.read(lambda _: _files(call.options))
+    entry = files.get(name)
+    if entry is None:
+        named = ", ".join([*files][:20])
+        hint = f"choose from {named}" if files else "the operator has provided none"
+        raise ToolError(f"There is no snapshot {clean(name)!r}; {hint}.")
+    facts = entry.stat(follow_symlinks=False)
+    key = ("snapshot", name, facts.st_mtime_ns, facts.st_size)
+    cached = call.state.trees.kept_as(key)
+    if cached is None:
+        limits = call.options.crawl.effective_limits
+        cached = await call.read(_load, entry.path, facts.st_mtime, limits)
+        call.state.trees.keep(key, cached)
+    return cached
+
+
+def _load(token: CancelToken, path: str, modified: float, limits: Limits) -> CachedTree:
+    token.step()
+    try:
+        tree = load(path, limits=limits)
+    except (OSError, SitemapException, ValueError) as error:
+        raise ToolError(
+            "The snapshot cannot be read; tell the operator, and choose another one."
+        ) from error
+    return CachedTree.of(tree.url, tree, datetime.fromtimestamp(modified, UTC))
+
+
+def _changes(
+    token: CancelToken, diff: Diff, kinds: frozenset[str], begin: int, limit: int
+) -> tuple[list[ChangeOf], int]:
+    """Return some changes, and how many there are of these kinds."""
+    found: list[ChangeOf] = []
+    number = 0
+    for change in diff:
+        token.step()
+        if change.kind.value not in kinds:
+            continue
+        if begin <= number < begin + limit:
+            found.append(_change(change))
+        number += 1
+    return found, number
+
+
+def _change(change: Change) -> ChangeOf:
+    url = clean_url(change.url)
+    if not isinstance(change, PageChange):
+        reason = None if change.reason is None else clean(change.reason)
+        return ChangeOf(what="sitemap", kind=change.kind.value, url=url, reason=reason)
+    fields = [
+        FieldOfPage(name=one.name, before=_text(one.before), after=_text(one.after))
+        for one in change.fields[:10]
+    ]
+    return ChangeOf(what="page", kind=change.kind.value, url=url, fields=fields or None)
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    return clean(value.isoformat() if isinstance(value, datetime) else str(value), 100)

@@ -1,0 +1,254 @@
+"""One call of a tool: its progress, its cursor, its work in a thread, which can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+
+from usp._base.display import counted, duration
+from usp.mcp import tree_cache
+from usp.mcp.tree_cache import FairTurns, TreeCache, site_input
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Concatenate, ParamSpec
+
+    from usp.mcp import ServerOptions
+    from usp.mcp.page_tools import MatchingPages
+    from usp.mcp.tree_cache import CachedTree
+    from usp.objects.page import PageBlock
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.selection import Selection
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
+
+THREADS = 8
+"""Calls that read pages at the same time; further ones wait."""
+
+CHECKS = 6
+"""Those of them that also fetch from other hosts, which may be slow: some threads stay free."""
+
+GRACE = 5.0
+"""Seconds that a thread may take to notice that its time is over."""
+
+_LARGEST = 1 << 50
+
+
+class ServerState:
+    """What all calls of a server share: its options, its trees, its threads."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self.options = options
+        self.trees = TreeCache(options)
+        self.lists: OrderedDict[tuple[str, str], MatchingPages] = OrderedDict()
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="usp-mcp")
+        self.turns, self.check_turns = FairTurns(THREADS), FairTurns(CHECKS)
+
+    async def close(self) -> None:
+        """Stop everything."""
+        await self.trees.close()
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+ToolContext: TypeAlias = Context[ServerState]
+
+
+class Cancelled(Exception):  # noqa: N818 - says what happened
+    """The caller has gone, or the time of the call is over."""
+
+
+class CancelToken:
+    """Tells a thread when to stop, and others how far it is."""
+
+    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._end: float | None = None
+        self._is_cancelled = False
+        self.has_begun = False
+        self.pages = 0
+
+    def begin(self) -> None:
+        """Let the time begin."""
+        self.has_begun = True
+        self._end = None if self._seconds is None else self._clock() + self._seconds
+
+    def cancel(self) -> None:
+        """Stop the work at its next step."""
+        self._is_cancelled = True
+
+    @property
+    def overtime(self) -> float:
+        """How many seconds ago it should have ended; negative while there is time left."""
+        return -1.0 if self._end is None else self._clock() - self._end
+
+    def step(self, pages: int = 0) -> None:
+        """Count pages that were read; raises :class:`Cancelled` if it is time to stop."""
+        self.pages += pages
+        if self._is_cancelled or self.overtime > 0:
+            raise Cancelled
+
+    def blocks(self, node: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
+        """Yield the pages of a sitemap in blocks; may raise :class:`Cancelled` at each."""
+        for sitemap, block in node.page_steps():
+            self.step(0 if block is None else len(block.urls))
+            if block is not None:
+                yield sitemap, block
+
+
+class ToolCall:
+    """One call about a website, or about none."""
+
+    def __init__(self, ctx: ToolContext, url: str = "") -> None:
+        self.state = ctx.request_context.lifespan_context
+        self.options = self.state.options
+        self._start = site_input(url) if url else None
+        self._site = "" if self._start is None else self._start.url
+        self._ctx = ctx
+        self._reported = 0.0
+
+    async def _report(self, number: float, message: str) -> None:
+        """Report progress; the number must grow, as the protocol wants it."""
+        if number > self._reported:
+            self._reported = number
+            await self._ctx.report_progress(number, None, message)
+
+    async def tree(
+        self, *, refresh: bool, selection: Selection | None = None, key: tuple[str, ...] = ()
+    ) -> tuple[CachedTree, bool]:
+        """Return the tree of the website, and whether it was kept from another call."""
+        assert self._start is not None
+        return await self.state.trees.get(
+            self._start, self._report, refresh=refresh, selection=selection, key=key
+        )
+
+    async def part(
+        self,
+        cursor: str,
+        digest: str,
+        *,
+        refresh: bool,
+        selection: Selection | None = None,
+        key: tuple[str, ...] = (),
+    ) -> tuple[CachedTree, bool, int]:
+        """Return the tree of a list, whether it was kept, and where the part begins."""
+        if not cursor:
+            cached, kept = await self.tree(refresh=refresh, selection=selection, key=key)
+            return cached, kept, 0
+        if refresh:
+            raise ToolError("refresh begins a new list: leave out either refresh or the cursor.")
+        name, begin = _read_cursor(cursor, digest)
+        known = self.state.trees.find(name)
+        if known is None:
+            raise ToolError(
+                f"The cursor has expired: results are kept for {self.state.trees.how_long}, fewer if "
+                "there are many. Call the tool again without a cursor."
+            )
+        return known, True, begin
+
+    async def read(
+        self,
+        work: Callable[Concatenate[CancelToken, P], T],
+        *arguments: P.args,
+        **keywords: P.kwargs,
+    ) -> T:
+        """Return what a function returns that runs in a thread and is given a ``CancelToken``.
+
+        It may take as long as a crawl, and stops when the call is cancelled.
+        """
+        return await self._run(False, lambda token: work(token, *arguments, **keywords))
+
+    async def check(self, work: Callable[[CancelToken], T]) -> T:
+        """Return the same of a function that fetches from other hosts while it reads."""
+        return await self._run(True, work)
+
+    async def _run(self, fetches: bool, work: Callable[[CancelToken], T]) -> T:
+        seconds = self.options.limits.seconds
+        token = CancelToken(seconds)
+        running = asyncio.ensure_future(self._in_thread(token, fetches, work))
+        running.add_done_callback(_retrieve)
+        begun = self._reported
+        try:
+            while not (await asyncio.wait([running], timeout=tree_cache.EVERY))[0]:
+                if token.overtime > GRACE:
+                    break
+                message = f"reading: {counted(token.pages, 'page')} so far"
+                await self._report(begun + token.pages / 1000, message)
+            else:
+                return running.result()
+        except Cancelled:
+            pass
+        finally:
+            token.cancel()
+            if not token.has_begun:
+                running.cancel()
+        raise ToolError(
+            f"Reading the pages took longer than {duration(seconds or 0)}. Ask for less: the URL of "
+            "a sitemap (list_sitemaps lists them) instead of the website, or a shorter period. "
+            "The operator of this server can raise the limit: usp mcp --max seconds=…"
+        )
+
+    async def _in_thread(
+        self, token: CancelToken, fetches: bool, work: Callable[[CancelToken], T]
+    ) -> T:
+        """Wait for a turn, and keep it until the thread has ended, whoever waits for that."""
+        state = self.state
+        async with AsyncExitStack() as turns:
+            if fetches:
+                await turns.enter_async_context(state.check_turns.turn(self._site))
+            await turns.enter_async_context(state.turns.turn(self._site))
+            token.begin()
+            return await asyncio.get_running_loop().run_in_executor(state.threads, work, token)
+
+
+def _retrieve(done: asyncio.Future[Any]) -> None:
+    """Take note of an exception that nobody waits for any more, so that asyncio does not log it."""
+    if not done.cancelled():
+        done.exception()
+
+
+# Cursors: where the next part of a list begins, as an opaque text. A cursor names the tree that the
+# list was made from, so that its parts belong together however often the website is fetched in the
+# meantime, and what was asked for, so that it cannot be mixed up.
+
+
+def digest_of(*asked: object) -> str:
+    """Return what the calls for the parts of one list have in common."""
+    text = repr(asked).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=9).hexdigest()
+
+
+def cursor_at(cached: CachedTree, digest: str, begin: int) -> str:
+    """Return the cursor of the part that begins there."""
+    fields = json.dumps([cached.name, digest, begin], separators=(",", ":"))
+    return base64.urlsafe_b64encode(fields.encode()).decode().rstrip("=")
+
+
+def _read_cursor(text: str, digest: str) -> tuple[str, int]:
+    """Return the name of the tree and the beginning of the part that a cursor means."""
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        name, given, begin = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, TypeError, RecursionError):
+        name = given = begin = None
+    if not isinstance(name, str) or type(begin) is not int or not 0 <= begin < _LARGEST:
+        raise ToolError(
+            "This is not a cursor: pass next_cursor of an earlier result, or leave it out."
+        )
+    if given != digest:
+        raise ToolError(
+            "The cursor is from a call with other arguments, or of a snapshot that has changed since: "
+            "repeat the arguments of that call, or leave the cursor out to begin a new list."
+        )
+    return name, begin

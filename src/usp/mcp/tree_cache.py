@@ -1,0 +1,285 @@
+"""The trees of websites: crawled when they are asked for, shared by calls, kept for a while.
+
+Calls for the same website at the same time share one crawl, which ends when the last of them is
+cancelled. Trees are kept within bounds of age, number and size, so that the next part of a list needs
+no crawl; a list goes on with the tree it began with, even if the website was fetched again since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from asyncio import Semaphore
+from collections import OrderedDict
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from usp._base.display import counted, duration
+from usp._base.urls import BadUrl, host_in, without_login
+from usp._http.identity import DEFAULT_TIMEOUT
+from usp._inputs.sources import read_web_input, tree_of_async
+from usp.events import SitemapFailed, SitemapFinished
+from usp.exceptions import SitemapException
+from usp.mcp.tool_values import clean, clean_url
+from usp.objects.abstract_sitemap import walk
+from usp.objects.sitemap import AbstractIndexSitemap
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.requests_client import RequestsWebClient
+from usp.web_client.zones import Zones
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+
+    from usp._inputs.sources import Input
+    from usp.events import Event
+    from usp.mcp import ServerOptions
+    from usp.objects.problem import Failure
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.options import CrawlOptions
+    from usp.selection import Selection
+
+    Report: TypeAlias = Callable[[int, str], Awaitable[None]]
+    """Reports progress: a number that grows, and what it means."""
+
+CRAWLS = 16
+"""Crawls at the same time; further ones wait."""
+
+PER_SITE = 2
+"""Crawls of a site, and calls that read its pages, at the same time."""
+
+MOST_WAITING = 16
+"""Calls that wait for the same site; further ones are refused."""
+
+MOST_SITEMAPS = 20_000
+"""Sitemaps in all trees that are kept."""
+
+EVERY = 0.5
+"""Seconds between two reports of progress."""
+
+
+class FairTurns:
+    """Limits how much runs at once, in total and for each site.
+
+    A call waits first for those of the same site, without taking anything from others.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._all = Semaphore(most)
+        self._sites: WeakValueDictionary[str, _SiteTurns] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, url: str) -> AsyncIterator[None]:
+        """Wait for a turn of the site of this URL, and take it during the block."""
+        host = host_in(without_login(url))
+        site = self._sites.setdefault(host, _SiteTurns(PER_SITE))
+        if site.waiting >= MOST_WAITING:
+            raise ToolError(
+                f"{counted(site.waiting, 'call')} are waiting for {clean(host)} already: try again "
+                "later, and ask for one thing after another."
+            )
+        site.waiting += 1
+        try:
+            await site.acquire()
+        finally:
+            site.waiting -= 1
+        try:
+            async with self._all:
+                yield
+        finally:
+            site.release()
+
+
+class _SiteTurns(Semaphore):
+    waiting = 0
+
+
+def site_input(text: str) -> Input:
+    """Return the website or sitemap that a caller named; https is the default scheme."""
+    url = text.strip()
+    try:
+        return read_web_input(url if "://" in url else f"https://{url}")
+    except BadUrl as error:
+        raise ToolError(
+            f"{clean_url(without_login(text))!r} is not the address of a website or a sitemap "
+            f"({clean(str(error))}). Use for example https://example.org/."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class CachedTree:
+    """A tree, and when it was fetched; ``name`` is for cursors."""
+
+    url: str
+    tree: AbstractSitemap = field(repr=False)
+    fetched: datetime
+    failures: tuple[Failure, ...] = field(repr=False)
+    sitemaps: int
+    size: int
+    skipped: int
+    name: str = field(default_factory=lambda: secrets.token_urlsafe(6))
+    since: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, url: str, tree: AbstractSitemap, fetched: datetime) -> CachedTree:
+        """Return a tree with what is to be known of it."""
+        nodes = list(walk(tree))
+        return cls(
+            url,
+            tree,
+            fetched,
+            tuple(tree.failures()),
+            sitemaps=len(nodes),
+            size=sum(node.size or 0 for node in nodes),
+            skipped=sum(len(n.skipped) for n in nodes if isinstance(n, AbstractIndexSitemap)),
+        )
+
+
+class _RunningCrawl:
+    """A crawl that is going on, how far it is, and how many calls wait for it."""
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[CachedTree] | None = None
+        self.waiting = 0
+        self.done = 0
+
+    def hear(self, event: Event) -> None:
+        """Count what has happened."""
+        self.done += isinstance(event, SitemapFinished | SitemapFailed)
+
+
+class TreeCache:
+    """Crawls websites, and keeps their trees."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self._options = options
+        self._kept: OrderedDict[str, CachedTree] = OrderedDict()  # the last used at the end
+        self._names: dict[Hashable, str] = {}
+        self._running: dict[Hashable, _RunningCrawl] = {}
+        self._client = AiohttpWebClient(**_client_options(options))  # each crawl has a copy of it
+        self._turns = FairTurns(CRAWLS)
+
+    async def get(
+        self,
+        start: Input,
+        report: Report,
+        *,
+        refresh: bool,
+        selection: Selection | None = None,
+        key: tuple[str, ...] = (),
+    ) -> tuple[CachedTree, bool]:
+        """Return the tree of a website or sitemap, and whether it was at hand.
+
+        What a ``selection`` cannot need is left out of it, but may be there. The ``key`` is what the
+        caller wrote: seven days ago is another moment each time.
+        """
+        if not refresh:
+            for name in ((start.start,), (start.start, *key)):
+                known = self.kept_as(name)
+                if known is not None:
+                    return known, True
+        options = self._options.crawl
+        if selection is not None:
+            options = selection.crawl_options(options)
+        return await self._fetched((start.start, *key), start, options, report), False
+
+    def find(self, name: str) -> CachedTree | None:
+        """Return the tree that a cursor names, if it is still kept."""
+        self._drop_old()
+        cached = self._kept.get(name)
+        if cached is not None:
+            self._kept.move_to_end(name)
+        return cached
+
+    def keep(self, key: Hashable, cached: CachedTree) -> None:
+        """Keep a tree within the bounds; the last one always stays, until it is too old."""
+        self._kept[cached.name] = cached
+        self._names[key] = cached.name
+        options = self._options
+        while len(self._kept) > 1 and (
+            len(self._kept) > options.cache_trees
+            or sum(one.size for one in self._kept.values()) > options.cache_bytes
+            or sum(one.sitemaps for one in self._kept.values()) > MOST_SITEMAPS
+        ):
+            self._kept.popitem(last=False)
+        self._drop_old()
+
+    def kept_as(self, key: Hashable) -> CachedTree | None:
+        """Return the tree that is kept under a key."""
+        return self.find(self._names.get(key, ""))
+
+    @property
+    def how_long(self) -> str:
+        """How long trees are kept, for messages."""
+        return duration(self._options.cache_seconds)
+
+    def _drop_old(self) -> None:
+        oldest = time.monotonic() - self._options.cache_seconds
+        for name in [name for name, cached in self._kept.items() if cached.since < oldest]:
+            del self._kept[name]
+        for key in [key for key, name in self._names.items() if name not in self._kept]:
+            del self._names[key]
+
+    async def close(self) -> None:
+        """Stop all crawls, and forget all trees."""
+        tasks = [one.task for one in self._running.values() if one.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._kept.clear()
+
+    async def _fetched(
+        self, key: Hashable, start: Input, options: CrawlOptions, report: Report
+    ) -> CachedTree:
+        """Return the tree of a crawl, which calls for the same share while it goes on."""
+        running = self._running.get(key)
+        if running is None:
+            running = self._running[key] = _RunningCrawl()
+            options = replace(options, on_event=running.hear)
+            running.task = asyncio.create_task(self._crawl(key, start, options))
+        task = running.task
+        assert task is not None
+        running.waiting += 1
+        try:
+            while not (await asyncio.wait([task], timeout=EVERY))[0]:
+                await report(running.done, f"fetching: {counted(running.done, 'document')} so far")
+        finally:
+            running.waiting -= 1
+            if not running.waiting and self._running.get(key) is running:
+                del self._running[key]  # whoever comes now begins anew
+                task.cancel()  # nobody waits for it; does nothing if it is done
+        return task.result()
+
+    async def _crawl(self, key: Hashable, start: Input, options: CrawlOptions) -> CachedTree:
+        async with self._turns.turn(start.url):
+            fetched = datetime.now(UTC)
+            try:
+                tree = await tree_of_async(start, self._client, options)
+            except SitemapException as error:
+                raise ToolError(
+                    f"{clean_url(str(error))} Use for example https://example.org/."
+                ) from error
+        cached = await asyncio.to_thread(CachedTree.of, start.url, tree, fetched)
+        self.keep(key, cached)
+        return cached
+
+    def client(self) -> RequestsWebClient:
+        """Return a client for what a check fetches, in a thread."""
+        return RequestsWebClient(**_client_options(self._options))
+
+
+def _client_options(options: ServerOptions) -> dict[str, Any]:
+    return {
+        "verify": options.verify,
+        "user_agent": options.user_agent,
+        "headers": dict(options.headers),
+        "timeout": DEFAULT_TIMEOUT if options.timeout is None else options.timeout,
+        "proxy": options.proxy,
+        "max_concurrent_requests": options.concurrency,
+        "zones": options.zones or Zones(trust_start=False),
+    }

@@ -1,0 +1,228 @@
+"""The page of a report: its sections, its embedded data, its template, style and scripts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections import Counter
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from usp._base.display import counted, duration, grouped, size
+from usp._base.files import replacing
+from usp.objects.sitemap import KINDS, InvalidSitemap
+from usp.report.changes import changes_card
+from usp.report.charts import Cards
+from usp.report.markup import DASH, Addresses, shown_url
+from usp.report.problems import damage_cards
+from usp.report.summary import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from usp.objects.sitemap import AbstractSitemap
+    from usp.report.summary import SitemapRow, Summary
+
+
+def html(
+    tree: AbstractSitemap,
+    events: object = None,
+    *,
+    all_problems: bool = False,
+    before: AbstractSitemap | None = None,
+) -> str:
+    """Return the report of a tree as an HTML page; see :func:`summarise` for the parameters."""
+    return page(summarise(tree, events, all_problems=all_problems, before=before))
+
+
+def write_report(
+    tree: AbstractSitemap,
+    path: str | PathLike[str],
+    events: object = None,
+    *,
+    all_problems: bool = False,
+    before: AbstractSitemap | None = None,
+) -> None:
+    """Write the report of a tree to a file, atomically."""
+    page = html(tree, events, all_problems=all_problems, before=before)
+    with replacing(path) as file:
+        file.write(page.encode())
+
+
+# The page, and the sitemap tree as the page carries it ---------------------------------------------
+
+
+MAX_TREE = 1_000_000
+"""Maximum length of the embedded tree, compressed. Beyond it sitemaps are left out and counted,
+undamaged ones first."""
+
+_KINDS = {kind.__name__: name.label for kind, name in KINDS.items() if kind is not InvalidSitemap}
+
+_SCRIPTS = ("echarts.min.js", "charts.js", "tree.js")
+
+
+def page(summary: Summary) -> str:
+    """Return the page for a summary."""
+    cards = Cards(summary)
+    content = "".join(cards.all())
+    addresses = Addresses(summary.origin)
+    style = _asset("report.css")
+    scripts = [_asset(name) for name in _SCRIPTS]
+    site = shown_url(summary.site, 120)
+    parts = {
+        "policy": _policy(style, scripts),
+        "site": escape(site),
+        "when": f"{summary.made:%Y-%m-%d %H:%M} UTC",
+        "style": style,
+        "tiles": _tiles(summary, content),
+        "damage": "".join((*damage_cards(summary), changes_card(summary))),
+        "sitemaps": counted(summary.totals.sitemaps, "sitemap"),
+        "origin": escape(shown_url(summary.origin, 120)),
+        "cards": content,
+        "data": embedded_json(cards.charts),
+        "tree": embedded_tree(summary.sitemaps, addresses),
+        "scripts": "".join(f"<script>{script}</script>" for script in scripts),
+    }
+    pieces = _asset("report.html").split("@@")
+    # Every second piece is the name of a part. Parts are inserted as they are, never expanded again.
+    pieces[1::2] = [parts[name] for name in pieces[1::2]]
+    return "".join(pieces)
+
+
+def embedded_json(value: Any) -> str:
+    """Return JSON that cannot close a script element: ASCII, HTML characters escaped."""
+    text = json.dumps(value, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _asset(name: str) -> str:
+    return (files("usp.report") / "assets" / name).read_text(encoding="utf-8").strip()
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    """Return a content security policy that allows this style and these scripts only."""
+    allowed = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _tiles(summary: Summary, content: str) -> str:
+    """Return the totals; each links to its section, if the page has one."""
+    totals = summary.totals
+    read, sitemaps = summary.problems.looked_at, summary.problems.sitemaps
+    part = "" if read == sitemaps else f" in {grouped(read)} of {counted(sitemaps, 'sitemap')}"
+    nouns = [
+        ("tree", totals.sitemaps, "sitemap"),
+        ("sections", totals.pages, "page"),
+        ("failures", totals.failures, "failure"),
+        ("problems", totals.problems, "problem"),
+        ("news", totals.news, "news story"),
+        ("images", totals.images, "image"),
+        ("videos", totals.videos, "video"),
+        ("languages", totals.alternates, "alternate"),
+    ]
+    tiles = [(name, *counted(number, noun).split(" ", 1)) for name, number, noun in nouns]
+    tiles = [(name, n, f"{noun}{part}" if name == "problems" else noun) for name, n, noun in tiles]
+    tiles += [
+        ("fetches", DASH if totals.received is None else size(totals.received), "received"),
+        ("fetches", DASH if totals.seconds is None else duration(totals.seconds), "time"),
+    ]
+    there = {"tree"} | {name for name, _, _ in tiles if f'id="{name}"' in content}
+    bad = {"failures": totals.failures, "problems": totals.problems}
+    there |= {name for name, count in bad.items() if count}
+    return "".join(
+        f'<div class="tile{" bad" if bad.get(name) else ""}{" zero" if value == "0" else ""}">'
+        f"<dt>{label}</dt><dd>{_link(name, value) if name in there else value}</dd></div>"
+        for name, value, label in tiles
+    )
+
+
+def _link(name: str, text: str) -> str:
+    return f'<a href="#{name}">{text}</a>'
+
+
+def embedded_tree(rows: Sequence[SitemapRow], addresses: Addresses, most: int = MAX_TREE) -> str:
+    """Return as many rows as fit into ``most`` characters: columns in JSON, gzipped, in base64."""
+    kept = list(range(len(rows)))
+    while True:
+        text = json.dumps(_columns(rows, kept, addresses), separators=(",", ":"))
+        encoded = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+        if len(encoded) <= most or len(kept) == 1:
+            return encoded
+        kept = _fewer(rows, int(len(kept) * most / len(encoded) * 0.9))
+
+
+def _fewer(rows: Sequence[SitemapRow], count: int) -> list[int]:
+    """Return about ``count`` rows: damaged ones first, then indexes, each with its ancestors."""
+    indexes = {row.parent for row in rows}
+    ranked = sorted(
+        range(len(rows)),
+        key=lambda at: 0 if rows[at].state or rows[at].problems else 1 if at in indexes else 2,
+    )
+    kept = {0}
+    for at in ranked[:count]:
+        above = at
+        while above not in kept and len(kept) < count:
+            kept.add(above)
+            above = rows[above].parent
+    # A row whose parent did not fit is left out too.
+    complete: set[int] = set()
+    for at in sorted(kept):
+        if rows[at].parent < 0 or rows[at].parent in complete:
+            complete.add(at)
+    return sorted(complete)
+
+
+def _columns(
+    rows: Sequence[SitemapRow], kept: Sequence[int], addresses: Addresses
+) -> dict[str, Any]:
+    chosen = [rows[at] for at in kept]
+    place = {at: new for new, at in enumerate(kept)}
+    below = Counter(row.parent for row in rows)
+    website = rows[0].kind == "IndexWebsiteSitemap"
+    if website:
+        below[0] = len(rows) - 1  # a website counts all of its sitemaps, not only its children
+    left_out = _left_out(rows, place)
+    reasons = {row.reason: 0 for row in chosen if row.reason}
+    for number, reason in enumerate(reasons):
+        reasons[reason] = number + 1
+    states = ["", *dict.fromkeys(row.state for row in chosen if row.state)]
+    return {
+        "kinds": list(_KINDS.values()),
+        "states": states,
+        "reasons": [addresses.text(reason) for reason in reasons],
+        "website": website,
+        "origin": addresses.origin,
+        "parent": [place.get(row.parent, -1) for row in chosen],
+        "url": [shown_url(row.url) for row in chosen],
+        "kind": [list(_KINDS).index(row.kind) if row.kind in _KINDS else -1 for row in chosen],
+        "pages": [row.pages for row in chosen],
+        "size": [DASH if row.received is None else size(row.received) for row in chosen],
+        "first": [row.first or "" for row in chosen],
+        "last": [row.last or "" for row in chosen],
+        "problems": [counted(row.problems, "problem") if row.problems else "" for row in chosen],
+        "state": [states.index(row.state or "") for row in chosen],
+        "reason": [reasons[row.reason] if row.reason else 0 for row in chosen],
+        "below": [counted(below[at], "sitemap") if below[at] else "" for at in kept],
+        "leftOut": [left_out[at] for at in kept],
+    }
+
+
+def _left_out(rows: Sequence[SitemapRow], kept: Mapping[int, int]) -> list[int]:
+    """Return, for every row, how many are left out below it and below no other row that is kept."""
+    missing = [0] * len(rows)
+    for at in range(len(rows) - 1, 0, -1):
+        if at not in kept:
+            missing[rows[at].parent] += missing[at] + 1
+    return missing

@@ -1,0 +1,174 @@
+"""However the tags of a document are written, reading it takes little memory, and learns little of them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tracemalloc
+from itertools import count
+
+import pytest
+
+from together import together
+from usp.limits import Limits
+from usp.tree import sitemap_from_bytes
+
+pytestmark = pytest.mark.growth
+
+SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
+USUAL = f'xmlns="{SITEMAP}" xmlns:image="{IMAGE}"'
+LENGTH = 80_000
+MOST_MEMORY = 8 * 1024 * 1024
+
+
+def declared(number, uri="urn:{}", prefix="p"):
+    return " ".join(f'xmlns:{prefix}{n}="{uri.format(n)}"' for n in range(number))
+
+
+def document(root, attributes, unit, length=LENGTH):
+    """Write a document of that length, in which the unit is repeated with its number."""
+    texts = [f"<{root} {attributes}>"]
+    size = len(texts[0])
+    for n in count():
+        if size > length:
+            break
+        texts.append(unit(n))
+        size += len(texts[-1])
+    return "".join([*texts, f"</{root}>"]).encode()
+
+
+def entry(n, inside="", attributes="", end=""):
+    return f"<url{attributes}><loc>https://e.org/{n}</loc>{inside}</url{end}>"
+
+
+def image(n, inside=""):
+    return f"<image:image><image:loc>https://e.org/{n}.png</image:loc>{inside}</image:image>"
+
+
+def pair(n, kinds=39):
+    """Write an element inside another one, as two of few names that are together one of many."""
+    a, b = n % kinds, n // kinds % kinds
+    return f"<g{a}><h{b}>1</h{b}></g{a}>"
+
+
+def nested(n, depth=150):
+    return "".join(f'<a xmlns:q{n}-{at}="u">' for at in range(depth)) + "</a>" * depth
+
+
+MANY = f"{USUAL} {declared(1000)}"
+KINDS = {
+    "a prefix declared by every entry": (
+        "urlset",
+        MANY,
+        lambda n: entry(n, "", f' xmlns:q{n}="u"'),
+    ),
+    "prefixes declared by every element": (
+        "urlset",
+        MANY,
+        lambda n: entry(n, f'<a xmlns:q{n}="u"><b xmlns:r{n}="u"/></a>', f' xmlns:s{n}="u"'),
+    ),
+    "prefixes declared below each other": ("urlset", MANY, lambda n: entry(n, nested(n))),
+    "many declarations below each of many": (
+        "urlset",
+        MANY,
+        lambda n: (
+            f'<a xmlns:q{n // 50}="u">' * (n % 50 == 0)
+            + f'<b xmlns:r{n % 50}="u"/>'
+            + "</a>" * (n % 50 == 49)
+        ),
+    ),
+    "many declarations in a tag": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, image(n), " " + declared(500, prefix=f"q{n}-")),
+    ),
+    "many prefixes of the protocol": (
+        "urlset",
+        f"{USUAL} {declared(500, SITEMAP)}",
+        lambda n: entry(n, f"<p{n % 500}:lastmod>2024</p{n % 500}:lastmod>", f' a="{n}"'),
+    ),
+    "elements around entries that declare prefixes": (
+        "urlset",
+        MANY,
+        lambda n: f'<a xmlns:q{n}="urn:{n}">{entry(n, image(n))}</a>',
+    ),
+    "prefixes declared by items": (
+        "rss",
+        MANY,
+        lambda n: f'<item xmlns:q{n}="u"><title>T</title><link>https://e.org/{n}</link></item>',
+    ),
+    "prefixes declared in an index": (
+        "sitemapindex",
+        MANY,
+        lambda n: f'<sitemap xmlns:q{n}="u"><loc>https://e.org/{n}.xml</loc></sitemap>',
+    ),
+    "elements of many names": ("urlset", USUAL, lambda n: entry(n, f"<x{n}>1</x{n}>{image(n)}")),
+    "elements of many names in others": ("urlset", USUAL, lambda n: entry(n, pair(n) + image(n))),
+    "elements of many names in others in others": (
+        "urlset",
+        USUAL,
+        lambda n: entry(
+            n, f"<f{n % 30}>{pair(n // 30, 30)}<k{n // 900}>1</k{n // 900}></f{n % 30}>"
+        ),
+    ),
+    "a new element now and then": ("urlset", USUAL, lambda n: entry(n, pair(n // 8))),
+    "a new element of an image now and then": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, image(n, pair(n // 8))),
+    ),
+    "many elements, then small entries": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, image(n, pair(n)) if n < 400 else image(n) * 8),
+    ),
+    "end tags in many spellings": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, pair(n) + image(n), end=" " * (n // 20 % 40)),
+    ),
+    "attributes of many names": (
+        "urlset",
+        USUAL,
+        lambda n: entry(
+            n, f'<image:image b{n}="2"><image:loc c{n}="">/i</image:loc></image:image>'
+        ),
+    ),
+    "names and namespaces that are long": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, f'<q:{"n" * 900}{n} xmlns:q="{"u" * 900}{n}"/>'),
+    ),
+    "blanks written as references": (
+        "urlset",
+        USUAL,
+        lambda n: entry(n, "&#160;" * 300) + "&#32;\0" * 300,
+    ),
+}
+
+
+def read(data):
+    """Read all that is in a document, and what is wrong with it."""
+    node = sitemap_from_bytes(data, "https://e.org/sitemap.xml", limits=Limits(ratio=None))
+    for page in node.all_pages():
+        page.to_dict()
+    return list(node.problems)
+
+
+@pytest.mark.long
+@together("kind", KINDS)
+def test_memory_is_bounded_and_few_patterns_are_compiled(kind, monkeypatch):
+    """Compiling takes Python microseconds for every character of a pattern."""
+    patterns = []
+    compile_ = re.compile
+    monkeypatch.setattr(re, "compile", lambda *given: patterns.append(given[0]) or compile_(*given))
+    data = document(*KINDS[kind])
+    tracemalloc.start()
+    try:
+        read(gzip.compress(data))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < MOST_MEMORY
+    assert sum(map(len, patterns)) < len(data) / 4

@@ -1,0 +1,297 @@
+"""One bad round empties nothing: what fails is kept and marked, and what collapses must be accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+
+import pytest
+
+import usp
+from usp import aio
+from website import NOT_FOUND, Answer, Site, index, robots, urlset
+
+COUNT, EACH = 10, 4
+PAGES = COUNT * EACH
+HTML = Answer("<html><body>back soon</body></html>", headers={"Content-Type": "text/html"})
+
+
+def good() -> dict[str, object]:
+    return {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index(*(f"/{n}.xml" for n in range(COUNT))),
+        **{f"/{n}.xml": urlset(*(f"/{n}/{at}" for at in range(EACH))) for n in range(COUNT)},
+    }
+
+
+COLLAPSES = {
+    "no robots.txt": {"/robots.txt": NOT_FOUND},
+    "an empty robots.txt": {"/robots.txt": ""},
+    "a robots.txt without sitemaps": {"/robots.txt": "User-agent: *\nDisallow: /\n"},
+    "a robots.txt of another website": {
+        "/robots.txt": Answer(redirect="{alt}/robots.txt"),
+        "alt:/robots.txt": "Sitemap: {alt}/parked.xml\n",
+        "alt:/parked.xml": urlset("/parked"),
+    },
+    "an empty index": {"/index.xml": index()},
+    "a urlset instead of the index": {"/index.xml": urlset()},
+    "an index of few children": {"/index.xml": index("/0.xml", "/1.xml")},
+    "many empty sitemaps": {f"/{n}.xml": urlset() for n in range(6)},
+    "few pages in each sitemap": {f"/{n}.xml": urlset(f"/{n}/0") for n in range(COUNT)},
+}
+OUTAGES = {
+    "errors": {path: Answer("down", 500) for path in good()},
+    "no answers": {path: Answer(hang_up=True) for path in good()},
+    "a page for everything": dict.fromkeys(good(), HTML),
+    "a bot wall": {path: Answer("<title>Just a moment...</title>", 403) for path in good()},
+    "redirects to another website": {
+        **{path: Answer(redirect="{alt}/") for path in good()},
+        "alt:/": HTML,
+    },
+    "a page instead of robots.txt": {"/robots.txt": HTML},
+    "a forbidden robots.txt": {"/robots.txt": Answer("", 403)},
+    "no index": {"/index.xml": NOT_FOUND},
+    "garbage instead of the index": {"/index.xml": "\0\1 garbage"},
+    "JSON instead of the index": {"/index.xml": '{"error": "later"}'},
+    "an index that breaks off": {"/index.xml": str(good()["/index.xml"])[:200]},
+    "most sitemaps missing": {f"/{n}.xml": NOT_FOUND for n in range(6)},
+}
+BAD = COLLAPSES | OUTAGES
+
+
+@pytest.fixture
+def site():
+    with Site(good()) as site:
+        yield site
+
+
+@pytest.fixture
+def path(site, path):
+    usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, use_known_paths=False)
+    return path
+
+
+def urls(tree) -> list[str]:
+    return sorted(page.url for page in tree.all_pages())
+
+
+def rounds(site, path, **how):
+    return usp.watch(f"{site.base}/", path, every=0.001, use_known_paths=False, **how)
+
+
+@pytest.mark.parametrize("bad", COLLAPSES)
+def test_a_collapse_replaces_nothing_until_it_is_accepted(site, path, update, bad):
+    before = path.read_bytes()
+    site.answers |= COLLAPSES[bad]
+    for _ in range(2):
+        done = update(path)
+        assert (done.accepted, done.pages_before) == (False, PAGES)
+        assert done.pages_lost > PAGES / 2
+        assert done.tree.page_count() == PAGES
+        assert path.read_bytes() == before
+        assert list(path.parent.iterdir()) == [path]
+    done = update(path, accept=True)
+    assert done.accepted
+    assert usp.load(path) == done.tree
+    assert done.tree.page_count() == PAGES - done.pages_lost
+    assert update(path).warning == ""  # what was accepted is what counts now
+
+
+@pytest.mark.parametrize("bad", OUTAGES)
+def test_what_fails_stays_as_it_was_and_says_so(site, path, update, bad):
+    known = urls(usp.load(path))
+    site.answers |= OUTAGES[bad]
+    for _ in range(2):
+        done = update(path)
+        assert (done.accepted, done.removed, done.pages_before) == (True, 0, PAGES)
+        assert "could not be read" in done.warning
+        assert done.kept
+        tree = usp.load(path)
+        assert urls(tree) == urls(done.tree) == known
+        assert not tree.is_complete
+        for failure in tree.failures():
+            assert "kept as it was at 2" in failure.brief
+    copy = path.with_name("copy.warc.gz")
+    tree.save(copy)
+    assert usp.load(copy) == tree
+    assert usp.load(copy).failures() == tree.failures()
+    site.answers |= good()
+    assert update(path).tree.is_complete
+    assert urls(usp.load(path)) == known
+
+
+@pytest.mark.parametrize("bad", ["errors", "most sitemaps missing"])
+def test_failures_that_are_accepted_are_missing_and_stay_so(site, path, update, bad):
+    site.answers |= OUTAGES[bad]
+    left = 0 if bad == "errors" else (COUNT - 6) * EACH
+    for accept in (True, False):
+        done = update(path, accept=accept)
+        assert done.tree.page_count() == usp.load(path).page_count() == left
+        assert done.failed
+    assert usp.load(path, last_good=True).page_count() == PAGES
+    site.answers |= OUTAGES["errors"]  # which nobody has accepted, if something was left
+    assert usp.load(update(path) and path).page_count() == (PAGES if left else 0)
+    site.answers |= good()
+    assert update(path).tree.page_count() == PAGES
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_rounds_of_a_watch_give_nothing_and_the_next_good_one_only_what_is_new(site, path, bad):
+    known = urls(usp.load(path))
+    with closing(rounds(site, path)) as watch:
+        assert list(next(watch)) == []
+        site.answers |= BAD[bad]
+        for _ in range(3):
+            current = next(watch)
+            assert (list(current), list(current.removed())) == ([], [])
+            assert (current.error is not None) == (bad in COLLAPSES)
+            assert urls(usp.load(path)) == known
+        site.answers |= good()
+        site.answers["/3.xml"] = urlset("/3/new", *(f"/3/{at}" for at in range(EACH)))
+        current = next(watch)
+        assert [change.url for change in current] == [site.url("/3/new")]
+        assert list(current.removed()) == []
+        assert list(next(watch)) == []
+
+
+def test_a_watch_on_asyncio_replaces_nothing_either(site, path):
+    before = path.read_bytes()
+    site.answers["/index.xml"] = index()
+
+    async def watched(**how):
+        watch = aio.watch(f"{site.base}/", path, rounds=1, use_known_paths=False, **how)
+        return [(current.error, list(current.removed())) async for current in watch]
+
+    ((error, removed),) = asyncio.run(watched())
+    assert (str(error)[:14], removed) == (f"{PAGES} of {PAGES} pages", [])
+    assert path.read_bytes() == before
+    ((error, removed),) = asyncio.run(watched(accept=True))
+    assert (error, len(removed)) == (None, PAGES)
+
+
+@pytest.mark.parametrize(
+    "bad", ["a page instead of robots.txt", "no index", "most sitemaps missing"]
+)
+@pytest.mark.parametrize("options", [[], ["-p"]])
+def test_the_tree_marks_what_is_kept(site, path, run, bad, options):
+    site.answers |= OUTAGES[bad]
+    usp.update(path)
+    _, shown, _ = run("tree", path, "--all", *options)
+    assert shown.count("kept as it was at") == len(OUTAGES[bad])
+
+
+def test_a_host_that_is_down_keeps_all_pages(site, path, run):
+    known = urls(usp.load(path))
+    site.close()
+    for command in (["update", path], ["update", path, "--strict"]):
+        status, _, told = run(*command)
+        assert (status, f"{PAGES} of {PAGES} pages could not be read" in told) == (1, True)
+        assert urls(usp.load(path)) == known
+    status, listed, told = run("ls", path, "-f", "pages")
+    assert (status, listed.split(), "kept as it was" in told) == (0, known, True)
+
+
+@pytest.mark.parametrize("options", [[], ["--strict"], ["-q"]])
+def test_the_commands_say_it_loudly_and_end_with_1(site, path, run, options):
+    before = path.read_bytes()
+    site.answers["/robots.txt"] = NOT_FOUND
+    out = path.with_name("got")
+    watch = ["watch", f"{site.base}/", "--snapshot", path, "--no-known", "--every", "0.01s"]
+    for command in (["update", path], [*watch, "--rounds", 2, "--exec", f"cat >> {out}"]):
+        status, listed, told = run(*command, *options)
+        assert (status, listed) == (1, "")
+        assert told.count(f"{PAGES} of {PAGES} pages would be gone") == 1
+        assert "--accept" in told
+    assert (path.read_bytes(), out.exists()) == (before, False)
+    status, _, told = run("update", path, "--accept", *options)
+    assert (status, usp.load(path).page_count()) == (0, 0)
+
+
+def test_programs_read_the_numbers(site, path, run):
+    site.answers["/robots.txt"] = NOT_FOUND
+    lines = [json.loads(line) for line in run("update", path, "--json")[2].splitlines()]
+    assert lines[-1]["status"] == 1
+    lines = [json.loads(line) for line in run("update", path, "--json", "--accept")[2].splitlines()]
+    assert {"pages_before": PAGES, "pages_lost": PAGES}.items() <= lines[1].items()
+
+
+def test_half_of_the_pages_may_go_on_a_small_website_too(tmp_path):
+    for before, after, accepted in [(1, 0, 0), (2, 1, 1), (3, 1, 0), (3, 2, 1)]:
+        path = tmp_path / "small.warc.gz"
+        with Site({"/map.xml": urlset(*(f"/{n}" for n in range(before)))}) as site:
+            usp.sitemap_tree_for_sitemap(site.url("/map.xml"), record=path)
+            site.answers["/map.xml"] = urlset(*(f"/{n}" for n in range(after)))
+            done = usp.update(path)
+            assert (done.accepted, done.tree.page_count()) == (
+                bool(accepted),
+                after if accepted else before,
+            )
+
+
+def test_pages_that_are_replaced_or_moved_are_not_gone(site, path):
+    site.answers["/index.xml"] = index("/all.xml")
+    site.answers["/all.xml"] = urlset(*(f"/new/{n}" for n in range(PAGES // 2)))
+    done = usp.update(path)
+    assert (done.accepted, done.warning, done.tree.page_count()) == (True, "", PAGES // 2)
+
+
+def test_a_loss_by_and_by_is_measured_by_what_was_good(site, path):
+    for number in range(COUNT):
+        site.answers[f"/{number}.xml"] = NOT_FOUND
+        done = usp.update(path)
+        assert bool(done.warning) == (number >= COUNT / 2)
+        assert done.tree.page_count() == PAGES
+        assert len(done.kept) == number + 1
+
+
+def test_a_homepage_that_links_to_nothing_is_a_collapse_and_one_that_fails_is_kept(
+    tmp_path, update
+):
+    path = tmp_path / "linked.warc.gz"
+    link = '<html><a href="/feed.xml">feed</a><link rel="sitemap" href="/map.xml"></html>'
+    with Site({"/": link, "/map.xml": urlset("/1", "/2", "/3")}) as site:
+        options = {"use_known_paths": False, "use_html_links": True, "use_robots": False}
+        usp.sitemap_tree_for_homepage(f"{site.base}/", record=path, **options)
+        assert usp.load(path).page_count() == 3
+        site.answers["/"] = Answer(redirect="{alt}/")
+        site.answers["alt:/"] = HTML
+        assert not update(path).accepted
+        site.answers["/"] = Answer("", 500)
+        done = update(path)
+        assert (done.accepted, done.tree.page_count()) == (True, 3)
+        assert [failure.code for failure in done.tree.failures()] == ["server-error"]
+
+
+def test_a_diff_with_a_snapshot_that_keeps_removes_nothing(site, path, run):
+    before = path.with_name("before.warc.gz")
+    before.write_bytes(path.read_bytes())
+    site.answers |= OUTAGES["most sitemaps missing"]
+    usp.update(path)
+    for one, other in ((before, path), (path, before)):
+        status, listed, _ = run("diff", one, other)
+        assert status == 3 or "xml" in listed
+        assert not [line for line in listed.splitlines() if line.endswith(tuple("0123"))]
+
+
+def test_a_failure_below_what_fails_later_is_still_said(site, path):
+    site.answers["/1.xml"] = NOT_FOUND
+    usp.update(path)
+    site.answers["/index.xml"] = Answer("", 500)
+    usp.update(path)
+    failures = usp.load(path).failures()
+    assert [failure.code for failure in failures] == ["server-error", "not-found"]
+    assert usp.load(path).page_count() == PAGES
+
+
+@pytest.mark.parametrize(
+    "bad", ["no robots.txt", "an empty index", "errors", "many empty sitemaps"]
+)
+def test_a_snapshot_is_not_recorded_over_by_one_without_pages(site, path, run, bad):
+    before = path.read_bytes()
+    site.answers |= BAD[bad] | {f"/{n}.xml": urlset() for n in range(COUNT)}
+    status, listed, told = run("snapshot", f"{site.base}/", "-o", path, "--no-known")
+    assert (status, listed, path.read_bytes()) == (1, "", before)
+    assert "was left as it was" in told
+    status, *_ = run("snapshot", f"{site.base}/", "-o", path.with_name("new.warc.gz"), "--no-known")
+    assert status == (1 if bad == "errors" else 0)

@@ -1,0 +1,475 @@
+"""A snapshot says what was: whoever reads it decides about limits, patterns, pauses and memory."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import gzip
+import json
+import logging
+import random
+import tracemalloc
+import zipfile
+import zlib
+
+import pytest
+from test_third_party_warcs import HOST, SITE, compressed, record, response, urls
+
+import usp
+from usp import aio
+from usp._snapshot.recorded_bodies import without_chunks
+from usp._snapshot.snapshot_entries import read_entry
+from usp._snapshot.snapshot_file import start_of
+from usp._snapshot.warc import Span, WarcFile
+from usp.web_client.abstract_client import WebClientErrorResponse
+from website import index, robots, urlset
+
+NAMES = [f"/{number}.xml" for number in range(4)]
+DOCUMENTS = {
+    "/robots.txt": robots("/index.xml"),
+    "/index.xml": index(*NAMES),
+    **{name: urlset(f"{name[:-4]}/a", f"{name[:-4]}/b") for name in NAMES},
+}
+HOSTILE = "\x1b[31m\x00\x9b\u202e\r\nforged: yes"
+
+
+def filled(text: str) -> bytes:
+    return text.replace("{base}", HOST).encode()
+
+
+def forged(
+    documents: dict[str, str] | None = None,
+    options: str = "{}",
+    start: str = f'{{"website": "{HOST}/"}}',
+    change=lambda entries, facts: None,
+    is_indexed: bool = True,
+) -> bytes:
+    """Return a snapshot that is made by hand, with whatever its JSON says."""
+    info = f"software: usp\r\nusp-start: {start}\r\nusp-options: {options}\r\n"
+    data = bytearray(gzip.compress(record("warcinfo", "", info.encode()), mtime=0))
+    entries = []
+    for path, text in (documents or DOCUMENTS).items():
+        body, url, at = filled(text), f"{HOST}{path}", len(data)
+        data += gzip.compress(record("response", url, response(body)), mtime=0)
+        exchange = {
+            "url": url,
+            "final_url": url,
+            "status": 200,
+            "attempts": 1,
+            "seconds": 0.5,
+            "received": len(body),
+            "content_type": "text/xml",
+            "headers": [["ETag", '"1"']],
+            "redirects": [],
+            "started": "2024-01-01T00:00:00+00:00",
+            "hops": [[url, 200, "OK", [["Accept", "*/*"]], [], "192.0.2.1"]],
+        }
+        role = "robots.txt" if path == "/robots.txt" else "sitemap"
+        entry = {
+            "url": url,
+            "role": role,
+            "lastmod": "2024-01-01",
+            "attempts": 1,
+            "exchange": exchange,
+            "at": at,
+            "start": at,
+            "end": len(data),
+            "here": len(data),
+            "digest": "sha1:X",
+            "seen": "2024-01-01",
+            "sum": zlib.crc32(data[at:]),
+        }
+        if path in NAMES:
+            entry["glance"] = {"kind": "PagesXMLSitemap", "namespace": ["a", "b"], "start": "3c75"}
+        entries.append(entry)
+        line = b"usp-entry: " + json.dumps(entry).encode() + b"\r\n"
+        data += gzip.compress(record("metadata", f"urn:usp:entry:{url}", line), mtime=0)
+    reason = {"code": "not-found", "text": "404 Not Found", "advice": ["TRUST", ""], "full": "404"}
+    error = {"message": "404", "reason": reason, "status": 404, "retry_after": 1, "silent": True}
+    before = {**copy.deepcopy(entries[-1]), "start": len(data), "end": len(data), "at": None}
+    failed = {"url": f"{HOST}/gone.xml", "role": "sitemap", "error": error}
+    entries.append({**failed, "before": {**before, "error": error}, "start": 0, "end": 0})
+    facts = {"seconds": 1.5, "index": len(data), "documents": len(entries)}
+    facts = change(entries, facts) or facts
+    lines = b"".join(
+        b"usp-entry: " + (line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\r\n"
+        for line in entries
+    )
+    if is_indexed:
+        end = facts if isinstance(facts, bytes) else json.dumps(facts).encode()
+        data += gzip.compress(record("metadata", "urn:usp:index", lines), mtime=0)
+        data += gzip.compress(record("metadata", "urn:usp:end", b"usp-end: " + end), mtime=0)
+    else:
+        for line in lines.splitlines():
+            data += gzip.compress(record("metadata", "urn:usp:entry:x", line), mtime=0)
+    return bytes(data)
+
+
+# What it says in JSON ------------------------------------------------------------------------------
+
+NASTY = [
+    *("Infinity", "-Infinity", "NaN", "1e999", "-1", "1180591620717411303424", "9" * 5000, "-2.5"),
+    *("1e308", "true", "null", '""', '"\\ud800"', json.dumps(HOSTILE), '"http://[x"', "[]", "{}"),
+    *('"0001-01-01T00:00:00+23:59"', '"9999-12-31T23:59:59-23:59"', "[" * 50_000, "[[1]]"),
+]
+
+
+def places(value, place=()):
+    """Yield where the values of a JSON value are."""
+    if place:
+        yield place
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in pairs:
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*place, key))
+        else:
+            yield (*place, key)
+
+
+def with_text(value, place, text) -> bytes:
+    """Return JSON in which one value is this text, whether that is JSON or not."""
+    changed = copy.deepcopy(value)
+    inner = changed
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = "@"
+    return json.dumps(changed).replace('"@"', text, 1).encode()
+
+
+def read_all(path) -> None:
+    """Read everything that a file has; nothing else may be raised, and all texts are safe to show."""
+    try:
+        start_of(path)
+        tree = usp.load(path)
+        usp.load(path, last_good=True)
+    except usp.SnapshotError as error:
+        assert str(error).isprintable()  # noqa: PT017 - or it is not raised
+        return
+    assert sum(1 for _ in tree.all_pages()) <= 8
+    for node in (tree, *tree.all_sitemaps()):
+        assert node.url.isprintable()
+    for failure in tree.failures():
+        assert failure.reason.isprintable()
+        assert failure.brief.isprintable()
+
+
+def entries_of(data: dict[str, str] | None = None):
+    kept = []
+    forged(data, change=lambda entries, facts: kept.extend([copy.deepcopy(entries), facts]))
+    return kept
+
+
+@pytest.fixture
+def no_garbage():
+    """Let nothing be collected while JSON is read whose nesting uses up all recursion."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_garbage")
+@pytest.mark.parametrize("number", [1, -2, -1])
+def test_no_value_of_an_entry_raises(path, number):
+    (entries, _) = entries_of()
+    lines = [
+        with_text(entries[number], place, text)
+        for place in places(entries[number])
+        for text in NASTY
+    ]
+    chosen = random.Random(number).sample(lines, 30)
+    for line in lines:
+        try:
+            read_entry(line)
+        except ValueError as error:
+            assert "not an entry" in str(error)  # noqa: PT017 - most of them are refused
+    for at, line in enumerate(chosen):
+
+        def change(entries, facts, line=line):
+            entries[number] = line
+
+        path.write_bytes(forged(change=change, is_indexed=bool(at % 3)))
+        read_all(path)
+
+
+@pytest.mark.usefixtures("no_garbage")
+def test_no_value_of_the_end_the_start_or_the_options_raises(path):
+    (_, facts) = entries_of()
+    limits = dict.fromkeys(("seconds", "depth", "sitemaps", "pages", "ratio"), 5)
+    options = {
+        "use_robots": True,
+        "extra_known_paths": ["a.xml"],
+        "include_sitemaps": ["*"],
+        "exclude_sitemaps": ["x"],
+        "sitemaps_since": "2001",
+        "limits": limits,
+        "callbacks": True,
+    }
+    start = {"website": f"{HOST}/"}
+    for number, text in enumerate(NASTY):
+        for place in places(facts):
+            path.write_bytes(forged(change=lambda *_, p=place: with_text(facts, p, text)))  # noqa: B023
+            read_all(path)
+        for place in [*places(options)][number % 3 :: 3]:
+            path.write_bytes(forged(options=with_text(options, place, text).decode()))
+            read_all(path)
+        path.write_bytes(forged(start=with_text(start, ("website",), text).decode()))
+        read_all(path)
+        path.write_bytes(forged(options=text))
+        read_all(path)
+
+
+def test_options_that_cannot_be_read_are_told_and_cost_nothing_else(path):
+    path.write_bytes(forged(options='{"limits": {"depth": Infinity}}'))
+    tree = usp.load(path)
+    assert len(urls(tree)) == 8
+    (failure,) = tree.failures()
+    assert failure.code == "incomplete-snapshot"
+    assert "recorded options cannot be read: Infinity is not a number" in failure.reason
+    with pytest.raises(usp.SnapshotError, match="record the website anew"):
+        usp.update(path)
+    assert usp.load(path, options=usp.CrawlOptions()).is_complete
+
+
+# What it says about options ------------------------------------------------------------------------
+
+UNLIMITED = json.dumps({"limits": dict.fromkeys(usp.Limits.__dataclass_fields__)})
+PAUSES = '{"wait": 1e9, "crawl_delay": true}'
+ENDLESS = '{"include_sitemaps": ["re:(a+)+$"]}'
+STARS = '{"exclude_sitemaps": ["*"]}'
+LONG = {
+    "/robots.txt": robots("/index.xml") + "Crawl-delay: 1000\n",
+    "/index.xml": index("/a.xml", f"/{'a' * 60}.xml!"),
+    "/a.xml": urlset("/a/1"),
+}
+
+
+def test_pauses_and_patterns_of_a_file_are_not_used(path, run):
+    for options in [PAUSES, ENDLESS, STARS]:
+        path.write_bytes(forged(LONG, options))
+        for tree in (usp.load(path), asyncio.run(aio.load(path)), usp.load(path, last_good=True)):
+            assert urls(tree) == [f"{HOST}/a/1"]
+        for command in (["ls", path], ["tree", path], ["check", path], ["diff", path, path]):
+            status, _, told = run(*command)
+            assert "Traceback" not in told
+            assert status in (0, 1)
+
+
+def test_what_a_regular_expression_left_out_is_left_out(serve, path):
+    site = serve(DOCUMENTS)
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path, include_sitemaps=["re:/[01].xml"])
+    loaded = usp.load(path)
+    assert urls(loaded) == urls(tree)
+    assert loaded.is_complete
+    with pytest.raises(usp.SnapshotError, match=r"re:/\[01\].xml.*give include_sitemaps again"):
+        usp.update(path)
+    update = usp.update(path, include_sitemaps=["re:/[01].xml"])
+    assert (urls(update.tree), update.removed) == (urls(tree), 0)
+
+
+def test_patterns_with_stars_are_used_again_by_an_update(serve, path):
+    site = serve(DOCUMENTS)
+    tree = usp.sitemap_tree_for_homepage(site.base, record=path, exclude_sitemaps=["*/[01].xml"])
+    loaded = usp.load(path)
+    assert urls(loaded) == urls(usp.update(path).tree) == urls(tree)
+    assert loaded.is_complete
+    assert len(urls(tree)) == 4
+
+
+def test_options_that_no_file_decides_about_are_told(path, caplog):
+    path.write_bytes(forged(options=PAUSES))
+    with caplog.at_level(logging.WARNING, "usp"):
+        usp.load(path)
+    assert "options that no file decides about: crawl_delay, wait" in caplog.text
+
+
+def test_limits_of_a_file_never_raise_those_of_the_reader(path):
+    path.write_bytes(forged(options=UNLIMITED))
+    tree = usp.load(path, limits=usp.Limits(sitemaps=3))
+    assert [one.code for one in tree.failures()] == ["limit-sitemaps"]
+    nested = {f"/nested-{n}.xml": index(f"/nested-{n + 1}.xml") for n in range(20)}
+    path.write_bytes(forged({"/robots.txt": robots("/nested-0.xml"), **nested}, UNLIMITED))
+    assert "limit-depth" in {one.code for one in usp.load(path).failures()}
+
+
+def test_lower_limits_of_a_file_are_used_unless_the_reader_has_some(path):
+    path.write_bytes(forged(options='{"limits": {"sitemaps": 3, "seconds": 0}}'))
+    assert [one.code for one in usp.load(path).failures()] == ["limit-sitemaps"]
+    assert usp.load(path, limits=usp.Limits()).is_complete
+
+
+def test_higher_limits_of_a_recorded_crawl_stay_in_its_file(serve, path):
+    site = serve(DOCUMENTS)
+    limits = usp.Limits(sitemaps=200_000)
+    usp.sitemap_tree_for_homepage(site.base, record=path, limits=limits)
+    assert usp.update(path).failed == 0
+    assert b'"sitemaps": 200000' in gzip.decompress(path.read_bytes())
+
+
+def test_the_time_of_the_reader_covers_opening_a_file(path):
+    junk = [gzip.compress(record("response", f"{HOST}/{n}", response("x"))) for n in range(2000)]
+    path.write_bytes(compressed(SITE) + b"".join(junk))
+    tree = usp.load(path, "http://site.example/", limits=usp.Limits(seconds=0.001))
+    assert any("limit seconds" in one.reason for one in tree.failures())
+
+
+# What it becomes -----------------------------------------------------------------------------------
+
+
+def test_no_record_is_read_for_two_documents(path):
+    def change(entries, facts):
+        others = [copy.deepcopy(entries[2]) for _ in range(50)]
+        for number, other in enumerate(others):
+            other["url"] = other["exchange"]["url"] = f"{HOST}/{number + 1}.xml"
+            other["here"] += 1  # as if it were written elsewhere
+        entries.extend(others)
+        facts["documents"] = len(entries)
+
+    children = index(*(f"/{number}.xml" for number in range(51)))
+    documents = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": children,
+        "/0.xml": urlset("/a"),
+    }
+    for is_indexed in (True, False):
+        path.write_bytes(forged(documents, change=change, is_indexed=is_indexed))
+        assert urls(usp.load(path)) == [f"{HOST}/a"]
+
+
+def test_children_that_are_not_in_the_file_are_bounded(path):
+    documents = {
+        "/robots.txt": robots("/index.xml"),
+        "/index.xml": index(*(f"/{number}" for number in range(11_000))),
+    }
+    path.write_bytes(forged(documents, UNLIMITED))
+    tree = usp.load(path)
+    assert sum(1 for _ in tree.all_sitemaps()) <= 10_010
+    assert "limit-sitemaps" in {one.code for one in tree.failures()}
+    assert "limit-sitemaps" not in {
+        one.code for one in usp.load(path, limits=usp.Limits(sitemaps=12_000)).failures()
+    }
+
+
+@pytest.mark.long
+def test_what_entries_say_takes_bounded_memory(path):
+    for junk in [
+        {"error": {"message": "", "reason": {"code": "x", "text": "x"}, "junk": [[]] * 50_000}},
+        {"exchange": {"url": "a", "final_url": "b", "headers": [["a", "b"]] * 30_000}},
+        {"exchange": {"url": "a", "final_url": "b", "hops": [["", 1, "", [], []]] * 10_000}},
+        {"lastmod": "x" * 400_000},
+    ]:
+
+        def change(entries, facts, junk=junk):
+            error = {"message": "404", "reason": {"code": "not-found", "text": "404"}}
+            for number in range(100):
+                url = {"url": f"{HOST}/x{number}", "role": "sitemap"}
+                entries.append({"error": error, **url, **junk})
+            facts["documents"] = len(entries)
+
+        data = forged(change=change)
+        path.write_bytes(data)
+        tracemalloc.start()
+        try:
+            assert len(urls(usp.load(path))) == 8
+            assert tracemalloc.get_traced_memory()[1] < 60_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_compressed_document_is_not_compressed_again(path):
+    inner = gzip.compress(b"<urlset>" + b"<url><loc>http://h/</loc></url>" * 1_000_000)
+    site = [SITE[0], record("response", f"{HOST}/robots.txt", response(robots("/a.xml")))]
+    site.append(record("response", f"{HOST}/a.xml", response(inner)))
+    path.write_bytes(compressed(site))
+    assert "damaged-record" in {one.code for one in usp.load(path).failures()}
+
+
+def test_members_of_an_archive_are_read_once(tmp_path):
+    path = tmp_path / "a.wacz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/a.warc.gz", compressed(SITE))
+        for number in range(20):
+            other = copy.copy(archive.filelist[0])
+            other.filename = other.orig_filename = f"archive/{number}.warc.gz"
+            archive.filelist.append(other)
+    spans = WarcFile(path).spans()
+    assert len(spans) == 1
+    assert usp.load(path).page_count()
+
+
+# Work in proportion to the size --------------------------------------------------------------------
+
+
+def test_small_chunks_stay_together():
+    body = b"".join(b"1\r\n%c\r\n" % (97 + n % 26) for n in range(20_000)) + b"0\r\n\r\n"
+    pieces = [body[at : at + 7000] for at in range(0, len(body), 7000)]
+    found = list(without_chunks(pieces))
+    assert b"".join(found) == bytes(97 + n % 26 for n in range(20_000))
+    assert len(found) <= len(pieces)
+
+
+def test_chunks_are_joined_however_they_are_cut():
+    for size in [1, 2, 3, 7, 11, 1000]:
+        body = b"5;name=value\r\nhello\r\n\r\n1\n \n0006\r\nworld!\r\n0\r\n\r\nignored"
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        assert b"".join(without_chunks(pieces)) == b"hello world!"
+        plain = b"<urlset/>" * 5
+        pieces = [plain[at : at + size] for at in range(0, len(plain), size)]
+        assert b"".join(without_chunks(pieces)) == plain
+
+
+def test_what_looks_like_a_record_costs_little(tmp_path):
+    for junk in [
+        b"WARC/1.0\n",
+        b"xWARC/1.0\r\n",
+        b"WARC/",
+        b"WARC/1.0\na:",
+        b"\x1f\x8b\x08",
+        b"WARC/1.0\r\nContent-Length: 999999999\r\n\r\n",
+        gzip.compress(b"WARC/1.0\r\n" + b"a" * 99_999),
+    ]:
+        path = tmp_path / "a.warc"
+        path.write_bytes(b"".join(SITE) + junk * (1_000_000 // len(junk)))
+        file, losses = WarcFile(path), []
+        assert sum(1 for _ in file.records(Span(0, file.size), usp.Limits(), losses)) >= len(SITE)
+        assert 0 < len(losses) <= 1000
+        assert file._served < 100 * file.size
+        assert len(urls(usp.load(path))) > 2
+
+
+# Texts ---------------------------------------------------------------------------------------------
+
+
+def test_a_status_line_of_a_file_is_safe_to_show(path, run):
+    odd = record("response", f"{HOST}/a.xml", f"HTTP/1.1 500 {HOSTILE}\r\n\r\n".encode())
+    path.write_bytes(compressed([one for one in SITE if b"/a.xml\r\n" not in one] + [odd]))
+    read_all(path)
+    tree = usp.load(path)
+    assert any("500 %1B[31m%00" in one.reason for one in tree.failures())
+    for node in tree.all_sitemaps():
+        assert getattr(node, "reason", "").isprintable()
+    for command in ("tree", "ls", "check"):
+        _, out, told = run(command, path)
+        odd = {char for char in out + told if not char.isprintable()} - {"\n", "\t"}
+        assert not odd, ascii(odd)
+
+
+def test_reasons_are_safe_to_show_however_they_are_made():
+    made = [
+        usp.Failure(HOST, HOSTILE).reason,
+        usp.Failure(HOST, HOSTILE).brief,
+        usp.InvalidSitemap(HOST, HOSTILE).reason,
+        WebClientErrorResponse(f"500 {HOSTILE}", retryable=False).message(),
+        usp.Problem(HOSTILE).message,
+    ]
+    assert all(text.isprintable() for text in made)
+
+
+def test_heads_in_another_script_are_recorded(tmp_path):
+    source, path = tmp_path / "source.warc.gz", tmp_path / "site.warc.gz"
+    head = "HTTP/1.1 200 O\xe9\r\nX-\xe9: \xe9\x1b\r\n\r\n".encode("latin-1")
+    odd = record("response", f"{HOST}/a.xml", head + filled(urlset("/odd")), "2025-01-01T00:00:00Z")
+    source.write_bytes(compressed([*SITE, odd]))
+    usp.load(source).save(path)
+    assert f"{HOST}/odd" in urls(usp.load(path))

@@ -1,0 +1,265 @@
+"""First crawls while ``requests`` is patched, a process for each patch: ``python first_crawls.py MOMENT``.
+
+Nothing of ours may be imported before the patch, unless the moment says so: what matters is which
+functions are there when our modules are loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import multiprocessing
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import requests
+import requests_cache
+import requests_mock
+import responses
+import urllib3
+import vcr
+import yaml
+
+H = "http://patched.invalid"  # of which no server knows anything
+XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+DOCS = {
+    f"{H}/robots.txt": f"User-agent: *\nSitemap: {H}/a.xml\n",
+    f"{H}/a.xml": f"<urlset {XMLNS}><url><loc>{H}/p</loc></url></urlset>",
+}
+MOMENTS = ("before the import", "after a client was made")
+
+
+def raw(url: str) -> urllib3.HTTPResponse:
+    """Return a response as urllib3 gives it."""
+    text = DOCS.get(url if "://" in url else H + url)
+    return urllib3.HTTPResponse(
+        io.BytesIO((text or "").encode()),
+        status=404 if text is None else 200,
+        reason="Not Found" if text is None else "OK",
+        headers={"Content-Type": "text/plain"},
+        preload_content=False,
+    )
+
+
+def response(url: str) -> requests.Response:
+    """Return a response as requests gives it."""
+    made = requests.Response()
+    made.url, made.raw = url, raw(url)
+    made.request = requests.Request("GET", url).prepare()
+    made.status_code, made.reason = made.raw.status, made.raw.reason
+    made.headers.update(made.raw.headers)
+    return made
+
+
+class Connection:
+    """What is used of a socket, with the website at its other end."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self._sent = b""
+
+    def sendall(self, data: bytes) -> None:
+        self._sent += data
+
+    def makefile(self, *_: object, **__: object) -> io.BytesIO:
+        answer = raw(self._sent.split()[1].decode())
+        body = answer.read()
+        head = f"HTTP/1.1 {answer.status} OK\r\nContent-Length: {len(body)}\r\nConnection: close"
+        return io.BytesIO(head.encode() + b"\r\n\r\n" + body)
+
+    def getpeername(self) -> tuple[str, int]:
+        return "93.184.215.14", 80
+
+    def fileno(self) -> int:
+        return -1
+
+    def ignored(self, *_: object) -> None:
+        """Do nothing."""
+
+    connect = settimeout = gettimeout = setsockopt = shutdown = close = ignored
+
+
+class Pool:
+    """What is used of a pool of connections."""
+
+    def urlopen(self, method: str, url: str, **_: object) -> urllib3.HTTPResponse:
+        del method
+        return raw(url)
+
+
+class Adapter(requests.adapters.BaseAdapter):
+    """An adapter without a network."""
+
+    def send(self, request: requests.PreparedRequest, **_: object) -> requests.Response:
+        return response(str(request.url))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+# The patches -----------------------------------------------------------------------------------------
+
+
+def wrapped() -> Any:
+    """Replace ``get`` by a function that looks like it."""
+
+    @functools.wraps(requests.Session.get)
+    def get(self: requests.Session, url: str, **_: object) -> requests.Response:
+        del self
+        return response(url)
+
+    return mock.patch.object(requests.Session, "get", get)
+
+
+def session_class() -> Any:
+    session = mock.Mock(get=lambda url, **_: response(url))
+    return mock.patch("requests.Session", return_value=session)
+
+
+def adapter_in_init() -> Any:
+    real = requests.Session.__init__
+
+    def init(self: requests.Session) -> None:
+        real(self)
+        self.mount("http://", Adapter())
+
+    return mock.patch("requests.Session.__init__", init)
+
+
+@contextlib.contextmanager
+def sockets() -> Iterator[None]:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))]
+    with (
+        mock.patch("socket.getaddrinfo", return_value=found),
+        mock.patch("socket.socket", Connection),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def mocker() -> Iterator[None]:
+    with requests_mock.Mocker() as mocked:
+        for url, text in DOCS.items():
+            mocked.get(url, text=text)
+        yield
+
+
+@contextlib.contextmanager
+def mocked_responses() -> Iterator[None]:
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+        for url, text in DOCS.items():
+            mocked.get(url, body=text)
+        yield
+
+
+@contextlib.contextmanager
+def cassette() -> Iterator[None]:
+    recorded = [
+        {
+            "request": {"body": None, "headers": {}, "method": "GET", "uri": url},
+            "response": {
+                "body": {"string": text},
+                "headers": {},
+                "status": {"code": 200, "message": "OK"},
+            },
+        }
+        for url, text in DOCS.items()
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "cassette.yaml")
+        file.write_text(yaml.safe_dump({"interactions": recorded, "version": 1}))
+        with vcr.use_cassette(file, record_mode="none", allow_playback_repeats=True):
+            yield
+
+
+@contextlib.contextmanager
+def cache() -> Iterator[None]:
+    with requests_cache.enabled("usp", backend="memory"):
+        with mock.patch("requests.adapters.HTTPAdapter.send", Adapter().send):
+            for url in DOCS:
+                requests.get(url, timeout=1)
+        yield
+
+
+def by_url(name: str, **options: Any) -> Callable[[], Any]:
+    """Return a patch of a function whose first argument is a URL."""
+    return lambda: mock.patch(name, side_effect=lambda *args, **_: response(args[-1]), **options)
+
+
+def by_request(name: str) -> Callable[[], Any]:
+    """Return a patch of a function that is passed a prepared request."""
+    return lambda: mock.patch(name, side_effect=lambda request, **_: response(request.url))
+
+
+PATCHES: dict[str, Callable[[], Any]] = {
+    "Session.get": by_url("requests.Session.get"),
+    "Session.get, with its signature": by_url("requests.sessions.Session.get", autospec=True),
+    "Session.get, wrapped": wrapped,
+    "Session.request": by_url("requests.Session.request"),
+    "Session.send": by_request("requests.Session.send"),
+    "Session.get_adapter": lambda: mock.patch(
+        "requests.Session.get_adapter", return_value=Adapter()
+    ),
+    "Session.__init__": adapter_in_init,
+    "Session": session_class,
+    "HTTPAdapter": lambda: mock.patch("requests.sessions.HTTPAdapter", return_value=Adapter()),
+    "HTTPAdapter.send": by_request("requests.adapters.HTTPAdapter.send"),
+    "HTTPAdapter.get_connection_with_tls_context": lambda: mock.patch(
+        "requests.adapters.HTTPAdapter.get_connection_with_tls_context", return_value=Pool()
+    ),
+    "PoolManager.connection_from_host": lambda: mock.patch(
+        "urllib3.PoolManager.connection_from_host", return_value=Pool()
+    ),
+    "HTTPConnectionPool.urlopen": lambda: mock.patch(
+        "urllib3.connectionpool.HTTPConnectionPool.urlopen", Pool().urlopen
+    ),
+    "HTTPConnection._new_conn": lambda: mock.patch(
+        "urllib3.connection.HTTPConnection._new_conn", side_effect=Connection
+    ),
+    "create_connection": lambda: mock.patch(
+        "urllib3.util.connection.create_connection", side_effect=Connection
+    ),
+    "socket": sockets,
+    "requests_mock": mocker,
+    "responses": mocked_responses,
+    "vcr": cassette,
+    "requests_cache": cache,
+}
+
+
+def pages(client: Any = None) -> list[str]:
+    """Crawl the website; the modules are imported now."""
+    from usp.tree import sitemap_tree_for_homepage  # noqa: PLC0415
+
+    tree = sitemap_tree_for_homepage(f"{H}/", client, use_known_paths=False)
+    return [page.url for page in tree.all_pages()]
+
+
+def crawl(patch: str, moment: str) -> None:
+    """Crawl twice under a patch, once without it, and again under it; print how many pages there were."""
+    client = None
+    if moment != MOMENTS[0]:
+        from usp.web_client.requests_client import RequestsWebClient  # noqa: PLC0415
+
+        client = RequestsWebClient()
+    with PATCHES[patch]():
+        counts = [len(pages(client)), len(pages(client))]
+    counts.append(len(pages(client)))
+    with PATCHES[patch]():
+        counts.append(len(pages(client)))
+    sys.stdout.write(f"{patch}: {counts}\n")
+
+
+if __name__ == "__main__":
+    # A copy of this process is as fresh as a new one, and need not import the libraries again.
+    can_copy = "fork" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("fork" if can_copy else "spawn")
+    for name in PATCHES:
+        process = context.Process(target=crawl, args=(name, sys.argv[1]))
+        process.start()
+        process.join()

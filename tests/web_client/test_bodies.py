@@ -1,0 +1,191 @@
+"""Bodies: received while they are read, up to the limit, packed as they came, whole or not."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import threading
+import zlib
+
+import pytest
+import requests
+from both import OURS, fetch
+
+from together import together
+from usp.limits import Limits
+from usp.objects.sitemap import PagesXMLSitemap
+from usp.tree import sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import BrokenBody
+from usp.web_client.aiohttp_client import AiohttpWebClient
+from usp.web_client.requests_client import RequestsWebClient
+from website import Answer, index, paths, urlset
+
+DATA = b"0123456789" * 5000
+
+
+@pytest.fixture
+def client():
+    client = RequestsWebClient()
+    yield client
+    client.close()
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+PACKED = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "GZip": gzip.compress,
+    "deflate": zlib.compress,
+    "deflate raw": raw_deflate,
+    "gzip, gzip": lambda data: gzip.compress(gzip.compress(data)),
+    "identity": bytes,
+}
+
+
+@together("kind", OURS)
+@together("answer", [Answer(DATA), Answer(DATA, chunked=True), Answer(b""), Answer(b"", 204)])
+def test_a_body_comes_whole(serve, kind, answer):
+    assert fetch(kind, serve({"/x": answer}).url("/x")) == [answer.body]
+
+
+def test_the_data_of_a_response_is_its_body(serve, client):
+    site = serve({"/x": Answer(DATA, chunked=True), "/y": Answer("", 204)})
+    assert client.get(site.url("/x")).raw_data() == DATA
+    assert client.get(site.url("/y")).raw_data() == b""
+
+
+def test_a_body_that_was_read_already_is_given_again(serve):
+    site = serve({"/x": "body"})
+    with requests.Session() as session:
+        response = RequestsWebClient(session=session).get(site.url("/x"))
+        assert response._response.content == b"body"  # as a caching session does
+        assert b"".join(response.body()) == b"body"
+        assert response.raw_data() == b"body"
+
+
+@together("name", PACKED)
+def test_packed_bodies_are_unpacked_for_whoever_wants_the_data(serve, client, name):
+    headers = {"Content-Encoding": name.removesuffix(" raw")}
+    site = serve({"/x": Answer(PACKED[name](b"content" * 100), headers=headers)})
+    assert client.get(site.url("/x")).raw_data() == b"content" * 100
+
+
+@together("name", PACKED)
+@together("chunked", [False, True])
+def test_packed_bodies_stay_packed_in_the_stream_and_are_read_by_the_crawl(serve, name, chunked):
+    site = serve({})
+    packed = PACKED[name](site.fill(urlset("/p", "/q")))
+    headers = {"Content-Encoding": name.removesuffix(" raw")}
+    site.answers["/a.xml"] = Answer(packed, headers=headers, chunked=chunked)
+    assert [fetch(kind, site.url("/a.xml")) for kind in OURS] == [[packed]] * 2
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert paths(node, site.base) == ["/p", "/q"]
+    assert node.problems == []
+
+
+@together("lie", ["gzip", "deflate", "br", "zstd", "utf-8", "none"])
+def test_a_content_encoding_that_lies_costs_nothing(serve, client, lie):
+    answer = Answer(urlset("/p", "/q"), headers={"Content-Encoding": lie})
+    site = serve({"/a.xml": answer})
+    assert [fetch(kind, site.url("/a.xml")) for kind in OURS] == [[site.fill(answer.body)]] * 2
+    assert isinstance(client.get(site.url("/a.xml")).raw_data(), bytes)
+    node = sitemap_tree_for_sitemap(site.url("/a.xml"))
+    assert isinstance(node, PagesXMLSitemap)
+    assert paths(node, site.base) == ["/p", "/q"]
+
+
+@together("kind", OURS)
+@together("chunked", [False, True])
+def test_a_body_that_breaks_off_is_told_in_the_stream_and_kept_in_the_data(serve, kind, chunked):
+    site = serve({"/x": Answer(DATA, cut=700, chunked=chunked)})
+    (broken,) = fetch(kind, site.url("/x"))
+    assert isinstance(broken, BrokenBody)
+    assert 700 <= len(broken.kept) < 710
+    assert DATA.startswith(broken.kept)
+    assert DATA.startswith(RequestsWebClient().get(site.url("/x")).raw_data())
+
+
+@together("kind", OURS)
+@together("most", [0, 1, 999, len(DATA) - 1, len(DATA), len(DATA) + 1, None])
+def test_the_limit_cuts_the_body(serve, client, kind, most):
+    site = serve({"/x": DATA})
+    (result,) = fetch(kind, site.url("/x"), most=most)
+    expected = DATA if most is None else DATA[:most]
+    if len(expected) < len(DATA):
+        assert result.kept == expected
+        assert f"more than {most} bytes" in str(result)
+    else:
+        assert result == DATA
+    client.set_max_response_data_length(most)
+    assert client.get(site.url("/x")).raw_data() == expected
+
+
+@together("kind", OURS)
+def test_an_endless_body_is_left_at_the_limit(serve, client, kind):
+    site = serve({"/x": Answer(endless=b"x" * 10_000)})
+    (broken,) = fetch(kind, site.url("/x"), most=300_000)
+    assert len(broken.kept) == 300_000
+    client.set_max_response_data_length(300_000)
+    assert len(client.get(site.url("/x")).raw_data()) == 300_000
+
+
+def test_an_endless_sitemap_is_left_at_the_limit_and_the_crawl_goes_on(serve):
+    filler = b"".join(b"<url><loc>http://h/%d</loc></url>" % n for n in range(100))
+    site = serve(
+        {
+            "/i.xml": index("/endless.xml", "/b.xml"),
+            "/endless.xml": Answer("<urlset>", endless=filler),
+            "/b.xml": urlset("/b"),
+        }
+    )
+    tree = sitemap_tree_for_sitemap(site.url("/i.xml"), limits=Limits(document_bytes=200_000))
+    endless, b = tree.sub_sitemaps
+    assert endless.page_count() == 100
+    assert any("200,000" in str(problem) for problem in endless.problems)
+    assert b.page_count() == 1
+
+
+def test_a_slow_body_is_given_as_it_comes(serve, client):
+    """The first half is there although the second is not sent yet: no buffer has to fill."""
+    gate = threading.Event()
+    site = serve({"/x": Answer("first|second", stall=gate)})
+    client.set_timeout(5)
+    pieces = client.get(site.url("/x")).body()
+    assert next(pieces) == b"first|"
+    gate.set()
+    assert b"".join(pieces) == b"second"
+
+
+def test_so_it_is_on_asyncio_and_one_that_is_closed_unread_leaves_nothing(serve):
+    gate = threading.Event()
+    site = serve({"/x": Answer(DATA, stall=gate), "/y": "yes"})
+
+    async def read():
+        client = AiohttpWebClient()
+        await (await client.get(site.url("/x"))).close()
+        other = await client.get(site.url("/y"))
+        assert b"".join([piece async for piece in other.body()]) == b"yes"
+        body = (await client.get(site.url("/x"))).body()
+        size = len(await anext(body))
+        assert not gate.is_set()
+        gate.set()
+        size += sum([len(piece) async for piece in body])
+        await client.close()
+        return size
+
+    assert asyncio.run(read()) == len(DATA)
+
+
+@together("kind", OURS)
+def test_a_body_that_stalls_for_too_long_is_broken_and_kept_as_far_as_it_came(serve, client, kind):
+    gate = threading.Event()
+    site = serve({"/x": Answer("first|second", stall=gate)})
+    (broken,) = fetch(kind, site.url("/x"), timeout=(5, 0.2))
+    assert broken.kept == b"first|"
+    client.set_timeout((5, 0.2))
+    assert client.get(site.url("/x")).raw_data() in (b"", b"first|")
+    gate.set()
