@@ -63,48 +63,20 @@ GAPS = st.sampled_from(
 )
 BETWEEN = st.sampled_from(
     [
-        *(
-            "",
-            "",
-            "\n",
-            "<!-- c -->",
-            "<!--c-d-->\n<!-- e -->",
-            "<!-- a -- b -->",
-            "<!--->",
-            "<!-->",
-        ),
-        *("<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>", "word"),
+        *("", "", "\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->"),
+        *("<!-->", "<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>"),
+        "word",
     ]
 )
 ADDRESSES = st.sampled_from(
     [
         *("https://e.org/{}", "https://e.org/{}", "\n https://e.org/{}\n", "https://e.org/{} "),
-        *(
-            "<![CDATA[https://e.org/{}]]>",
-            "<![CDATA[ https://e.org/{}?a&b&amp;c\n]]>",
-            "/{}",
-            "/a/{}/",
-        ),
-        *(
-            "<![CDATA[/{}]]>",
-            "<![CDATA[https://e.org/{}",
-            "https://e.org/{}]]>",
-            "//e.org/{}",
-            "{}",
-        ),
-        *(
-            "https://e.org/{}?a&amp;b",
-            "https://e.org/\u00e4/{}",
-            "/{}?a&amp;b",
-            "/{}?a&#38;b",
-            "/../{}",
-        ),
-        *(
-            "https://e.org/<b>{}</b>",
-            "<![CDATA[https://e.org/<{}>]]>",
-            "https://e.org/{}<![CDATA[x]]>",
-        ),
-        *("https://e.org/{}&#47;", "https://e.org/{};&amp;amp;", "https:// e.org/{}", "/{} /"),
+        *("<![CDATA[https://e.org/{}]]>", "<![CDATA[ https://e.org/{}?a&b&amp;c\n]]>", "/{}"),
+        *("/a/{}/", "<![CDATA[/{}]]>", "<![CDATA[https://e.org/{}", "https://e.org/{}]]>"),
+        *("//e.org/{}", "{}", "https://e.org/{}?a&amp;b", "https://e.org/\u00e4/{}", "/{}?a&amp;b"),
+        *("/{}?a&#38;b", "/../{}", "https://e.org/<b>{}</b>", "<![CDATA[https://e.org/<{}>]]>"),
+        *("https://e.org/{}<![CDATA[x]]>", "https://e.org/{}&#47;", "https://e.org/{};&amp;amp;"),
+        *("https:// e.org/{}", "/{} /"),
     ]
 )
 VALUES = st.sampled_from(
@@ -120,18 +92,13 @@ OTHERS = st.sampled_from(
         "<image:image><image:image/></image:image>",
         "<image:image><lastmod>2023</lastmod></image:image>",
         "<image:image><sm:lastmod>2023</sm:lastmod></image:image>",
-        "<sm:lastmod>2022</sm:lastmod>",
-        "<lastmod.x>2022</lastmod.x>",
-        "<lastmod type='x'>2022</lastmod>",
-        "<mobile:mobile/>",
+        *("<sm:lastmod>2022</sm:lastmod>", "<lastmod.x>2022</lastmod.x>"),
+        *("<lastmod type='x'>2022</lastmod>", "<mobile:mobile/>"),
         '<xhtml:link rel="alternate" hreflang="de" href="/de/{}"/>',
         '<xhtml:link rel="alternate" hreflang="de" href="/de/{}">',
         '<xhtml:link rel="alternate" hreflang="de>" href="/de/{}/>"/>',
         "<news:news><news:title>A &amp; B</news:title></news:news >",
-        "<news:news a='1' b=\"2\" />",
-        "<other>word</other>word",
-        "</other>",
-        "</urlset>",
+        *("<news:news a='1' b=\"2\" />", "<other>word</other>word", "</other>", "</urlset>"),
     ]
 )
 FIELDS = st.lists(FIELD | OTHERS, max_size=4)

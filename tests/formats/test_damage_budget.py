@@ -22,49 +22,12 @@ pytestmark = pytest.mark.growth
 E = "https://www.example.org"
 KEPT = f"<url><loc>{E}/kept</loc></url>"
 UNITS = (
-    *(
-        "<",
-        "<a ",
-        "<a b='",
-        "<!",
-        "<![",
-        "<![CDATA[",
-        "<!--",
-        "<?",
-        "<?xml ",
-        "<!DOCTYPE x [",
-        "\0",
-    ),
-    *(
-        "<a>",
-        "</a>",
-        "<a></b>",
-        "<url>",
-        "<url/>",
-        "</url>",
-        "<loc>",
-        "<loc/>",
-        "<url><loc>",
-        "&",
-        "&#",
-    ),
-    *(
-        "<loc>&",
-        "<url>\0",
-        "<lo\0",
-        "<urlset>",
-        "</urlset>",
-        "<sitemap>",
-        "<a xml:base='b'>",
-        "<x:a>",
-    ),
-    *(
-        f"<url><loc>{E}/</loc><!--</url>",
-        f"<url><loc>{E}/</loc>< </url>",
-        "<url>words</url>",
-        "words ",
-    ),
-    *("<a xmlns:b='c'>", "<image:image>", "<url><image:image><image:loc>", "<b xmlns='u:{}'>"),
+    *("<", "<a ", "<a b='", "<!", "<![", "<![CDATA[", "<!--", "<?", "<?xml ", "<!DOCTYPE x ["),
+    *("\0", "<a>", "</a>", "<a></b>", "<url>", "<url/>", "</url>", "<loc>", "<loc/>", "<url><loc>"),
+    *("&", "&#", "<loc>&", "<url>\0", "<lo\0", "<urlset>", "</urlset>", "<sitemap>"),
+    *("<a xml:base='b'>", "<x:a>", f"<url><loc>{E}/</loc><!--</url>"),
+    *(f"<url><loc>{E}/</loc>< </url>", "<url>words</url>", "words ", "<a xmlns:b='c'>"),
+    *("<image:image>", "<url><image:image><image:loc>", "<b xmlns='u:{}'>"),
 )
 
 

@@ -53,14 +53,7 @@ CALLS: dict[str, Callable[[str], object]] = {
 }
 QUICK = tuple(CALLS)[:-4]  # those that read no document
 PREFIXES = (
-    "",
-    "http://",
-    "//",
-    "Sitemap:",
-    "charset=",
-    "https://example.org/",
-    "2021-01-01",
-    "<link ",
+    *("", "http://", "//", "Sitemap:", "charset=", "https://example.org/", "2021-01-01", "<link "),
 )
 SUFFIXES = ("", "\x85!", " \xa0a")
 

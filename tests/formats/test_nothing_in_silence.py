@@ -58,13 +58,11 @@ def test_unknown_elements_beside_entries_are_no_problem():
 @together(
     "entry",
     [
-        "<url>\0\0\0<loc>{0}/1</loc></url>",
-        "<url><loc>{0}/1</loc>\0\0\0</url>",
+        *("<url>\0\0\0<loc>{0}/1</loc></url>", "<url><loc>{0}/1</loc>\0\0\0</url>"),
         "<url><loc>{0}/1</loc><lastmod>\0\0</lastmod></url>",
         "<url><loc>{0}/1</loc><b>\0\0</b></url>",
         "<url><loc>{0}/1</loc><la\0\0mod>2024</lastmod></url>",
-        "<url><loc>{0}/1</loc><!-- \0\0 --></url>",
-        "<url><loc>{0}/1</loc>\0\0\0</url>\n\0\0",
+        *("<url><loc>{0}/1</loc><!-- \0\0 --></url>", "<url><loc>{0}/1</loc>\0\0\0</url>\n\0\0"),
     ],
 )
 def test_a_hole_of_nul_bytes_is_told_once(entry, size):

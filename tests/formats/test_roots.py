@@ -14,20 +14,13 @@ ROOTS = {
     "urlset": f"<urlset><url><loc>{E}/1</loc></url></urlset>",
 }
 JUNK = [
-    "<script>if (a < b) document.write('<rss>')</script>",
-    "<script src='/x.js'></script>",
-    "<script type='text/javascript' src='/x.js' />",
-    "<meta name='generator' content='x'>",
-    "<META CHARSET=utf-8>",
-    "<meta http-equiv='refresh' content='1'/><script>x</script>",
-    "<style>a > b { color: red }</style>",
-    "<link rel='stylesheet' href='/x.css'>",
-    "<title>A feed: <rss></title>",
-    "<div class='x'>",
+    *("<script>if (a < b) document.write('<rss>')</script>", "<script src='/x.js'></script>"),
+    *("<script type='text/javascript' src='/x.js' />", "<meta name='generator' content='x'>"),
+    *("<META CHARSET=utf-8>", "<meta http-equiv='refresh' content='1'/><script>x</script>"),
+    *("<style>a > b { color: red }</style>", "<link rel='stylesheet' href='/x.css'>"),
+    *("<title>A feed: <rss></title>", "<div class='x'>"),
     "<br />\n<b>Notice</b>: x in <b>/a.php</b> on line <b>3</b><br />",
-    "<noscript><img src='/x'></noscript>",
-    "<esi:include src='/x'/>",
-    "<!-- <html> -->",
+    *("<noscript><img src='/x'></noscript>", "<esi:include src='/x'/>", "<!-- <html> -->"),
 ]
 
 

@@ -28,32 +28,15 @@ NAMES = (
     *("feed", "entry", "updated", "b"),
 )
 ATTRIBUTES = (
-    *(
-        "",
-        "",
-        "",
-        "",
-        " xml:base='/q/'",
-        " xmlns='u:other'",
-        f" xmlns:x='{SITEMAP}'",
-        " xml:lang='de'",
-    ),
-    *(" href='/7'", " rel='alternate' hreflang='de' href='/8'", f" xmlns='{SITEMAP}'", " a='<'"),
+    *("", "", "", "", " xml:base='/q/'", " xmlns='u:other'", f" xmlns:x='{SITEMAP}'"),
+    *(" xml:lang='de'", " href='/7'", " rel='alternate' hreflang='de' href='/8'"),
+    *(f" xmlns='{SITEMAP}'", " a='<'"),
 )
 TEXTS = (
-    *(
-        f"{E}/1",
-        f"{E}/2?a&b",
-        "/3",
-        "2024-05-06",
-        "words",
-        " ",
-        "\n",
-        "<!-- c -->",
-        "<!-- <url> -->",
-    ),
-    *(f"<![CDATA[{E}/4]]>", "<?p?>", "<", "&", "\0", f"<url><loc>{E}/5</loc></url>"),
-    *(f"<sitemap><loc>{E}/6.xml</loc></sitemap>", f"<loc>{E}/7</loc>"),
+    *(f"{E}/1", f"{E}/2?a&b", "/3", "2024-05-06", "words", " ", "\n", "<!-- c -->"),
+    *("<!-- <url> -->", f"<![CDATA[{E}/4]]>", "<?p?>", "<", "&", "\0"),
+    *(f"<url><loc>{E}/5</loc></url>", f"<sitemap><loc>{E}/6.xml</loc></sitemap>"),
+    f"<loc>{E}/7</loc>",
 )
 
 
@@ -96,15 +79,9 @@ def test_tags_in_any_order_raise_nothing_and_mean_one_thing():
 @together(
     "inside",
     [
-        "<loc><loc/>",
-        "<loc><loc/></loc>",
-        "<loc><lastmod/><loc/>",
-        "<b><loc><loc/></b>",
-        "<loc><loc xml:base='/q/'/>",
-        "<url><image:loc><image:loc/>",
-        "<url><loc><image:image/><loc/>",
-        "<loc><url/>",
-        "<loc><url><loc/>",
+        *("<loc><loc/>", "<loc><loc/></loc>", "<loc><lastmod/><loc/>", "<b><loc><loc/></b>"),
+        *("<loc><loc xml:base='/q/'/>", "<url><image:loc><image:loc/>"),
+        *("<url><loc><image:image/><loc/>", "<loc><url/>", "<loc><url><loc/>"),
     ],
 )
 @together("root", ["urlset", "sitemapindex"])

@@ -85,20 +85,8 @@ def test_a_section_that_is_quoted_in_another_is_text(lanes):
 
 TOKENS = [
     *("<url>", "</url>", "<loc>", "</loc>", "<lastmod>2024", "</lastmod>", "<![CDATA[", "]]>"),
-    *(
-        "]]",
-        "]>",
-        f"{E}/1",
-        f"{E}/2",
-        "<b>",
-        "</b>",
-        "<!--",
-        "-->",
-        "\n",
-        "<loc/>",
-        "<x:y>",
-        "</x:y>",
-    ),
+    *("]]", "]>", f"{E}/1", f"{E}/2", "<b>", "</b>", "<!--", "-->", "\n", "<loc/>", "<x:y>"),
+    "</x:y>",
 ]
 
 
