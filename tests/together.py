@@ -43,7 +43,7 @@ def together(names: str | tuple[str, ...], rows: Iterable[Any], **_: object) -> 
                 except Skipped:
                     continue
                 except (Exception, Failed):  # noqa: BLE001 - whatever a row raises is reported
-                    wrong.append(f"{row}:\n{traceback.format_exc(limit=-2)}")
+                    wrong.append(f"{str(row)[:500]}:\n{traceback.format_exc(limit=-2)}")
             assert not wrong, f"{len(wrong)} of {len(table)} fail\n" + "\n".join(wrong)
 
         left = [one for one in signature.parameters.values() if one.name not in parameters]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
 from formats_support import XmlText, chunks, halves, read, read_text, same_line_ends
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
@@ -19,9 +19,7 @@ from usp._formats.xml.raw_entries import MAX_TEXT
 from usp.limits import Limits
 from usp.objects.problem import Problems
 
-LAW = settings(
-    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(max_examples=examples(150))
 FORMATS = pytest.mark.parametrize("format_", [name for name in SOUPS if name != "lines"])
 LINE_PARSERS = pytest.mark.parametrize("parser", [PlainTextParser, RobotsParser])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formats_support import chunks
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from together import together
@@ -23,28 +23,24 @@ TEXTS = st.text(
 )
 
 
-@settings(deadline=None)
 @given(TEXTS, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]), st.integers(1, 9))
 def test_a_byte_order_mark_is_always_right(text, codec, size):
     got, _, problems = decode(text.encode(codec), "text/xml; charset=windows-1251", size)
     assert (got, problems) == (text, [])
 
 
-@settings(deadline=None)
 @given(TEXTS, st.sampled_from([None, "windows-1251", "iso-8859-1", "utf-8", "x-none"]))
 def test_valid_utf_8_beats_every_single_byte_label(text, label):
     text = "<a>" + text
     assert decode(text.encode(), f"text/xml; charset={label}") == (text, "utf-8", [])
 
 
-@settings(deadline=None)
 @given(TEXTS, st.sampled_from(["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]))
 def test_wide_encodings_are_told_by_their_zeros(text, codec):
     text = "<a>" + text
     assert decode(text.encode(codec)) == (text, codec, [])
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="абвгджзклмнпрстуфхц", min_size=2), st.integers(1, 5))
 def test_a_single_byte_label_is_used_where_the_bytes_are_not_utf_8(text, size):
     assert decode(text.encode("cp1251"), "text/xml; charset=cp1251", size)[0] == text

@@ -5,18 +5,14 @@ from __future__ import annotations
 import pytest
 from formats_strategies import pieces
 from formats_support import read
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lanes import same
 
 from profiles import examples
 from together import together
 
-LAW = settings(
-    deadline=None,
-    max_examples=examples(120),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+LAW = settings(max_examples=examples(120))
 RSS = (
     '<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
     ' xmlns:media="http://search.yahoo.com/mrss/" xmlns:atom="http://www.w3.org/2005/Atom"'

@@ -7,7 +7,7 @@ import pickle
 import pytest
 from formats_strategies import SOUPS, pieces
 from formats_support import chunks, read, same, urlset
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import PREFIXES, SPACES, URL, document
 
@@ -18,9 +18,7 @@ from usp._formats.document import DocumentParser
 from usp._formats.xml.blocks import MAX_ENTRY
 from usp._formats.xml.xml_parser import MAX_DEPTH
 
-LAW = settings(
-    deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(max_examples=examples(200))
 
 
 @pytest.mark.parametrize("format_", SOUPS)

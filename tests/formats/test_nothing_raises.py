@@ -6,7 +6,7 @@ from encodings.aliases import aliases
 
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
 from formats_support import chunks, corpus, read
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
@@ -15,9 +15,7 @@ from usp._formats.document import Role
 from usp.limits import Limits
 from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
-LAW = settings(
-    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(max_examples=examples(150))
 PYTHONS_OWN = ("undefined", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "palmos")
 NODES = {c.__name__ for c in AbstractIndexSitemap.__subclasses__()}
 NODES |= {c.__name__ for c in AbstractPagesSitemap.__subclasses__()}

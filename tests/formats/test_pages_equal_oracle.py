@@ -8,14 +8,12 @@ from xml.sax.saxutils import escape, quoteattr
 from formats_oracle import SPACES, atom_pages, index_children, rss_pages, urlset_pages
 from formats_strategies import pieces
 from formats_support import read
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
 
-LAW = settings(
-    deadline=None, max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow]
-)
+LAW = settings(max_examples=examples(150))
 WORDS = st.text(alphabet="abc <>&'\"é日,", min_size=1, max_size=12).map(lambda t: f"x{t}x")
 PATHS = st.text(alphabet="abcé/?=&%20+", max_size=15)
 URLS = PATHS.map(lambda path: f"https://www.example.org/{path}")

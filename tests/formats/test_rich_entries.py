@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formats_support import URL, chunks, read
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles import examples
@@ -160,7 +160,7 @@ def test_entries_without_problems_are_not_read_one_by_one(kind, monkeypatch):
     assert len(parsed) <= 20  # blocks of entries, not entries
 
 
-@settings(deadline=None, max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30))
 @given(
     kinds=st.lists(st.sampled_from(list(KINDS)), min_size=2, max_size=5),
     look=st.sampled_from(list(LOOKS)),

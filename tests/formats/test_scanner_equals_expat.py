@@ -15,7 +15,7 @@ from usp._formats.xml.references import attributes, decode_text, without_forbidd
 from usp._formats.xml.scanner import Scanner
 from usp.objects.problem import Problems
 
-LAW = settings(deadline=None, max_examples=examples(400))
+LAW = settings(max_examples=examples(400))
 
 
 class Events:

@@ -1,22 +1,26 @@
-"""Compression comes off by the bytes themselves, in bounded memory, and damage costs what it must."""
+"""Compression comes off by the bytes themselves, in bounded memory, and damage costs what it must.
+
+What unpacks to far too much is told by its ratio, wherever it is cut.
+"""
 
 from __future__ import annotations
 
 import gzip
 import tracemalloc
 import zlib
+from functools import cache
 
 from formats_support import chunks
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from together import together
-from usp._formats.unpack import MAX_LAYERS, Unpacker
-from usp.limits import Limits
+from usp._formats.unpack import MAX_LAYERS, Unpacker, gunzip_all
+from usp.limits import DEFAULT, Limits
 from usp.objects.problem import Problems
 
-LAW = settings(deadline=None)
 TEXT = b"<urlset>" + bytes(range(32, 127)) * 5 + b"</urlset>"
+MIB = 1024 * 1024
 
 
 def unpack(parts, **options):
@@ -51,7 +55,6 @@ def test_more_layers_than_any_website_means_stay_on():
     assert problems == []
 
 
-@LAW
 @given(st.binary(max_size=500), st.integers(0, 9), st.booleans(), st.integers(1, 50))
 def test_announced_deflate_comes_off_with_and_without_its_header(data, level, raw, size):
     text = b"\xef\xbb\xbf" + data
@@ -60,7 +63,6 @@ def test_announced_deflate_comes_off_with_and_without_its_header(data, level, ra
     assert unpack(chunks(deflated, size), content_encoding="deflate") == (text, [])
 
 
-@LAW
 @given(st.data())
 def test_a_stream_that_breaks_off_gives_what_came_wherever_it_is_cut(data):
     stream = gzip.compress(TEXT, data.draw(st.sampled_from([0, 6])), mtime=0)
@@ -71,7 +73,6 @@ def test_a_stream_that_breaks_off_gives_what_came_wherever_it_is_cut(data):
     assert unpack(chunks(cut, data.draw(st.integers(1, 9)))) == (out, problems)
 
 
-@LAW
 @given(st.data())
 def test_a_broken_stream_gives_the_same_wherever_it_is_cut(data):
     stream = bytearray(gzip.compress(TEXT, mtime=0))
@@ -102,19 +103,92 @@ def test_the_limit_counts_what_comes_out():
             assert problems == [str(LIMITS.reached("unpacked_bytes"))]
 
 
-@together("times", [1, 2, 3])
-def test_a_bomb_is_unpacked_up_to_the_limit_and_in_bounded_memory(times):
-    bomb = packed(bytes(200_000_000), times)
+# Bombs --------------------------------------------------------------------------------------------
+
+
+@cache
+def bomb(mebibytes=24):
+    return gzip.compress(bytes(mebibytes * MIB), 9)
+
+
+def size_of(parts, content_encoding=None, **limits):
+    """Return how many bytes came out, and why no more did."""
     problems = Problems()
-    unpacker = Unpacker(problems, limits=Limits(unpacked_bytes=50_000_000, ratio=None))
+    unpacker = Unpacker(problems, content_encoding=content_encoding, limits=Limits(**limits))
+    size = sum(len(piece) for part in parts for piece in unpacker.feed(part))
+    size += sum(len(piece) for piece in unpacker.close())
+    assert unpacker.full == ("unpacked_bytes" in str(problems.unfinished))
+    assert len(problems.listed()) <= 1
+    return size, problems.unfinished and str(problems.unfinished)
+
+
+@together(
+    "times, size, limit",
+    [(1, 64 * 1024, 50_000_000), (3, 64 * 1024, 50_000_000), (1, MIB, None)],
+)
+def test_a_bomb_is_unpacked_up_to_the_limit_and_in_bounded_memory(times, size, limit):
+    data = packed(bomb(64), times - 1)
     tracemalloc.start()
     try:
-        length = sum(len(piece) for part in chunks(bomb, 65536) for piece in unpacker.feed(part))
-        length += sum(len(piece) for piece in unpacker.close())
+        length, reason = size_of(chunks(data, size), unpacked_bytes=limit, ratio=None)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert length == 50_000_000
-    assert unpacker.full
+    assert length == (limit or 64 * MIB)
+    assert (reason is None) == (limit is None)
     assert peak < 40_000_000
-    assert [problem.message[:9] for problem in problems.listed()] == ["the limit"]
+
+
+def test_a_bomb_is_stopped_early_and_says_so():
+    assert 24 * MIB / len(bomb()) > 900
+    size, reason = size_of([bomb()])
+    assert 16 * MIB < size < 25 * MIB
+    assert "the limit ratio=250 is reached" in reason
+    assert "Limits(ratio=…)" in reason
+
+
+ORDINARY = b"".join(  # packs as sitemaps do: to about a tenth
+    b"<url><loc>https://www.example.org/%06x/%d</loc></url>\n" % (n * 7919 % 104729, n)
+    for n in range(20_000)
+)
+
+
+def test_what_is_not_large_or_has_a_ratio_below_the_limit_passes():
+    assert size_of([bomb(16)]) == size_of([bomb(16)], ratio=1) == (16 * MIB, None)
+    assert size_of([bomb()], ratio=2000) == size_of([bomb()], ratio=None) == (24 * MIB, None)
+    size, reason = size_of([bomb()], ratio=None, unpacked_bytes=MIB)
+    assert size == MIB
+    assert "unpacked_bytes" in reason
+    assert len(ORDINARY) * 18 > 17 * MIB
+    for ratio in (DEFAULT.ratio, 30):
+        assert size_of([packed(ORDINARY) * 18], ratio=ratio) == (len(ORDINARY) * 18, None)
+    assert size_of([bytes(17 * MIB)], ratio=0) == (17 * MIB, None), "nothing is packed"
+    assert len(gunzip_all(bomb())) == 24 * MIB, "for programs there is no ratio"
+
+
+@together("size", [1000, 8192, 8193, 100_000])
+def test_where_the_bomb_is_cut_does_not_matter(size):
+    assert size_of(chunks(bomb(), size), ratio=100) == size_of([bomb()], ratio=100)
+
+
+@together(
+    "data, encoding, most",
+    [
+        (bomb(1) * 24, None, 25 * MIB),  # members are judged together
+        (packed(bomb(1) * 200), None, 40 * MIB),
+        (zlib.compress(bytes(30 * MIB), 9), "deflate", 30 * MIB),
+    ],
+)
+def test_a_bomb_in_members_in_a_bomb_or_in_deflate_is_stopped(data, encoding, most):
+    size, reason = size_of([data], encoding)
+    assert 16 * MIB < size < most
+    assert "the limit ratio" in reason
+
+
+def test_what_follows_a_bomb_is_not_unpacked_and_not_a_second_problem():
+    problems = Problems()
+    unpacker = Unpacker(problems, limits=Limits(ratio=100))
+    sizes = [sum(map(len, unpacker.feed(part))) for part in (bomb(), bomb(), b"rest")]
+    assert sizes[1:] == [0, 0]
+    assert sum(map(len, unpacker.close())) == 0
+    assert [problem.code for problem in problems.listed()] == ["limit-ratio"]

@@ -38,16 +38,8 @@ def test_no_text_raises(read, raw):
 @together(
     "raw, number",
     [
-        ("1", "1"),
-        (" 0.30\n", "0.30"),
-        ("-2.5", "-2.5"),
-        ("1e3", "1E+3"),
-        ("+.5", "0.5"),
-        ("1,5", None),
-        ("NaN", None),
-        ("Infinity", None),
-        ("x", None),
-        ("1" * 101, None),
+        *(("1", "1"), (" 0.30\n", "0.30"), ("-2.5", "-2.5"), ("1e3", "1E+3"), ("+.5", "0.5")),
+        *(("1,5", None), ("NaN", None), ("Infinity", None), ("x", None), ("1" * 101, None)),
         ("sNaN", None),
     ],
 )
@@ -85,15 +77,8 @@ def test_a_whole_number_is_whole_and_not_endless(raw, number):
 @together(
     "raw, answer",
     [
-        ("yes", True),
-        ("YES", True),
-        ("true", True),
-        ("1", True),
-        ("no", False),
-        (" No ", False),
-        ("false", False),
-        ("0", False),
-        ("perhaps", None),
+        *(("yes", True), ("YES", True), ("true", True), ("1", True), ("no", False)),
+        *((" No ", False), ("false", False), ("0", False), ("perhaps", None)),
     ],
 )
 def test_yes_and_no(raw, answer):

@@ -31,37 +31,14 @@ _REFERENCES = (
     *(" href=\"a\" rel='b' c=d", ' a="1" a="2" é="&quot;"', " a='\"' b=\"'\" c", ' x:y="\r\n\t"'),
 )
 _TOKENS = (
-    *(
-        *(b"<", b">", b"&", b";", b"&amp;", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->"),
-        *(b"<?", b"?>"),
-    ),
-    *(
-        *(b"<url>", b"</url>", b"<loc>", b"</loc>", b"<url><loc>https://e.org/x</loc></url>"),
-        b"</urlset>",
-    ),
-    *(
-        *(b"<sitemap>", b"</sitemap>", b"<item>", b"</item>", b"<entry>", b"</entry>", b"<link>"),
-        b"</link>",
-    ),
-    *(
-        *(b"\n", b"\r", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\xe2\x80\xae"),
-        b"\x1b[31m",
-    ),
-    *(
-        *(b"Sitemap:", b"https://e.org/\n", b"http://", b"<link rel=sitemap href=/s.xml>"),
-        b"\x1f\x8b\x08",
-    ),
-    *(
-        b"<!DOCTYPE x>",
-        b"<!DOCTYPE html>",
-        b"xmlns:",
-        b"xml:base='/b/'",
-        b"/>",
-        b"</",
-        b"<1>",
-        b" " * 70,
-    ),
-    *(b"2024-05-06", b"+99:99", b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;"),
+    *(b"<", b">", b"&", b";", b"&amp;", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<?"),
+    *(b"?>", b"<url>", b"</url>", b"<loc>", b"</loc>", b"<url><loc>https://e.org/x</loc></url>"),
+    *(b"</urlset>", b"<sitemap>", b"</sitemap>", b"<item>", b"</item>", b"<entry>", b"</entry>"),
+    *(b"<link>", b"</link>", b"\n", b"\r", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe"),
+    *(b"\xe2\x80\xae", b"\x1b[31m", b"Sitemap:", b"https://e.org/\n", b"http://"),
+    *(b"<link rel=sitemap href=/s.xml>", b"\x1f\x8b\x08", b"<!DOCTYPE x>", b"<!DOCTYPE html>"),
+    *(b"xmlns:", b"xml:base='/b/'", b"/>", b"</", b"<1>", b" " * 70, b"2024-05-06", b"+99:99"),
+    *(b"0" * 40, b"-", b":", b"T", b"Z", b"&#", b"&#x10FFFF;"),
 )
 
 
