@@ -24,6 +24,7 @@ SPACES = {
     "mobile": "http://www.google.com/schemas/sitemap-mobile/1.0",
     "atom": "http://www.w3.org/2005/Atom",
 }
+PREFIXES = " ".join(f'xmlns:{p}="{uri}"' for p, uri in SPACES.items() if p not in ("s", "atom"))
 
 
 def _text(element, path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from xml.sax.saxutils import escape, quoteattr
 
-from formats_oracle import SPACES, atom_pages, index_children, rss_pages, urlset_pages
+from formats_oracle import PREFIXES, SPACES, atom_pages, index_children, rss_pages, urlset_pages
 from formats_strategies import pieces
 from formats_support import read
 from hypothesis import given, settings
@@ -100,7 +100,6 @@ URL = element(
     several(LINK),
     st.sampled_from(["", "", "<mobile:mobile/>", '<x:loc xmlns:x="urn:x">no</x:loc>']),
 )
-PREFIXES = " ".join(f'xmlns:{p}="{uri}"' for p, uri in SPACES.items() if p not in ("s", "atom"))
 
 
 def document(root, entries, attributes=""):

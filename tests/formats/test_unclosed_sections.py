@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from formats_support import brief_page, chunks, read
-from hypothesis import given
-from hypothesis import strategies as st
 
 from together import together
 
@@ -81,21 +79,3 @@ def test_a_section_that_is_quoted_in_another_is_text(lanes):
     (page,) = read([data], lanes=lanes).pages
     assert page.news_story.title == "<![CDATA[ & <script>]]>"
     assert not read([data], lanes=lanes).problems
-
-
-TOKENS = [
-    *("<url>", "</url>", "<loc>", "</loc>", "<lastmod>2024", "</lastmod>", "<![CDATA[", "]]>"),
-    *("]]", "]>", f"{E}/1", f"{E}/2", "<b>", "</b>", "<!--", "-->", "\n", "<loc/>", "<x:y>"),
-    "</x:y>",
-]
-
-
-@given(st.lists(st.sampled_from(TOKENS), max_size=20), st.integers(1, 30))
-def test_all_lanes_and_all_pieces_agree_about_sections(tokens, size):
-    data = f"<urlset>{''.join(tokens)}</urlset>".encode()
-    whole = read([data])
-    assert read(chunks(data, size)) == whole
-    for lanes in (True, "fast"):
-        reading = read(chunks(data, size), lanes=lanes)
-        assert reading.pages == whole.pages
-        assert lanes == "fast" or reading.problems == whole.problems

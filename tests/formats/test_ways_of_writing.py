@@ -1,0 +1,244 @@
+"""Well-formed entries are read without the scanner, however they are written, and problems too."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from formats_strategies import ATOM, GOOD, RDF, RSS, repeated
+from formats_support import SITEMAP, read, same
+
+from together import together
+from usp._formats.batches import LazyBatch
+from usp._formats.document import DocumentParser
+from usp._formats.xml import cut
+from usp._formats.xml.scanner import Scanner
+
+E = "https://www.example.org"
+IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
+COUNT = 400
+
+WAYS = {
+    "usual": f"<url><loc>{E}/{{n}}</loc><lastmod>2024-05-01T10:00:00.123Z</lastmod></url>\r\n",
+    "relative": "<url><loc>/{n}</loc><lastmod>2024-05-01</lastmod></url>",
+    "cdata": f"<url><loc><![CDATA[{E}/{{n}}?a&b]]></loc><lastmod><![CDATA[2024]]></lastmod></url>",
+    "line breaks": f"<url>\n<loc>\n {E}/{{n}}\n</loc>\n<lastmod>2024-05-01T10:00-05:00</lastmod></url>",
+    "image first": (
+        f"<url><loc>{E}/{{n}}</loc><image:image><image:loc>{E}/i</image:loc></image:image>"
+        "<lastmod>2024-05-01</lastmod></url>"
+    ),
+    "comment, loc last": f"<!-- a --><url><lastmod>2024</lastmod><loc>{E}/{{n}}</loc></url>",
+    "attributes": f"<url ><loc xml:lang='en'>{E}/{{n}}</loc ></url >",
+    "prefix": f"<sm:url><sm:loc>{E}/{{n}}</sm:loc><sm:priority>0.3</sm:priority></sm:url>",
+    "declared inside": (
+        f'<url><loc>{E}/{{n}}</loc><image:image xmlns:image="{IMAGE}">'
+        f"<image:loc>{E}/i</image:loc></image:image></url>"
+    ),
+    "never declared": f"<url><loc>{E}/{{n}}</loc><video:video><video:title>T</video:title></video:video></url>",
+    "some fields": f"<url><loc>{E}/{{n}}</loc></url><url><loc>{E}/{{n}}/</loc><priority>1</priority></url>",
+    "attributes, and a date": f"<url ><loc xml:lang='en'>\n{E}/{{n}}\n</loc ><lastmod>2024</lastmod></url >\n",
+    "comment, priority, loc": (
+        f"<!-- {{n}} --><url><lastmod>2024</lastmod><priority>0.1</priority><loc>{E}/{{n}}</loc></url>"
+    ),
+    "another order": f"<url><loc>{E}/{{n}}</loc><priority>0.1</priority><lastmod>2024</lastmod></url>",
+    "CRLF": f"<url>\r\n\t<loc>{E}/{{n}}</loc>\r\n\t<lastmod>2024</lastmod>\r\n</url>\r\n",
+}
+CUT = ["cdata", "attributes, and a date", "comment, priority, loc", "another order", "CRLF"]
+
+
+def urlset(way, count=COUNT):
+    """Write a urlset of entries in one of the ways."""
+    spaces = f'xmlns="{SITEMAP}" xmlns:sm="{SITEMAP}"'
+    if "image" in way:
+        spaces += f' xmlns:image="{IMAGE}"'
+    return f"<urlset {spaces}>{repeated([(WAYS[way], count)])}</urlset>"
+
+
+def feed(root, entry, count=30):
+    return root % repeated([(entry, count)])
+
+
+DOCUMENTS = {way: urlset(way) for way in WAYS} | {
+    "rss": feed(
+        RSS,
+        f"<item><title>T</title><link>{E}/{{n}}</link>"
+        "<pubDate>Mon, 06 May 2024 10:00:00 GMT</pubDate></item>",
+        COUNT,
+    ),
+    "atom": feed(
+        ATOM,
+        f"<entry><title type='xhtml'><b>T</b></title><link href='{E}/{{n}}'/>"
+        "<updated>2024-05-06T10:00:00Z</updated></entry>",
+        COUNT,
+    ),
+    "index": feed(
+        f'<sitemapindex xmlns="{SITEMAP}">%s</sitemapindex>',
+        f"<sitemap><loc>{E}/{{n}}.xml</loc><lastmod>2024-05-06</lastmod></sitemap>",
+        COUNT,
+    ),
+}
+
+
+@pytest.fixture
+def scanned(monkeypatch):
+    """How many characters the scanner was given."""
+    lengths = []
+    feed = Scanner.feed
+    monkeypatch.setattr(
+        Scanner, "feed", lambda self, text: lengths.append(len(text)) or feed(self, text)
+    )
+    return lengths
+
+
+@together("name", DOCUMENTS)
+def test_entries_are_not_scanned_however_they_are_written(name, scanned):
+    text = DOCUMENTS[name].encode()
+    whole = read([text])
+    assert len(whole.urls) + len(whole.children) >= COUNT
+    assert not whole.problems
+    for lanes in (True, "fast"):
+        scanned.clear()
+        given = read([text], lanes=lanes)
+        # The head of a document comes with the first text, in which its root is looked for.
+        assert sum(scanned[1:]) < 200
+        assert (given.pages, given.children) == (whole.pages, whole.children)
+        assert not given.problems
+
+
+def test_one_odd_entry_does_not_cost_the_others(scanned):
+    odd = f"<url><loc>{E}/?a&b</loc><lastmod>never</lastmod></url>"
+    text = urlset("cdata").replace("</urlset>", odd) + urlset("image first").partition(">")[2]
+    whole = read([text.encode()])
+    assert [problem.code for problem in whole.problems] == ["bare-ampersand", "bad-lastmod"]
+    scanned.clear()
+    given = read([text.encode()], lanes=True)
+    assert sum(scanned[1:]) < 4096
+    assert (given.pages, given.problems) == (whole.pages, whole.problems)
+
+
+@together("lanes", [None, True, "fast"])
+def test_elements_nested_very_deep_do_no_harm(lanes):
+    deep = f"<url><loc>{E}/1</loc>{'<a>' * 20_000}{'</a>' * 20_000}</url>"
+    text = f"<urlset>{deep}<url><loc>{E}/2</loc></url></urlset>"
+    assert read([text.encode()], lanes=lanes).urls == [f"{E}/1", f"{E}/2"]
+
+
+@together("way", [*CUT, "image first"])
+def test_entries_written_alike_are_cut_in_large_blocks(way):
+    parser = DocumentParser(f"{E}/sitemap.xml", fast=True)
+    batches = [*parser.feed(urlset(way, 5000).encode()), *parser.close()]
+    cut_batches = [batch for batch in batches if isinstance(batch, LazyBatch)]
+    urls = [url for batch in batches for url in batch.urls]
+    assert [url.removesuffix("?a&b") for url in urls] == [f"{E}/{n}" for n in range(5000)]
+    pages = [page for batch in batches for page in batch.pages()]
+    assert {page.last_modified.year for page in pages} == {2024}
+    is_simple = way in CUT
+    assert all(bool(batch.texts()) is is_simple for batch in batches)
+    if is_simple:
+        assert len(cut_batches) == len(batches) < 5
+    else:  # the first ones are read with all of their fields
+        assert sum(len(batch.urls) for batch in cut_batches) > 4000
+
+
+def test_columns_give_the_garbage_collector_nothing_to_do():
+    """A tuple for each entry would: it would run again and again."""
+    block = repeated([(WAYS["another order"], 3000)])
+    style = cut.shape_of(block, "url", ())
+    assert style is not None
+    cut.columns(block, style)  # the pattern is known from now on
+    before = gc.get_threshold()
+    gc.collect()
+    runs = []
+    gc.callbacks.append(lambda *run: runs.append(run))
+    gc.set_threshold(1000, 10, 10)
+    try:
+        found = cut.columns(block, style)
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.pop()
+    assert not runs
+    assert found is not None
+    assert list(map(len, found.values())) == [3000] * 3
+
+
+# Feeds --------------------------------------------------------------------------------------------
+
+ATOM_03 = '<feed version="0.3" xmlns="http://purl.org/atom/ns#">%s</feed>'
+ATOM_PREFIX = '<a:feed xmlns:a="http://www.w3.org/2005/Atom">%s</a:feed>'
+FEEDS = {
+    "RSS 2.0": feed(
+        RSS,
+        "<item><title>T {n} &amp;amp; &#8217;</title><link>https://e.org/{n}?a=1&amp;b=2</link>"
+        "<category>a</category><category>b</category><guid isPermaLink='false'>{n}</guid>"
+        "<pubDate>Tue, 02 Jan 2024 03:04:05 GMT</pubDate><description>&lt;p&gt;x</description></item>\n",
+    ),
+    "CDATA, and a long body": feed(
+        RSS,
+        "<item>\n<title><![CDATA[T & {n} <b>]]></title>\n<link>\nhttps://e.org/{n}\n</link>\n"
+        f"<content:encoded><![CDATA[<item><title>no</title>{'x' * 2000}]]></content:encoded>\n"
+        "<dc:date>2024-01-02T03:04:05Z</dc:date>\n</item>\n",
+    ),
+    "media, and links of Atom": feed(
+        RSS,
+        "<item><media:title>no</media:title><atom:link href='/no'/><title>T{n}</title>"
+        "<link>https://e.org/{n}</link><media:group><media:content url='/x'><media:title>no</media:title>"
+        "</media:content></media:group><pubDate>Tue, 2 Jan 2024 03:04 EST</pubDate></item>\n",
+    ),
+    "no dates, relative links": feed(RSS, "<item><title>T{n}</title><link>/{n}</link></item>\n"),
+    "descriptions and no titles": feed(
+        RSS,
+        "<item><link>https://e.org/{n}</link><description>T{n} &lt;p&gt;</description></item>\n",
+    ),
+    "RSS 1.0": feed(
+        RDF,
+        '<item rdf:about="https://e.org/{n}"><title>T{n}</title><link>https://e.org/{n}</link>'
+        "<dc:date>2024-01-02</dc:date></item>\n",
+    ),
+    "Atom": feed(
+        ATOM,
+        '<entry><link rel="self" href="/no"/><link title="t" rel="enclosure" href="/no"></link>'
+        '<title type="html" xml:lang="en">T{n}</title><link href="https://e.org/{n}?a&amp;b"/>'
+        "<published>2024-01-02T03:04:05.678+01:00</published><updated>2025-01-01</updated>"
+        '<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>a<br/>b</p></div></content>'
+        "<source><title>no</title><link href='/no'/></source></entry>\n",
+    ),
+    "Atom, the link last, xml:base in the content": feed(
+        ATOM,
+        "<entry><id>{n}</id><updated>2024-01-02T03:04:05Z</updated><title>T{n}</title>"
+        f"<content type='html' xml:base='/no/'>{'&lt;p&gt;text ' * 200}</content>"
+        '<link rel="replies" type="x" href="/no"/><link rel="alternate" href="https://e.org/{n}"/>'
+        "</entry>\n",
+    ),
+    "Atom in single quotes, with other links": feed(
+        ATOM,
+        "<entry>\n<id>{n}</id>\n<published>2024-01-02T03:04:05.678-07:00</published>"
+        "<title type='text'>T{n}</title>\n<link rel='replies' href='/no' title='Comments'/>\n"
+        "<link rel='self' href='/no'/>\n<link rel='alternate' href='https://e.org/{n}&amp;\"'/>\n"
+        "</entry>\n",
+    ),
+    "Atom 0.3": feed(
+        ATOM_03,
+        '<entry><title mode="escaped">T{n}</title><link rel="alternate" href="https://e.org/{n}"/>'
+        "<issued>2004-01-02T03:04:05-05:00</issued><modified>2005-01-01</modified></entry>",
+    ),
+    "Atom with a prefix": feed(
+        ATOM_PREFIX,
+        "<a:entry><a:title>T{n}</a:title><a:link href='x' rel='self'/><a:link href=\"https://e.org/{n}\"/>"
+        "<a:updated>2004-01-02T03:04:05Z</a:updated></a:entry>\n",
+    ),
+}
+
+
+@together("way", FEEDS)
+def test_feeds_are_read_the_same_however_they_are_written(way):
+    text = FEEDS[way].encode()
+    same(read([text]), [text])
+    pages = read([text], lanes="fast").pages
+    assert [page.news_story.title[:1] for page in pages] == ["T"] * 30
+
+
+def test_an_entry_with_very_many_elements_is_read_as_far_by_all_lanes():
+    many = "<o>" + "<id/>" * 10_100 + "</o>"
+    entry = GOOD["entry"].replace("{n}", "1")
+    text = (ATOM % f"<entry>{entry}</entry><entry>{many}{entry}</entry>").encode()
+    same(read([text]), [text])
