@@ -46,6 +46,10 @@ _LINES = (
 )
 
 
+def one_of(*texts):
+    return st.sampled_from(texts)
+
+
 def _soup(vocabulary, before="", after=""):
     parts = st.lists(st.sampled_from(vocabulary), max_size=25)
     return st.tuples(parts, st.sampled_from(("", after))).map(
@@ -62,12 +66,10 @@ SOUPS = {
     "lines": _soup(_LINES),
 }
 
-LABELS = st.sampled_from(
-    [
-        *(None, "utf-8", "iso-8859-1", "windows-1251", "utf-16", "utf-16le", "utf-32", "shift_jis"),
-        *("gbk", "utf-7", "utf-8-sig", "euc-kr", "iso-2022-jp", "hz", "big5", "koi8-r", "cp037"),
-        *("x-none", "\x00"),
-    ]
+LABELS = one_of(
+    *(None, "utf-8", "iso-8859-1", "windows-1251", "utf-16", "utf-16le", "utf-32", "shift_jis"),
+    *("gbk", "utf-7", "utf-8-sig", "euc-kr", "iso-2022-jp", "hz", "big5", "koi8-r", "cp037"),
+    *("x-none", "\x00"),
 )
 CONTENT_TYPES = LABELS.map(lambda label: label and f"text/xml; charset={label}")
 _ENCODERS = st.sampled_from(
@@ -141,85 +143,52 @@ ROOTS = [
 ENTRIES = st.lists(st.sampled_from(REGULAR), max_size=12).map("".join)
 
 
-TAGS = st.sampled_from(
-    [
-        *("", "", " ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'"),
-        *(" a=1", " a", " xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'", " a='&amp;'", "/"),
-    ]
+TAGS = one_of(
+    *("", "", " ", "\n", " a='1'", ' xml:lang="en" ', " a='1' b='2'", " xml:base='/b/'", " a=1"),
+    *(" a", " xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'", " a='&amp;'", "/"),
 )
 GAPS = st.sampled_from(
     ["", "", "\n", "\r\n  ", " \t", "\x0b", "\xa0", "word", "<!-- c -->", "<b/>"]
 )
-BETWEEN = st.sampled_from(
-    [
-        *("", "", "\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->"),
-        *("<!-->", "<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>"),
-        "word",
-    ]
+BETWEEN = one_of(
+    *("", "", "\n", "<!-- c -->", "<!--c-d-->\n<!-- e -->", "<!-- a -- b -->", "<!--->", "<!-->"),
+    *("<!-- <url><loc>https://e.org/no</loc></url> -->", "<!-- \x01 -->", "<?p i?>", "word"),
 )
-ADDRESSES = st.sampled_from(
-    [
-        *("https://e.org/{n}", "https://e.org/{n}", "\n https://e.org/{n}\n", "https://e.org/{n} "),
-        *("<![CDATA[https://e.org/{n}]]>", "<![CDATA[ https://e.org/{n}?a&b&amp;c\n]]>", "/{n}"),
-        *("/a/{n}/", "<![CDATA[/{n}]]>", "<![CDATA[https://e.org/{n}", "https://e.org/{n}]]>"),
-        *(
-            "//e.org/{n}",
-            "{n}",
-            "https://e.org/{n}?a&amp;b",
-            "https://e.org/\u00e4/{n}",
-            "/{n}?a&amp;b",
-        ),
-        *("/{n}?a&#38;b", "/../{n}", "https://e.org/<b>{n}</b>", "<![CDATA[https://e.org/<{n}>]]>"),
-        *(
-            "https://e.org/{n}<![CDATA[x]]>",
-            "https://e.org/{n}&#47;",
-            "https://e.org/{n};&amp;amp;",
-        ),
-        *("https:// e.org/{n}", "/{n} /"),
-    ]
+ADDRESSES = one_of(
+    *("https://e.org/{n}", "https://e.org/{n}", "\n https://e.org/{n}\n", "https://e.org/{n} "),
+    *("<![CDATA[https://e.org/{n}]]>", "<![CDATA[ https://e.org/{n}?a&b&amp;c\n]]>", "/{n}"),
+    *("/a/{n}/", "<![CDATA[/{n}]]>", "<![CDATA[https://e.org/{n}", "https://e.org/{n}]]>"),
+    *("//e.org/{n}", "{n}", "https://e.org/{n}?a&amp;b", "https://e.org/\u00e4/{n}"),
+    *("/{n}?a&amp;b", "/{n}?a&#38;b", "/../{n}", "https://e.org/<b>{n}</b>"),
+    *("<![CDATA[https://e.org/<{n}>]]>", "https://e.org/{n}<![CDATA[x]]>"),
+    *("https://e.org/{n}&#47;", "https://e.org/{n};&amp;amp;", "https:// e.org/{n}", "/{n} /"),
 )
-VALUES = st.sampled_from(
-    [
-        "2024",
-        "daily",
-        "Hourly",
-        "2",
-        "&#48;.2",
-        "x",
-        " 2024-01-02 ",
-        "<![CDATA[2024]]>",
-        "<![CDATA[0.3",
-        "0.3]]>",
-        "\n0.3\n",
-        "",
-        "x" * 101,
-    ]
+VALUES = one_of(
+    *("2024", "daily", "Hourly", "2", "&#48;.2", "x", " 2024-01-02 ", "<![CDATA[2024]]>"),
+    *("<![CDATA[0.3", "0.3]]>", "\n0.3\n", "", "x" * 101),
 )
 NAMES = ["lastmod", "changefreq", "priority", "other", "loc"]
 FIELD = st.builds("<{0}>{1}</{0}>".format, st.sampled_from(NAMES), VALUES)
-OTHERS = st.sampled_from(
-    [
-        "<image:image><image:loc>/{n}.jpg</image:loc></image:image>",
-        "<image:image><image:loc>/{n}.jpg</image:loc>",
-        "<image:image><image:loc>/{n}.jpg</image:image>",
-        "<image:image><image:image/></image:image>",
-        "<image:image><lastmod>2023</lastmod></image:image>",
-        "<image:image><sm:lastmod>2023</sm:lastmod></image:image>",
-        *("<sm:lastmod>2022</sm:lastmod>", "<lastmod.x>2022</lastmod.x>"),
-        *("<lastmod type='x'>2022</lastmod>", "<mobile:mobile/>"),
-        '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}"/>',
-        '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}">',
-        '<xhtml:link rel="alternate" hreflang="de>" href="/de/{n}/>"/>',
-        "<news:news><news:title>A &amp; B</news:title></news:news >",
-        *("<news:news a='1' b=\"2\" />", "<other>word</other>word", "</other>", "</urlset>"),
-    ]
+OTHERS = one_of(
+    "<image:image><image:loc>/{n}.jpg</image:loc></image:image>",
+    "<image:image><image:loc>/{n}.jpg</image:loc>",
+    "<image:image><image:loc>/{n}.jpg</image:image>",
+    "<image:image><image:image/></image:image>",
+    "<image:image><lastmod>2023</lastmod></image:image>",
+    *("<image:image><sm:lastmod>2023</sm:lastmod></image:image>", "<sm:lastmod>2022</sm:lastmod>"),
+    *("<lastmod.x>2022</lastmod.x>", "<lastmod type='x'>2022</lastmod>", "<mobile:mobile/>"),
+    '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}"/>',
+    '<xhtml:link rel="alternate" hreflang="de" href="/de/{n}">',
+    '<xhtml:link rel="alternate" hreflang="de>" href="/de/{n}/>"/>',
+    *("<news:news><news:title>A &amp; B</news:title></news:news >", "<news:news a='1' b=\"2\" />"),
+    *("<other>word</other>word", "</other>", "</urlset>"),
 )
 FIELDS = st.lists(FIELD | OTHERS, max_size=4)
 
 
 @st.composite
 def styles(draw: st.DrawFn) -> str:
-    """Draw how an entry is written; the braces are for its number."""
+    """Draw how an entry is written."""
     url, loc, gap = draw(TAGS), draw(TAGS), draw(GAPS)
     before, after = ("".join(f"{field}{gap}" for field in draw(FIELDS)) for _ in range(2))
     end = draw(st.sampled_from(["", "", " ", "\n", " a"]))
@@ -253,11 +222,9 @@ URLSETS = {
 
 # Entries with prefixes declared anywhere ----------------------------------------------------------
 
-GAP = st.sampled_from(
-    [
-        *("", "", "\n ", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;"),
-        *("&nbsp;", "&#0;", "\u00a0", "w", "&#160;w", "<![CDATA[ ]]>", "<!-- c -->", "&#1"),
-    ]
+GAP = one_of(
+    *("", "", "\n ", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;"),
+    *("&nbsp;", "&#0;", "\u00a0", "w", "&#160;w", "<![CDATA[ ]]>", "<!-- c -->", "&#1"),
 )
 CASES_OF = {
     "image": ("image", "IMAGE", "Image"),
