@@ -20,37 +20,31 @@ from usp.limits import Limits
 from usp.objects.problem import Problems
 
 LAW = settings(max_examples=examples(150))
-FORMATS = pytest.mark.parametrize("format_", [name for name in SOUPS if name != "lines"])
-LINE_PARSERS = pytest.mark.parametrize("parser", [PlainTextParser, RobotsParser])
+HTML = [
+    *('<link rel="sitemap" href="/s.xml">', "<LINK rel=sitemap href=/t.xml>", "<!--", "-->", "<p>"),
+    *("a < b", "<script>if (a<b) {}</script>", '<a b="', "'>", "\n", "<link"),
+]
+LINES = SOUPS["lines"].map(same_line_ends)
+TEXTS = {
+    **{name: (XmlText, texts) for name, texts in SOUPS.items() if name != "lines"},
+    "plain text": (PlainTextParser, LINES),
+    "robots.txt": (RobotsParser, LINES),
+    "homepage": (HomepageLinksParser, st.lists(st.sampled_from(HTML), max_size=15).map("".join)),
+}
 
 
-@FORMATS
-@LAW
-@given(data=st.data())
-def test_cutting_xml_anywhere_gives_the_same_entries(format_, data):
-    text = data.draw(SOUPS[format_])
-    whole = read_text([text], XmlText("https://www.example.org/s.xml"))
-    cut = read_text(data.draw(pieces(text)), XmlText("https://www.example.org/s.xml"))
-    assert (cut.refusal, cut.pages, cut.children) == (whole.refusal, whole.pages, whole.children)
+@pytest.mark.parametrize("kind", TEXTS)
+def test_cutting_a_text_anywhere_gives_the_same(kind):
+    parser, texts = TEXTS[kind]
+    urls = st.sampled_from(["https://www.example.org/robots.txt", None])
 
+    @LAW
+    @given(text=texts, url=urls if parser is XmlText else urls.filter(bool), data=st.data())
+    def law(text, url, data):
+        cut = data.draw(pieces(text))
+        assert read_text(cut, parser(url)) == read_text([text], parser(url))
 
-@FORMATS
-@LAW
-@given(data=st.data())
-def test_cutting_xml_anywhere_gives_the_same_problems(format_, data):
-    text = data.draw(SOUPS[format_])
-    whole = read_text([text], XmlText())
-    assert read_text(data.draw(pieces(text)), XmlText()).problems == whole.problems
-
-
-@LINE_PARSERS
-@LAW
-@given(data=st.data())
-def test_cutting_lines_anywhere_gives_the_same(parser, data):
-    text = same_line_ends(data.draw(SOUPS["lines"]))
-    whole = read_text([text], parser("https://www.example.org/robots.txt"))
-    cut = read_text(data.draw(pieces(text)), parser("https://www.example.org/robots.txt"))
-    assert cut == whole
+    law()
 
 
 @together("beyond", [-1, 0, 1])
@@ -66,26 +60,6 @@ def test_cutting_near_the_end_of_a_line_of_the_greatest_length_gives_the_same(be
 
     for at in range(MAX_LINE - 2, len(text)):
         assert lines(halves(text, at)) == lines([text]), f"cut {len(text) - at} before the end"
-
-
-@LAW
-@given(data=st.data())
-def test_cutting_a_homepage_anywhere_gives_the_same_links(data):
-    text = data.draw(
-        st.lists(
-            st.sampled_from(
-                [
-                    *('<link rel="sitemap" href="/s.xml">', "<LINK rel=sitemap href=/t.xml>"),
-                    *("<!--", "-->", "<p>", "a < b", "<script>if (a<b) {}</script>", '<a b="'),
-                    *("'>", "\n", "<link"),
-                ]
-            ),
-            max_size=15,
-        ).map("".join)
-    )
-    whole = read_text([text], HomepageLinksParser("https://www.example.org/"))
-    parts = data.draw(pieces(text))
-    assert read_text(parts, HomepageLinksParser("https://www.example.org/")) == whole
 
 
 @LAW

@@ -18,7 +18,7 @@ from usp.helpers import (
     strip_url_to_homepage,
     ungzipped_response_content,
 )
-from usp.web_client.abstract_client import AbstractWebClientSuccessResponse
+from usp.web_client.abstract_client import LocalWebClientSuccessResponse
 
 
 @together(
@@ -85,10 +85,11 @@ def test_a_url_is_cut_back_to_scheme_and_host(url, homepage):
 
 
 @together(
-    "url", ["", "example.org", "ftp://example.org/", "http://", "http:///x", "http://[broken/"]
+    "url",
+    [None, "", "example.org", "ftp://example.org/", "http://", "http:///x", "http://[broken/"],
 )
 def test_a_url_without_http_or_host_has_no_homepage(url):
-    with pytest.raises(StripURLToHomepageException):
+    with pytest.raises(StripURLToHomepageException, match="." if url else "URL is empty"):
         strip_url_to_homepage(url)
 
 
@@ -129,25 +130,16 @@ def test_gunzip_stops_at_its_limit():
         gunzip(gzip.compress(bytes(50_000_000)), max_output_bytes=1000)
 
 
-class Answer(AbstractWebClientSuccessResponse):
+class Answer(LocalWebClientSuccessResponse):
     def __init__(self, data, content_type=None):
-        self._data = data
-        self._content_type = content_type
-
-    def status_code(self):
-        return 200
-
-    def status_message(self):
-        return "OK"
-
-    def header(self, case_insensitive_name):
-        return self._content_type if case_insensitive_name.lower() == "content-type" else None
+        super().__init__("https://www.example.org/s", "")
+        self.data, self.content_type = data, content_type
 
     def raw_data(self):
-        return self._data
+        return self.data
 
-    def url(self):
-        return "https://www.example.org/s"
+    def header(self, case_insensitive_name):
+        return self.content_type if case_insensitive_name.lower() == "content-type" else None
 
 
 @together(
@@ -176,9 +168,3 @@ def test_the_content_of_an_answer_that_is_damaged_or_too_long_is_what_came(caplo
     answer = Answer(gzip.compress(b"x" * 100))
     assert ungzipped_response_content(answer.url(), answer, max_uncompressed_bytes=10) == "x" * 10
     assert "the limit unpacked_bytes=10 is reached" in caplog.text
-
-
-@together("nothing", [None, ""])
-def test_no_url_is_said_to_be_empty(nothing):
-    with pytest.raises(StripURLToHomepageException, match="URL is empty"):
-        strip_url_to_homepage(nothing)

@@ -6,8 +6,9 @@ import pickle
 from operator import attrgetter
 
 import pytest
+from formats_entries import FEEDS, RUNS, URLSETS
 from formats_oracle import PREFIXES, SPACES
-from formats_strategies import FEEDS, RUNS, SOUPS, URLSETS, pieces
+from formats_strategies import SOUPS, pieces
 from formats_support import chunks, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from usp._formats.document import DocumentParser
 from usp._formats.xml.blocks import MAX_ENTRY
 from usp._formats.xml.xml_parser import MAX_DEPTH
 
+E = "https://www.example.org"
 DOCUMENTS = {  # and how many are tried
     **{f"damage in {name}": (texts, 200) for name, texts in SOUPS.items()},
     **{name: (texts, 800) for name, texts in URLSETS.items()},
@@ -145,3 +147,26 @@ def test_pages_of_a_batch_are_values_like_all_others():
     assert (first == None) is False  # noqa: E711 - programs write it so
     with pytest.raises(AttributeError):
         first.url = "x"
+
+
+@together(
+    "inside",
+    [
+        *("<loc><loc/>", "<loc><loc/></loc>", "<loc><lastmod/><loc/>", "<b><loc><loc/></b>"),
+        *("<loc><loc xml:base='/q/'/>", "<url><image:loc><image:loc/>"),
+        *("<url><loc><image:image/><loc/>", "<loc><url/>", "<loc><url><loc/>"),
+    ],
+)
+@together("root", ["urlset", "sitemapindex"])
+def test_an_empty_element_where_another_is_not_closed_costs_no_later_page(inside, root):
+    document = f"<{root}>{inside}<url><loc>{E}/kept</loc></url></{root}>".encode()
+    for lanes in (None, True, "fast"):
+        assert read([document], lanes=lanes).urls[-1:] == [f"{E}/kept"]
+
+
+@together("lanes", [None, True, "fast"])
+def test_what_an_entry_declares_counts_though_the_one_before_it_is_not_closed(lanes):
+    based = "<url xml:base='/q/'><loc>a</loc><url><loc>b</loc></url>"
+    prefixed = f"<url xmlns:y='{SPACES['s']}'><y:loc>/c</y:loc><url xmlns:z='{SPACES['s']}'><z:loc>/d</z:loc></url>"
+    reading = read([f"<urlset>{based}{prefixed}</urlset>".encode()], lanes=lanes)
+    assert reading.urls == [f"{E}/q/a", f"{E}/b", f"{E}/c", f"{E}/d"]

@@ -72,14 +72,6 @@ def test_a_hole_of_nul_bytes_is_told_once(entry, size):
     assert reading.urls == [f"{E}/1"]
 
 
-@together("end", ["</loc x>", "</loc a='b'>", "</loc/>", "</loc\n\nhttp:>"])
-def test_words_in_an_end_tag_are_told(end):
-    reading = read([f"<urlset><url><loc>{E}/1{end}</url></urlset>".encode()])
-    assert reading.urls == [f"{E}/1"]
-    assert [problem.message for problem in reading.problems] == ["an end tag has more than a name"]
-    assert read([f"<urlset><url><loc>{E}/1</loc \n></url></urlset>".encode()]).problems == ()
-
-
 CUT = {  # documents of three entries, and how the address of one ends
     "urlset": ("<urlset>", "<url><lastmod>2024</lastmod><loc>{}</loc><priority>1</priority></url>"),
     "sitemapindex": ("<sitemapindex>", "<sitemap><loc>{}</loc><lastmod>2024</lastmod></sitemap>"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from xml.sax.saxutils import escape, quoteattr
 
+import pytest
 from formats_oracle import PREFIXES, SPACES, atom_pages, index_children, rss_pages, urlset_pages
 from formats_strategies import pieces
 from formats_support import read
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 
 from profiles import examples
 
-LAW = settings(max_examples=examples(150))
 WORDS = st.text(alphabet="abc <>&'\"é日,", min_size=1, max_size=12).map(lambda t: f"x{t}x")
 PATHS = st.text(alphabet="abcé/?=&%20+", max_size=15)
 URLS = PATHS.map(lambda path: f"https://www.example.org/{path}")
@@ -108,34 +108,6 @@ def document(root, entries, attributes=""):
     )
 
 
-def check(text, data):
-    """Read whole and in pieces; a well-formed document has no problems."""
-    reading = read(data.draw(pieces(text.encode())))
-    assert reading == read([text.encode()])
-    assert reading.problems == ()
-    return reading
-
-
-@LAW
-@given(text=document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), data=st.data())
-def test_a_urlset_gives_the_pages_that_are_in_it(text, data):
-    assert list(check(text, data).pages) == urlset_pages(text)
-
-
-@LAW
-@given(
-    text=document(
-        "sitemapindex",
-        element("sitemap", need("loc", URLS), field("lastmod", DATES | DAYS)),
-        f'xmlns="{SPACES["s"]}"',
-    ),
-    data=st.data(),
-)
-def test_an_index_gives_the_children_that_are_in_it(text, data):
-    children = check(text, data).children
-    assert [(child.loc, child.lastmod) for child in children] == index_children(text)
-
-
 RSS_DATES = st.datetimes(FIRST, timezones=ZONES).map(
     lambda date: date.replace(microsecond=0).isoformat()
 )
@@ -149,15 +121,6 @@ ITEM = element(
         ["", "<media:title xmlns:media='http://search.yahoo.com/mrss/'>no</media:title>"]
     ),
 )
-
-
-@LAW
-@given(
-    text=document("channel", ITEM).map(lambda channel: f'<rss version="2.0">{channel}</rss>'),
-    data=st.data(),
-)
-def test_an_rss_feed_gives_the_pages_that_are_in_it(text, data):
-    assert list(check(text, data).pages) == rss_pages(text)
 
 
 @st.composite
@@ -184,7 +147,26 @@ ENTRY = element(
 )
 
 
-@LAW
-@given(text=document("feed", ENTRY, f'xmlns="{SPACES["atom"]}"'), data=st.data())
-def test_an_atom_feed_gives_the_pages_that_are_in_it(text, data):
-    assert list(check(text, data).pages) == atom_pages(text)
+CHILD = element("sitemap", need("loc", URLS), field("lastmod", DATES | DAYS))
+DOCUMENTS = {
+    "urlset": (document("urlset", URL, f'xmlns="{SPACES["s"]}" {PREFIXES}'), urlset_pages),
+    "index": (document("sitemapindex", CHILD, f'xmlns="{SPACES["s"]}"'), index_children),
+    "rss": (document("channel", ITEM).map('<rss version="2.0">{}</rss>'.format), rss_pages),
+    "atom": (document("feed", ENTRY, f'xmlns="{SPACES["atom"]}"'), atom_pages),
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_document_gives_the_pages_or_children_that_are_in_it_and_no_problems(kind):
+    texts, oracle = DOCUMENTS[kind]
+
+    @settings(max_examples=examples(150))
+    @given(text=texts, data=st.data())
+    def law(text, data):
+        reading = read(data.draw(pieces(text.encode())))
+        assert reading == read([text.encode()])
+        assert reading.problems == ()
+        children = [(child.loc, child.lastmod) for child in reading.children]
+        assert [*reading.pages, *children] == oracle(text)
+
+    law()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from formats_support import XmlText, chunks, read, urlset
 
 from together import together
-from usp._formats.abstract_parser import PageEntry
 from usp._formats.xml.xml_parser import MAX_FIELD
 from usp._formats.xml_sitemaps import UrlsetParser
 
@@ -33,24 +32,6 @@ def test_elements_that_are_nested_far_too_deep_and_closed_cost_nothing():
     assert reading.problems == ()
 
 
-def test_a_concrete_parser_reads_text_on_its_own():
-    parser = UrlsetParser(E)
-    parser.scanner_only = True
-    entries = [*parser.feed(urlset("/1", "/2")), *parser.close()]
-    assert all(isinstance(entry, PageEntry) for entry in entries)
-    assert [entry.page().url for entry in entries] == [f"{E}/1", f"{E}/2"]
-    assert [entry.line for entry in entries] == [2, 3]
-
-
-def test_the_parser_of_any_xml_finds_the_concrete_one():
-    parser = XmlText(E)
-    assert parser.concrete is None
-    parser.feed("<urlset")
-    assert parser.concrete is None
-    parser.feed("   \n   >")
-    assert isinstance(parser.concrete, UrlsetParser)
-
-
 def test_reading_a_page_twice_gives_equal_pages():
     parser = UrlsetParser(E)
     parser.scanner_only = True
@@ -67,42 +48,6 @@ def test_a_urlset_in_another_namespace_than_that_of_sitemaps_is_read(attributes,
     (batch,) = parser.feed(f"<urlset{attributes}><url><loc>{E}/1</loc></url></urlset>")
     assert batch.urls == [f"{E}/1"]
     assert parser.namespace == namespace
-
-
-@together(
-    "declaration", ["<!DOCTYPE urlset []>", "<!ENTITY a 'b'>", "<!doctype x [<!ENTITY a 'b'>]>"]
-)
-def test_a_document_type_with_declarations_is_refused_in_known_words(declaration):
-    reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
-    assert reading.kind is None
-    assert reading.pages == ()
-    assert reading.refusal.startswith("Sitemap contained unexpected non-standard XML DOCTYPE.")
-
-
-@together(
-    "declaration",
-    [
-        "<!DOCTYPE urlset>",
-        '<!doctype rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN"\n "http://a/rss.dtd">',
-        "<?xml version='1.0'?> <!DOCTYPE x SYSTEM 'x.dtd' >",
-    ],
-)
-def test_a_document_type_without_declarations_is_passed_over_with_a_problem(caplog, declaration):
-    reading = read([declaration.encode() + urlset(f"{E}/1").encode()])
-    assert reading.urls == [f"{E}/1"]
-    assert reading.messages == ["1: a DOCTYPE before the document was ignored"]
-    assert caplog.text == ""
-
-
-@together("version", ["0.91", "2.0"])
-@together("size", [1, 1 << 20])
-def test_the_document_type_of_rss_is_no_problem_in_rss(version, size):
-    declaration = (
-        '<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "rss-0.91.dtd">'
-    )
-    data = f"{declaration}<rss version='{version}'><channel/></rss>".encode()
-    reading = read(chunks(data, size))
-    assert (reading.kind, reading.problems) == ("PagesRSSSitemap", ())
 
 
 def test_a_feed_that_says_so_little_is_still_a_feed():

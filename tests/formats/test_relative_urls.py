@@ -155,6 +155,46 @@ def test_the_lanes_resolve_odd_paths_alike(lanes, loc, path):
     assert set(urls) == {f"https://example.org{path}"}
 
 
+BASE = "https://www.example.org/maps/s.xml"
+ADDRESSES = {
+    "https://a.example/b": "https://a.example/b",
+    "HTTP://a.example": "HTTP://a.example",
+    "  https://a.example/\n": "https://a.example/",
+    "\ufeff\u200bhttps://a.example/\u2060": "https://a.example/",
+    "https://a.example/x\n   y": "https://a.example/xy",
+    "https://a.example/x y": "https://a.example/x y",
+    "/b": "https://www.example.org/b",
+    "b": "https://www.example.org/maps/b",
+    "?q=a:b": "https://www.example.org/maps/s.xml?q=a:b",
+    "/a?b=1&c=2": "https://www.example.org/a?b=1&c=2",
+    "c/ß-d": "https://www.example.org/maps/c/ß-d",
+    "../x": "https://www.example.org/x",
+    "/./x": "https://www.example.org/x",
+    "//c.example/d": "https://c.example/d",
+    "/a:b": "https://www.example.org/a:b",
+    "www.example.org/x": "https://www.example.org/x",
+    "example.org/x": "https://example.org/x",
+    **dict.fromkeys(["", "  ", "mailto:a@b", "data:x", "urn:a:b", "ftp://a/b", "http://"]),
+    **dict.fromkeys(["https://[x/", "//[x/", "https:///x", "javascript:void(0)", "svn+ssh://a"]),
+}
+
+
+@together("loc, url", ADDRESSES.items())
+def test_an_address_becomes_absolute_or_none(loc, url):
+    assert absolute_url(loc, BASE) == url
+
+
+def test_without_a_base_a_relative_address_stays():
+    assert absolute_url("/b", None) == "/b"
+    assert absolute_url("https://a.example/", None) == "https://a.example/"
+
+
+@given(st.text(), st.sampled_from([None, BASE, "https://[broken"]))
+def test_no_address_raises(loc, base):
+    url = absolute_url(loc, base)
+    assert url is None or url
+
+
 @together("base", ["https://example.org/x/s.xml", None])
 @together(
     "text", ["not a url", "<a href='/x'>x</a>", "<b>/x</b>", '"/x"', "tag:example.org,2025:1", " "]

@@ -1,25 +1,25 @@
-"""From the text of a field to its value; None where it cannot be read."""
+"""From the text of a field to its value; None where it cannot be read. Long texts do not stay in memory."""
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
 
 import pytest
+from formats_support import read as read_document
 from hypothesis import given
 from hypothesis import strategies as st
 
 from together import together
+from usp._base import dates
 from usp._formats import values
-from usp._formats.values import absolute_url
 from usp.objects.page import SitemapPageChangeFrequency
 
+LISTED = functools.partial(values.listed, separator=",")
+WORDS = functools.partial(values.listed, separator=None)
 READERS = [
     *(values.text, values.date, values.number, values.priority, values.whole_number, values.yes_no),
-    *(
-        values.change_frequency,
-        lambda raw: values.listed(raw, ","),
-        lambda raw: values.listed(raw, None),
-    ),
+    *(values.change_frequency, LISTED, WORDS),
 ]
 
 
@@ -35,106 +35,42 @@ def test_no_text_raises(read, raw):
     read(raw)
 
 
-@together(
-    "raw, number",
-    [
-        *(("1", "1"), (" 0.30\n", "0.30"), ("-2.5", "-2.5"), ("1e3", "1E+3"), ("+.5", "0.5")),
-        *(("1,5", None), ("NaN", None), ("Infinity", None), ("x", None), ("1" * 101, None)),
-        ("sNaN", None),
-    ],
-)
-def test_a_number_is_finite_and_of_sane_length(raw, number):
-    assert values.number(raw) == (None if number is None else Decimal(number))
+READ = {
+    values.number: {
+        "1": Decimal(1),
+        " 0.30\n": Decimal("0.30"),
+        "-2.5": Decimal("-2.5"),
+        "1e3": Decimal(1000),
+        "+.5": Decimal("0.5"),
+        **dict.fromkeys(["1,5", "NaN", "Infinity", "x", "1" * 101, "sNaN"]),
+    },
+    values.priority: {
+        **{raw: Decimal(raw) for raw in ("0", "1", "0.5", "1.0000")},
+        **dict.fromkeys(["1.01", "-0.1", "2", "1e400", "high"]),
+    },
+    values.whole_number: {
+        "600": 600,
+        "6e2": 600,
+        "5.0": 5,
+        "-3": -3,
+        **dict.fromkeys(["5.5", "1e99", "x", "1e999999999"]),
+    },
+    values.yes_no: {
+        **dict.fromkeys(["yes", "YES", "true", "1"], True),
+        **dict.fromkeys(["no", " No ", "false", "0"], False),
+        "perhaps": None,
+    },
+    values.change_frequency: {" Daily ": SitemapPageChangeFrequency.DAILY, "sometimes": None},
+    LISTED: {" a, b,,c , ": ("a", "b", "c")},
+    WORDS: {" IE  GB\nUS": ("IE", "GB", "US")},
+}
 
 
-@together("raw", ["0", "1", "0.5", "1.0000"])
-def test_a_priority_from_0_to_1_is_kept(raw):
-    assert values.priority(raw) == Decimal(raw)
-
-
-@together("raw", ["1.01", "-0.1", "2", "1e400", "high"])
-def test_a_priority_beyond_is_none(raw):
-    assert values.priority(raw) is None
-
-
-@together(
-    "raw, number",
-    [
-        ("600", 600),
-        ("6e2", 600),
-        ("5.0", 5),
-        ("5.5", None),
-        ("-3", -3),
-        ("1e99", None),
-        ("x", None),
-        ("1e999999999", None),
-    ],
-)
-def test_a_whole_number_is_whole_and_not_endless(raw, number):
-    assert values.whole_number(raw) == number
-
-
-@together(
-    "raw, answer",
-    [
-        *(("yes", True), ("YES", True), ("true", True), ("1", True), ("no", False)),
-        *((" No ", False), ("false", False), ("0", False), ("perhaps", None)),
-    ],
-)
-def test_yes_and_no(raw, answer):
-    assert values.yes_no(raw) is answer
-
-
-def test_change_frequencies_in_any_case():
-    assert values.change_frequency(" Daily ") is SitemapPageChangeFrequency.DAILY
-    assert values.change_frequency("sometimes") is None
-
-
-def test_lists_have_no_empty_items():
-    assert values.listed(" a, b,,c , ", ",") == ("a", "b", "c")
-    assert values.listed(" IE  GB\nUS", None) == ("IE", "GB", "US")
-
-
-BASE = "https://www.example.org/maps/s.xml"
-
-
-@together(
-    "loc, url",
-    [
-        ("https://a.example/b", "https://a.example/b"),
-        ("HTTP://a.example", "HTTP://a.example"),
-        ("  https://a.example/\n", "https://a.example/"),
-        ("\ufeff\u200bhttps://a.example/\u2060", "https://a.example/"),
-        ("https://a.example/x\n   y", "https://a.example/xy"),
-        ("https://a.example/x y", "https://a.example/x y"),
-        ("/b", "https://www.example.org/b"),
-        ("b", "https://www.example.org/maps/b"),
-        ("?q=a:b", "https://www.example.org/maps/s.xml?q=a:b"),
-        ("//c.example/d", "https://c.example/d"),
-        ("/a:b", "https://www.example.org/a:b"),
-        *[
-            (bad, None)
-            for bad in ("", "  ", "mailto:a@b", "data:x", "urn:a:b", "ftp://a/b", "http://")
-        ],
-        *[
-            (bad, None)
-            for bad in ("https://[x/", "//[x/", "https:///x", "javascript:void(0)", "svn+ssh://a")
-        ],
-    ],
-)
-def test_an_address_becomes_absolute_or_none(loc, url):
-    assert absolute_url(loc, BASE) == url
-
-
-def test_without_a_base_a_relative_address_stays():
-    assert absolute_url("/b", None) == "/b"
-    assert absolute_url("https://a.example/", None) == "https://a.example/"
-
-
-@given(st.text(), st.sampled_from([None, BASE, "https://[broken"]))
-def test_no_address_raises(loc, base):
-    url = absolute_url(loc, base)
-    assert url is None or url
+@together("read", READ)
+def test_a_text_is_read_as_its_value_or_none(read):
+    for raw, value in READ[read].items():
+        assert read(raw) == value, raw
+        assert type(read(raw)) is type(value), raw
 
 
 TIMES = [
@@ -149,3 +85,23 @@ TIMES = [
 @given(texts=st.lists(st.sampled_from(TIMES[:4]) | st.sampled_from(TIMES), max_size=4))
 def test_a_column_of_dates_reads_as_each_of_them(texts):
     assert list(values.dates(texts)) == list(map(values.date, texts))
+
+
+LONG = "2024-05-01" + "x" * 200
+
+
+@together("extra", ["", "<image:image><image:loc>http://a/i</image:loc></image:image>"])
+@together("field", ["lastmod", "changefreq", "priority"])
+def test_a_long_text_of_a_field_is_not_remembered(field, extra):
+    entry = f"<url><loc>http://a/%s</loc><{field}>{LONG}%s</{field}>{extra}</url>"
+    document = "<urlset>" + "".join(entry % (n, n) for n in range(50)) + "</urlset>"
+    before = sizes()
+    pages = read_document([document.encode()], lanes="fast").pages
+    assert len(pages) == 50
+    assert {page.last_modified for page in pages} == {None}
+    assert all(now <= then + 1 for now, then in zip(sizes(), before, strict=True))
+
+
+def sizes() -> list[int]:
+    remembered = (dates.known_date, values._known_priority, values._known_frequency)
+    return [known.cache_info().currsize for known in remembered]

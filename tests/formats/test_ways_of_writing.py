@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 
 import pytest
-from formats_strategies import ATOM, GOOD, RDF, RSS, repeated
+from formats_entries import ATOM, GOOD, RDF, RSS
+from formats_strategies import repeated
 from formats_support import SITEMAP, read, same
 
 from together import together
