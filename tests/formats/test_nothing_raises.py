@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from encodings.aliases import aliases
 
+import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
 from formats_support import chunks, corpus, read
 from hypothesis import example, given, settings
@@ -40,28 +41,21 @@ def check(parts, options):
         assert page.to_dict()["url"] == page.url
 
 
-@LAW
-@given(data=st.binary(max_size=2000), options=OPTIONS)
-def test_random_bytes_raise_nothing(data, options):
-    check([data], options)
+MARKUP = st.text(alphabet="<>/!?-[]&;#x=\"' \n:aCDATurlocs", max_size=300)
+DOCUMENTS = {
+    "bytes": st.binary(max_size=2000),
+    "text": st.text(max_size=1000).map(lambda text: text.encode("utf-8", "surrogatepass")),
+    "markup": MARKUP.map(lambda text: b"<urlset>" + text.encode()),
+    "damage": st.sampled_from(list(SOUPS)).flatmap(lambda name: encoded(SOUPS[name])),
+}
 
 
-@LAW
-@given(text=st.text(max_size=1000), options=OPTIONS)
-def test_random_text_raises_nothing(text, options):
-    check([text.encode("utf-8", "surrogatepass")], options)
-
-
-@LAW
-@given(text=st.text(alphabet="<>/!?-[]&;#x=\"' \n:aCDATurlocs", max_size=300), options=OPTIONS)
-def test_random_markup_raises_nothing(text, options):
-    check([b"<urlset>" + text.encode()], options)
-
-
+@pytest.mark.parametrize("kind", DOCUMENTS)
 @LAW
 @given(data=st.data(), options=OPTIONS)
-def test_documents_full_of_damage_raise_nothing(data, options):
-    document = data.draw(st.sampled_from(list(SOUPS)).flatmap(lambda name: encoded(SOUPS[name])))
+def test_no_document_raises(kind, data, options):
+    document = data.draw(DOCUMENTS[kind])
+    check([document], options)
     check(data.draw(pieces(document)), options)
 
 
