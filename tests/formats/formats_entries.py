@@ -178,23 +178,14 @@ GAP = one_of(
     *("", "", "\n ", "&#160;", "&#32;", "&#x9;", "\n&#10; &#x000A0;", "&#8195;", "&#65279;"),
     *("&nbsp;", "&#0;", "\u00a0", "w", "&#160;w", "<![CDATA[ ]]>", "<!-- c -->", "&#1"),
 )
-CASES_OF = {
-    "image": ("image", "IMAGE", "Image"),
-    "i": ("i", "I"),
-    "sm": ("sm", "SM", "Sm"),
-    "news": ("news", "NEWS"),
-    "xhtml": ("xhtml", "XHTML"),
-    "o": ("o", "O"),
-    "": ("",),
-}
-URIS = {
-    "image": SPACES["image"],
-    "i": SPACES["image"],
-    "sm": SPACES["s"],
-    "": SPACES["s"],
-    "news": SPACES["news"],
-    "xhtml": SPACES["xhtml"],
-    "o": "urn:other",
+PREFIX = {  # how it is written, and what it means
+    "image": (("image", "IMAGE", "Image"), SPACES["image"]),
+    "i": (("i", "I"), SPACES["image"]),
+    "sm": (("sm", "SM", "Sm"), SPACES["s"]),
+    "news": (("news", "NEWS"), SPACES["news"]),
+    "xhtml": (("xhtml", "XHTML"), SPACES["xhtml"]),
+    "o": (("o", "O"), "urn:other"),
+    "": (("",), SPACES["s"]),
 }
 
 
@@ -202,9 +193,9 @@ URIS = {
 def declarations(draw, *, most=2):
     """Declare prefixes, some in capitals, and some as what they usually are not."""
     written = ""
-    for prefix in draw(st.lists(st.sampled_from(list(CASES_OF)), max_size=most, unique=True)):
-        name = draw(st.sampled_from(CASES_OF[prefix]))
-        uri = URIS[draw(st.sampled_from([prefix, prefix, prefix, *URIS]))]
+    for prefix in draw(st.lists(st.sampled_from(list(PREFIX)), max_size=most, unique=True)):
+        name = draw(st.sampled_from(PREFIX[prefix][0]))
+        _, uri = PREFIX[draw(st.sampled_from([prefix, prefix, prefix, *PREFIX]))]
         written += f' xmlns{":" if name else ""}{name}="{uri}"'
     return written
 
@@ -212,7 +203,7 @@ def declarations(draw, *, most=2):
 @st.composite
 def named(draw, prefixes, local, inside, attributes=""):
     """Write an element; its tags may declare prefixes, and write their own in another case."""
-    prefix = draw(st.sampled_from([name for one in prefixes for name in CASES_OF[one]]))
+    prefix = draw(st.sampled_from([name for one in prefixes for name in PREFIX[one][0]]))
     name = f"{prefix}:{local}" if prefix else local
     declared = draw(declarations()) if draw(st.integers(0, 3)) == 0 else ""
     if inside is None:
