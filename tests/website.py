@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -25,12 +25,22 @@ PATIENCE = 120  # seconds after which the server gives up on whatever it waits f
 
 
 @dataclass(frozen=True)
+class Endless:
+    """A part of a raw answer that is sent again and again, with a pause between."""
+
+    piece: bytes
+    pause: float = 0.0
+    seconds: float = 20.0
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a path answers.
 
     ``cut`` sends so many bytes of the body and hangs up; ``hang_up`` resets the connection without an
     answer; ``endless`` is sent again and again; ``gate`` is waited for before answering, ``stall``
-    in the middle of the body.
+    in the middle of the body. ``raw`` is sent as it stands instead, head and all, numbers as so many
+    seconds of silence; ``end`` is what becomes of the connection then: ``keep``, ``close`` or ``reset``.
     """
 
     body: str | bytes = b""
@@ -45,6 +55,8 @@ class Answer:
     endless: bytes | None = None
     gate: threading.Event | None = None
     stall: threading.Event | None = None
+    raw: Sequence[bytes | float | Endless] | None = None
+    end: str = "keep"
 
 
 NOT_FOUND = Answer("<html><body>no such thing</body></html>", 404)
@@ -228,9 +240,10 @@ class _Handler(BaseHTTPRequestHandler):
             answer.gate.wait(PATIENCE)
         time.sleep(answer.delay)
         if answer.hang_up:
-            linger = struct.pack("ii", 1, 0)
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            self.close_connection = True
+            self._reset()
+            return
+        if answer.raw is not None:
+            self._send_raw(answer.raw, answer.end)
             return
         fill = self.server.site.fill
         body = fill(answer.body)
@@ -246,6 +259,27 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self._send_body(answer, body)
+
+    def _reset(self) -> None:
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+
+    def _send_raw(self, parts: Sequence[bytes | float | Endless], end: str) -> None:
+        self.close_connection = end != "keep"
+        for part in parts:
+            if isinstance(part, bytes):
+                self.connection.sendall(part)
+            elif isinstance(part, Endless):
+                until = time.monotonic() + part.seconds
+                while time.monotonic() < until:
+                    self.connection.sendall(part.piece)
+                    time.sleep(part.pause)
+            else:
+                time.sleep(part)
+        if end == "reset":
+            self._reset()
+            self.connection.close()  # before anything else is said
 
     def _send_body(self, answer: Answer, body: bytes) -> None:
         write = self.wfile.write
@@ -273,6 +307,14 @@ class _Handler(BaseHTTPRequestHandler):
             write(body[: answer.cut])
             if answer.cut is not None:
                 self.close_connection = True
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[str]:
+    """Give an address that refuses every connection: its port is taken, but nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 # Documents ---------------------------------------------------------------------------------------

@@ -8,78 +8,413 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from functools import cache
+from typing import Any
 
-from fault_replies import ok
-from fault_server import FaultServer, Reply
+from fault_replies import (
+    CHALLENGE,
+    PATIENCE,
+    bomb,
+    chunked,
+    cut,
+    drip,
+    endless,
+    hang_up,
+    ok,
+    packed,
+    raw,
+    redirect,
+    reset,
+    reset_in_headers,
+    stall,
+    status,
+)
 
 from usp.limits import Limits
-from website import index, robots, urlset
+from website import SITEMAP_NS, Endless, Site, index, robots, urlset
 
 GOOD = [f"/g{n}" for n in range(6)]
 BAD = [f"/b{n}" for n in range(10)]
 ALL = len(BAD)
+QUICK = Limits(document_seconds=0.8, seconds=6)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A fault. ``make`` gives the answers of a site; ``found`` is how many of the bad pages come, the first
-    ones, None for any number of them; with ``and_perhaps`` other pages may come behind them.
+    """A fault. ``make`` gives what ``/bad.xml`` answers, or a table of answers; ``found`` is how many of the
+    bad pages come, the first ones, None for any number of them; with ``and_perhaps`` other pages may come
+    behind them.
 
     ``failure`` are words of the reason in ``failures()``, ``problem`` words in the problems of a node;
-    None if there must be none. ``declares`` are the addresses in robots.txt instead of ``/bad.xml``.
+    None if there must be none.
     """
 
     name: str
-    make: Callable[[str], dict[str, Reply | list[Reply]]]
+    make: Callable[[], Any]
     found: int | None = 0
     and_perhaps: bool = False
     failure: str | None = None
     problem: str | None = None
     limits: Limits = field(default_factory=Limits)
-    declares: Callable[[str, FaultServer], Iterable[str]] = lambda base, _: [f"{base}/bad.xml"]
-    seconds: float = 10.0
-    at: str = "/bad.xml"
+
+    def answers(self, declared: str) -> dict[str, Any]:
+        """Return everything that the website of the case answers."""
+        made = self.make()
+        return {
+            "/robots.txt": ok(site().fill(robots("/good-1.xml", declared, "/good-2.xml"))),
+            "/good-1.xml": ok(body(GOOD[:3])),
+            "/good-2.xml": ok(body(GOOD[3:])),
+            **(made if isinstance(made, dict) else {"/bad.xml": made}),
+        }
+
+
+@cache
+def site() -> Site:
+    """Return the website of all cases: its answers are those of the case at hand."""
+    return Site()
+
+
+def body(paths: Iterable[str] = BAD) -> bytes:
+    return site().fill(urlset(*paths))
+
+
+def opened() -> bytes:
+    """Return a body without its end."""
+    return body().removesuffix(b"</urlset>")
+
+
+def with_more(inside: bytes) -> bytes:
+    """Return a body with something behind its pages."""
+    return opened() + inside + b"</urlset>"
+
+
+def at_page(number: int) -> int:
+    """Return where in the body so many pages are complete, and the next one has begun."""
+    return len(body(BAD[:number])) - len("</urlset>") + len("<url><loc>http://12")
+
+
+def cut_at(number: int) -> Any:
+    return cut(body(), at_page(number))
+
+
+def listing(*urls: str) -> Any:
+    return ok(site().fill(index(*urls)))
 
 
 CASES: list[Case] = []
 
 
-def case(name: str, answer: Callable[[str], object] | None = None, **options: object) -> Callable:
-    """Add a case: a function that gives what ``/bad.xml`` answers, or a table of answers.
-
-    Without the function it is a decorator for one.
-    """
-
-    def add(function: Callable[[str], object]) -> Callable:
-        def make(base: str) -> dict:
-            made = function(base)
-            return made if isinstance(made, dict) else {"/bad.xml": made}
-
-        CASES.append(Case(name, make, **options))
-        return function
-
-    return add if answer is None else add(answer)
+def case(name: str, make: Callable[[], Any], **options: Any) -> None:
+    CASES.append(Case(name, make, **options))
 
 
-def table(case: Case, base: str, server: FaultServer) -> dict[str, Reply | list[Reply]]:
-    """Give everything that a site of a case answers."""
-    declared = [f"{base}/good-1.xml", *case.declares(base, server), f"{base}/good-2.xml"]
-    return {
-        "/robots.txt": ok(robots(*declared).encode()),
-        "/good-1.xml": ok(urlset(*(base + path for path in GOOD[:3])).encode()),
-        "/good-2.xml": ok(urlset(*(base + path for path in GOOD[3:])).encode()),
-        **case.make(base),
-    }
+def fails(name: str, make: Callable[[], Any], failure: str = "", **options: Any) -> None:
+    case(name, make, failure=failure, **options)
 
 
-def body(base: str, paths: Iterable[str] = BAD) -> bytes:
-    return urlset(*(base + path for path in paths)).encode()
+def passes(name: str, make: Callable[[], Any], **options: Any) -> None:
+    case(name, make, found=ALL, **options)
 
 
-def at_page(base: str, number: int) -> int:
-    """Give where in the body so many pages are complete, and the next one has begun."""
-    return len(body(base, BAD[:number])) - len("</urlset>") + len("<url><loc>http://12")
+# Connections --------------------------------------------------------------------------------------
+
+fails("connection refused", dict, "connect")
+fails("reset at every try", reset)
+passes("reset twice, then fine", lambda: [reset(), reset(), ok(body())])
+fails("closed before the status line", hang_up)
+passes("closed before the status line, then fine", lambda: [hang_up(), ok(body())])
+fails("silent before the status line", lambda: raw(PATIENCE))
+
+# Heads --------------------------------------------------------------------------------------------
+
+OPENING = b"HTTP/1.1 200 OK\r\n"
+fails("reset in the middle of the headers", reset_in_headers)
+fails("a flood of headers", lambda: raw(OPENING, Endless(b"X-Flood: flood\r\n" * 1000)))
+fails("a gigantic header", lambda: raw(OPENING + b"X-Long: ", Endless(b"x" * 65536)))
+fails("headers that drip", lambda: raw(OPENING, Endless(b"X: y\r\n", 0.1)), limits=QUICK)
+fails("no HTTP at all", lambda: raw(b"SSH-2.0-OpenSSH_9.6\r\n"))
+fails("a status line that is none", lambda: raw(b"HTTP/1.1 banana\r\n\r\n" + body()))
+fails(
+    "two lengths that contradict each other",
+    lambda: raw(
+        OPENING + b"Content-Length: %d\r\nContent-Length: 7\r\n\r\n" % len(body()) + body()
+    ),
+)
+
+# Bodies -------------------------------------------------------------------------------------------
+
+fails(
+    "a body that drips without end", lambda: endless(opened(), b" ", 0.05), found=ALL, limits=QUICK
+)
+passes("a body that drips to its end", lambda: drip(body(), 0.002, 10))
+fails("a body shorter than announced", lambda: cut_at(4), found=4)
+fails("a body reset in the middle", lambda: cut(body(), at_page(4), 0.05, end="reset"), found=4)
+fails("a body that falls silent", lambda: stall(body(), at_page(4)), found=4)
+passes("a body shorter than announced, once", lambda: [cut_at(4), ok(body())])
+fails(
+    "bodies of several lengths: the longest counts",
+    lambda: [cut_at(2), cut_at(7), cut_at(3)],
+    found=7,
+)
+fails(
+    "a body longer than announced",
+    lambda: ok(body(), claims=at_page(4), end="close"),
+    found=None,
+)
+fails("chunks without an end", lambda: chunked(body(), last=b"", end="close"), found=ALL)
+fails(
+    "chunks that go on for ever",
+    lambda: chunked(opened(), last=Endless(b"1\r\n \r\n", 0.01), end="close"),
+    found=ALL,
+    limits=QUICK,
+)
+fails(
+    "a chunk whose length is none",
+    lambda: chunked(body()[: at_page(4)], last=b"zz\r\nno\r\n", end="close"),
+    found=None,
+)
+fails(
+    "a chunk that breaks off",
+    lambda: chunked(body()[: at_page(4)], last=b"ffff\r\n", end="close"),
+    found=4,
+)
+fails(
+    "an endless body",
+    lambda: endless(opened(), b" " * 65536),
+    "document_bytes",
+    found=ALL,
+    limits=Limits(document_bytes=1 << 20),
+)
+fails("an empty body", lambda: ok(b""), "empty")
+
+# Answers ------------------------------------------------------------------------------------------
+
+ERROR, BUSY, LATER = "500 Internal Server Error", "429 Too Many Requests", "503 Service Unavailable"
 
 
-def listing(*urls: str) -> bytes:
-    return index(*urls).encode()
+def soon() -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
+
+
+passes("500 four times, then fine", lambda: [*[status(ERROR)] * 4, ok(body())])
+fails("500 for ever", lambda: status(ERROR), "500")
+fails("403", lambda: status("403 Forbidden"), "403")
+fails("404", lambda: status("404 Not Found"), "404")
+passes("429 with seconds, then fine", lambda: [status(BUSY, retry_after=1), ok(body())])
+passes("503 with a date, then fine", lambda: [status(LATER, retry_after=soon()), ok(body())])
+passes(
+    "503 with a date that is past, then fine",
+    lambda: [status(LATER, retry_after="Thu, 01 Jan 1970 00:00:00 GMT"), ok(body())],
+)
+fails("429 that asks for a year", lambda: status(BUSY, retry_after=365 * 24 * 3600), "429")
+fails("429 that asks for nonsense", lambda: status(BUSY, retry_after="9" * 400), "429")
+passes(
+    "503 that asks for words, then fine",
+    lambda: [status(LATER, retry_after="soon; -1"), ok(body())],
+)
+fails("a challenge with status 200", lambda: ok(CHALLENGE, content_type="text/html"), "HTML")
+fails(
+    "a challenge with status 403",
+    lambda: status("403 Forbidden", CHALLENGE, server="cloudflare", cf_mitigated="challenge"),
+    "403",
+)
+fails(
+    "a challenge with status 503", lambda: status(LATER, CHALLENGE, content_type="text/html"), "503"
+)
+
+# Redirects ----------------------------------------------------------------------------------------
+
+
+def chain() -> dict[str, Any]:
+    hops = {f"/hop{n}": redirect(f"/hop{n + 1}") for n in range(8)}
+    return {"/bad.xml": redirect("/hop0"), **hops, "/hop8": ok(body())}
+
+
+passes("a chain of redirects", chain)
+fails("a chain of redirects that is too long", chain, "redirect", limits=Limits(redirects=5))
+fails(
+    "a loop of redirects",
+    lambda: {"/bad.xml": redirect("/other.xml"), "/other.xml": redirect("/bad.xml")},
+    "redirect",
+)
+fails("a redirect to a file", lambda: redirect("file:///etc/passwd"))
+fails("a redirect to gopher", lambda: redirect("gopher://127.0.0.1:70/1"))
+fails("a redirect to nowhere", lambda: redirect("http://[::1/x"))
+fails("a redirect without a target", lambda: status("302 Found", b""), "302")
+fails("a redirect with controls in its target", lambda: redirect("http://127.0.0.1:1/\x1b[31m\x07"))
+
+# Compression --------------------------------------------------------------------------------------
+
+
+def broken(at: float, length: int) -> Any:
+    """Return a packed body in which some bytes are others."""
+    data = bytearray(packed(body()))
+    start = int(len(data) * at) if at >= 0 else len(data) + int(at)
+    data[start : start + length] = bytes(byte ^ 0xFF for byte in data[start : start + length])
+    return ok(bytes(data))
+
+
+fails(
+    "gzip that breaks off",
+    lambda: ok(packed(body())[: len(packed(body())) * 3 // 4]),
+    "breaks off",
+    found=None,
+)
+fails("gzip with a wrong checksum", lambda: broken(-6, 1), "compressed data", found=ALL)
+fails("gzip that is corrupted in the middle", lambda: broken(0.5, 8), and_perhaps=True)
+passes("gzip in gzip in gzip", lambda: ok(packed(body(), 3)))
+passes("gzip in gzip, one announced", lambda: ok(packed(body(), 2), content_encoding="gzip"))
+fails("gzip ten times", lambda: ok(packed(body(), 10)))
+passes(
+    "gzip with junk behind it",
+    lambda: ok(packed(body()) + b"<!-- served in 3 ms -->"),
+    problem="data after the end",
+)
+passes("gzip announced, but plain", lambda: ok(body(), content_encoding="gzip"))
+case("brotli announced, but plain", lambda: ok(body(), content_encoding="br"), found=None)
+case("zstd announced, but plain", lambda: ok(body(), content_encoding="zstd"), found=None)
+fails(
+    "brotli announced, and something",
+    lambda: ok(b"\x8b\x05\x80" + bytes(range(128, 200)), content_encoding="br"),
+)
+passes("an encoding nobody knows", lambda: ok(body(), content_encoding="x-rot13"))
+fails("a bomb of a thousand to one", lambda: ok(bomb(opened(), b" ", 48)), "limit", found=ALL)
+fails("a bomb in a bomb", lambda: ok(packed(bomb(opened(), b" ", 48))), found=None)
+fails(
+    "a small bomb",
+    lambda: ok(bomb(opened(), b" ", 4)),
+    "unpacked_bytes",
+    found=ALL,
+    limits=Limits(unpacked_bytes=1 << 20),
+)
+
+# Encodings ----------------------------------------------------------------------------------------
+
+passes("UTF-16 with a mark", lambda: ok(body().decode().encode("utf-16")))
+passes("UTF-16 without a mark", lambda: ok(body().decode().encode("utf-16-be")))
+passes("UTF-8 with a mark", lambda: ok(body().decode().encode("utf-8-sig")))
+passes("a wrong charset in the header", lambda: ok(body(), content_type="text/xml; charset=utf-16"))
+passes("a charset that nobody knows", lambda: ok(body(), content_type="text/xml; charset=klingon"))
+passes(
+    "a wrong charset in the declaration",
+    lambda: ok(body().replace(b'version="1.0"', b'version="1.0" encoding="UTF-16"')),
+)
+passes("zero bytes between entries", lambda: ok(body().replace(b"</url>", b"</url>\0\0")))
+passes(
+    "bytes that are no UTF-8",
+    lambda: ok(body().replace(b"</url>", b"<x>\xff\xfe\x80</x></url>")),
+)
+
+# Markup -------------------------------------------------------------------------------------------
+
+LAUGHS = b'<!ENTITY l0 "lol">' + b"".join(
+    b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 12)
+)
+DEEP = 100_000
+
+
+def with_entity(declaration: bytes, reference: bytes) -> Any:
+    return ok(b"<!DOCTYPE urlset [%s]>" % declaration + body().replace(b"/b9", b"/" + reference))
+
+
+fails("a bomb of entities", lambda: with_entity(LAUGHS, b"&l9;"))
+fails("an external entity", lambda: with_entity(b'<!ENTITY x SYSTEM "file:///etc/passwd">', b"&x;"))
+fails("a DOCTYPE with declarations", lambda: with_entity(b"<!ELEMENT urlset ANY>", b"b9"))
+passes(
+    "a DOCTYPE without declarations",
+    lambda: ok(b"<!DOCTYPE urlset SYSTEM '/urlset.dtd'>" + body()),
+    problem="a DOCTYPE before the document",
+)
+passes(
+    "elements nested a hundred thousand deep",
+    lambda: ok(with_more(b"<a>" * DEEP + b"</a>" * DEEP)),
+)
+passes(
+    "a hundred thousand elements that never end",
+    lambda: ok(opened() + b"<a>" * DEEP),
+    problem="breaks off",
+)
+passes(
+    "a tag with a million attributes",
+    lambda: ok(
+        with_more(b"<url " + b"".join(b'a%d="" ' % n for n in range(1_000_000)) + b"></url>")
+    ),
+    problem="",
+)
+passes(
+    "a gigantic text",
+    lambda: ok(with_more(b"<url><loc>" + b"x" * (8 << 20) + b"</loc></url>")),
+    problem="",
+)
+passes("a gigantic comment", lambda: ok(with_more(b"<!--" + b"-x" * (4 << 20) + b"-->")))
+fails(
+    "no closing tags at all",
+    lambda: ok(opened().replace(b"</loc></url>", b"")),
+    "breaks off",
+    found=9,
+)
+fails(
+    "a document that ends in the middle",
+    lambda: ok(body()[: at_page(4)]),
+    "breaks off",
+    found=4,
+    problem="breaks off",
+)
+fails(
+    "HTML instead of XML",
+    lambda: ok(b"<!DOCTYPE html><html><body><a href='/b0'>a page</a></body></html>"),
+)
+fails(
+    "JSON instead of XML",
+    lambda: ok(b'{"error": "no such sitemap"}', content_type="application/json"),
+)
+fails("zero bytes only", lambda: ok(b"\0" * 5000))
+fails("an image", lambda: ok(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20))
+passes(
+    "a document that breaks off before its root, then fine", lambda: [cut(body(), 10), ok(body())]
+)
+fails(
+    "a document that breaks off earlier the second time",
+    lambda: [cut_at(4), cut(body(), 10)],
+    found=4,
+)
+
+
+def lines() -> bytes:
+    return "".join(f"{site().base}{path}\n" for path in BAD).encode()
+
+
+FLOOD = b"\n" * (48 << 10)
+passes("a list of URLs and a flood of empty lines", lambda: ok(lines() + FLOOD))
+fails("a flood of empty lines", lambda: ok(b"x" + FLOOD))
+fails(
+    "a list of URLs that breaks off in a line",
+    lambda: cut(lines(), 4 * (len(site().base) + 4) + 12),
+    found=4,
+)
+
+# Indexes ------------------------------------------------------------------------------------------
+
+
+def indexes(*urls: str, **more: Any) -> dict[str, Any]:
+    """Return the answers of an index that lists these, and ``/p.xml``."""
+    return {"/bad.xml": listing(*urls, "/p.xml"), "/p.xml": ok(body()), **more}
+
+
+passes(
+    "indexes that list each other",
+    lambda: indexes("/i1.xml", **{"/i1.xml": listing("/i2.xml"), "/i2.xml": listing("/bad.xml")}),
+)
+passes("an index that lists itself", lambda: indexes("/bad.xml"))
+passes(
+    "an index that lists what is no HTTP",
+    lambda: indexes("file:///etc/passwd", "gopher://x/", "javascript:1"),
+    problem="",
+)
+passes("an index with one child twelve times", lambda: indexes(*["/p.xml"] * 11))
+passes(
+    "a namespace that is none",
+    lambda: ok(body().replace(SITEMAP_NS.encode(), b"http://example.org/none")),
+)

@@ -18,13 +18,15 @@ from fault_replies import (
     hang_up,
     ok,
     packed,
+    raw,
     redirect,
     reset,
     reset_in_headers,
     stall,
     status,
 )
-from fault_server import Endless, Reply
+
+from website import Answer, Endless
 
 LIMIT = 512 * 1024
 """How many bytes of a document a crawl of generated websites may receive."""
@@ -37,22 +39,22 @@ class Effect:
     ``named`` is whether it must be among the failures.
     """
 
-    answer: Reply | list[Reply]
+    answer: Answer | list[Answer]
     kept: int | None
     named: bool
 
 
-def whole(document: Written, answer: Reply | list[Reply]) -> Effect:
+def whole(document: Written, answer: Answer | list[Answer]) -> Effect:
     return Effect(answer, len(document.data), named=False)
 
 
-def nothing(answer: Reply | list[Reply]) -> Effect:
+def nothing(answer: Answer | list[Answer]) -> Effect:
     return Effect(answer, None, named=True)
 
 
 # What passes ----------------------------------------------------------------------------------------
 
-_ENCODINGS: dict[str, Callable[[bytes], Reply]] = {
+_ENCODINGS: dict[str, Callable[[bytes], Answer]] = {
     "plain": ok,
     "gzip": lambda data: ok(packed(data)),
     "gzip, announced": lambda data: ok(packed(data), content_encoding="gzip"),
@@ -63,7 +65,7 @@ _ENCODINGS: dict[str, Callable[[bytes], Reply]] = {
     "a wrong label": lambda data: ok(data, content_type="text/xml; charset=koi8-r"),
     "chunks": lambda data: chunked(*(data[at : at + 300] for at in range(0, len(data), 300))),
     "a drip": lambda data: drip(data, 0.001, max(40, len(data) // 20)),
-    "no length": lambda data: Reply((b"HTTP/1.1 200 OK\r\n\r\n", data), "close"),
+    "no length": lambda data: raw(b"HTTP/1.1 200 OK\r\n\r\n", data),
 }
 
 
@@ -82,12 +84,7 @@ def at_last(chance: random.Random, document: Written, *, probe: bool) -> Effect:
         for _ in range(chance.randint(0, connection))
     ]
     failures += [
-        chance.choice(
-            [
-                status("503 Service Unavailable", retry_after=0),
-                status("429 Too Many Requests"),
-            ]
-        )
+        chance.choice([status("503 Unavailable", retry_after=0), status("429 Too Many Requests")])
         for _ in range(chance.randint(0, busy))
     ]
     failures += [
@@ -101,55 +98,30 @@ def at_last(chance: random.Random, document: Written, *, probe: bool) -> Effect:
 # What does not --------------------------------------------------------------------------------------
 
 
-def _no_answer(chance: random.Random) -> Reply:
-    return chance.choice(
-        [
-            reset(),
-            hang_up(),
-            reset_in_headers(),
-            Reply((b"SSH-2.0-OpenSSH_9.6\r\n",), "close"),
-            Reply((b"HTTP/1.1 200 OK\r\n", Endless(b"X-Flood: flood\r\n" * 500)), "close"),
-        ]
-    )
+def _failing(make: Callable[[random.Random], Answer]) -> Callable[[random.Random, Written], Effect]:
+    return lambda chance, _: nothing(make(chance))
 
 
-def refused(chance: random.Random, document: Written) -> Effect:
-    """Answer that there is nothing, or that it is not for us."""
-    line = chance.choice(["403 Forbidden", "404 Not Found", "410 Gone", "401 Unauthorized"])
-    return nothing(status(line, CHALLENGE))
+def _no_answer(chance: random.Random) -> Answer:
+    flood = raw(b"HTTP/1.1 200 OK\r\n", Endless(b"X-Flood: flood\r\n" * 500))
+    no_http = raw(b"SSH-2.0-OpenSSH_9.6\r\n")
+    return chance.choice([reset(), hang_up(), reset_in_headers(), no_http, flood])
 
 
-def failing(chance: random.Random, document: Written) -> Effect:
-    """Fail at every try."""
-    return nothing(
-        chance.choice(
-            [
-                status("500 Internal Server Error"),
-                status("503 Service Unavailable", CHALLENGE),
-                status("429 Too Many Requests", retry_after=86400),
-                _no_answer(chance),
-                _no_answer(chance),
-            ]
-        )
-    )
+_REFUSALS = ["403 Forbidden", "404 Not Found", "410 Gone", "401 Unauthorized"]
+_ERRORS = [
+    status("500 Internal Server Error"),
+    status("503 Service Unavailable", CHALLENGE),
+    status("429 Too Many Requests", retry_after=86400),
+]
+_NO_SITEMAPS = [PAGE, b"", b"   \n", b'{"error": 404}', b"\0" * 100]
+_ASTRAY = ["file:///etc/passwd", "gopher://127.0.0.1/", "?again", "/no/such/thing"]
 
-
-def no_sitemap(chance: random.Random, document: Written) -> Effect:
-    """Answer 200 with something else."""
-    return nothing(ok(chance.choice([PAGE, b"", b"   \n", b'{"error": 404}', b"\0" * 100])))
-
-
-def challenged(chance: random.Random, document: Written) -> Effect:
-    """Answer 200 with a page for robots: nobody knows what stands behind it."""
-    return nothing(ok(CHALLENGE))
-
-
-def led_astray(chance: random.Random, document: Written) -> Effect:
-    """Redirect to where nothing can be had."""
-    target = chance.choice(
-        ["file:///etc/passwd", "gopher://127.0.0.1/", "?again", "/no/such/thing"]
-    )
-    return nothing(redirect(target))
+refused = _failing(lambda chance: status(chance.choice(_REFUSALS), CHALLENGE))
+failing = _failing(lambda chance: chance.choice([*_ERRORS, _no_answer(chance), _no_answer(chance)]))
+no_sitemap = _failing(lambda chance: ok(chance.choice(_NO_SITEMAPS)))
+challenged = _failing(lambda _: ok(CHALLENGE))  # nobody knows what stands behind it
+led_astray = _failing(lambda chance: redirect(chance.choice(_ASTRAY)))
 
 
 def breaks_off(chance: random.Random, document: Written) -> Effect:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+import zlib
 
-from fault_server import PATIENCE, Endless, Reply
+from website import Answer, Endless
 
+PATIENCE = 20.0
+"""Seconds of silence, or of what never ends."""
 CHALLENGE = (
     b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body>"
     b"<noscript>Enable JavaScript and cookies to continue</noscript></body></html>"
@@ -14,78 +16,75 @@ CHALLENGE = (
 PAGE = b"<!DOCTYPE html><html><head><title>Shop</title></head><body>Welcome</body></html>"
 
 
-def head(status: str = "200 OK", headers: Mapping[str, object] | None = None) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+def raw(*parts: bytes | float | Endless, end: str = "close") -> Answer:
+    return Answer(raw=parts, end=end)
+
+
+def head(status: str = "200 OK", **headers: object) -> bytes:
+    """Write a head; ``content_type`` is a header."""
+    named = {name.replace("_", "-").title(): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
     return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode("latin-1")
 
 
-def ok(body: bytes, *, claims: int | None = None, end: str = "keep", **headers: object) -> Reply:
-    """Answer 200; ``claims`` is the length that it says it has. ``content_type`` is a header."""
-    named = {name.replace("_", "-").title(): value for name, value in headers.items()}
+def status(line: str, body: bytes = b"no", **headers: object) -> Answer:
+    return raw(head(line, content_length=len(body), **headers), body, end="keep")
+
+
+def ok(body: bytes, *, claims: int | None = None, end: str = "keep", **headers: object) -> Answer:
+    """Answer 200; ``claims`` is the length that it says it has."""
     length = len(body) if claims is None else claims
-    return Reply((head(headers={"Content-Length": length, **named}), body), end)
+    return raw(head(content_length=length, **headers), body, end=end)
 
 
-def status(line: str, body: bytes = b"no", **headers: object) -> Reply:
-    named = {name.replace("_", "-").title(): value for name, value in headers.items()}
-    return Reply((head(line, {"Content-Length": len(body), **named}), body))
-
-
-def redirect(target: str, line: str = "302 Found") -> Reply:
+def redirect(target: str, line: str = "302 Found") -> Answer:
     return status(line, b"", location=target)
 
 
-def reset() -> Reply:
+def reset() -> Answer:
     """Take the request, and reset the connection."""
-    return Reply((), "reset")
+    return raw(end="reset")
 
 
-def hang_up() -> Reply:
+def hang_up() -> Answer:
     """Take the request, and close before the status line."""
-    return Reply((), "close")
+    return raw()
 
 
-def reset_in_headers() -> Reply:
-    return Reply((b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nX-Half", 0.01), "reset")
+def reset_in_headers() -> Answer:
+    return raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nX-Half", 0.01, end="reset")
 
 
-def cut(body: bytes, at: int, end: str = "close") -> Reply:
-    """Promise the whole body, send a part of it, and hang up."""
-    return ok(body[:at], claims=len(body), end=end)
+def cut(body: bytes, at: int, *then: float, end: str = "close") -> Answer:
+    """Promise the whole body, send a part of it, and hang up, perhaps after a silence."""
+    return raw(head(content_length=len(body)), body[:at], *then, end=end)
 
 
-def stall(body: bytes, at: int) -> Reply:
+def stall(body: bytes, at: int) -> Answer:
     """Promise the whole body, send a part of it, and fall silent."""
-    sent = ok(body[:at], claims=len(body))
-    return Reply((*sent.parts, PATIENCE), "close")
+    return cut(body, at, PATIENCE)
 
 
-def drip(body: bytes, pause: float, size: int = 1) -> Reply:
+def drip(body: bytes, pause: float, size: int = 1) -> Answer:
     """Send a body a few bytes at a time."""
-    parts: list[bytes | float] = [head(headers={"Content-Length": len(body)})]
-    for at in range(0, len(body), size):
-        parts += [body[at : at + size], pause]
-    return Reply(tuple(parts))
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    dripping = [part for piece in pieces for part in (piece, pause)]
+    return raw(head(content_length=len(body)), *dripping, end="keep")
 
 
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(data), data)
-
-
-def chunked(*pieces: bytes, last: bytes = b"0\r\n\r\n", end: str = "keep") -> Reply:
+def chunked(*pieces: bytes, last: bytes | Endless = b"0\r\n\r\n", end: str = "keep") -> Answer:
     """Send chunks; ``last`` is what stands where the last chunk should."""
-    opening = head(headers={"Transfer-Encoding": "chunked"})
-    return Reply((opening, *map(chunk, pieces), last), end)
+    chunks = (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return raw(head(transfer_encoding="chunked"), *chunks, last, end=end)
 
 
-def endless(start: bytes, piece: bytes, seconds: float = PATIENCE) -> Reply:
-    return Reply((head(), start, Endless(piece, seconds=seconds)), "close")
+def endless(start: bytes, piece: bytes, pause: float = 0.0) -> Answer:
+    """Send a body that has a beginning, but no end."""
+    return raw(head(), start, Endless(piece, pause))
 
 
 def bomb(plain: bytes, filler: bytes, mebibytes: int) -> bytes:
     """Pack ``plain`` and then so many MiB of one byte: about a thousand to one."""
-    import zlib  # noqa: PLC0415
-
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     block = filler * (1 << 20)
     pieces = [packer.compress(plain), *(packer.compress(block) for _ in range(mebibytes))]

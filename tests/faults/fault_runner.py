@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from fault_effects import LIMIT
 from fault_fronts import FRONTS, crawl
-from fault_server import FaultServer
 from fault_sites import generate
 
 from usp._crawl import schedule
 from usp._crawl.schedule import RetryPolicy
 from usp.limits import Limits
+from website import Site, nobody
 
 AT_ONCE = 6
 LIMITS = Limits(document_bytes=LIMIT, seconds=60)
@@ -39,36 +39,24 @@ def quick_retries() -> None:
 
 def run(seeds: Iterable[int], front: str | None = None) -> Iterator[Verdict]:
     """Crawl the websites of seeds; each by one of the fronts, unless it is said which."""
-    fronts = list(FRONTS)
-    with FaultServer() as server, ThreadPoolExecutor(AT_ONCE) as pool:
-        nobody = server.nobody()
-
-        def one(seed: int) -> Verdict:
-            return judge(seed, front or fronts[seed % len(fronts)], server, nobody)
-
-        yield from pool.map(one, seeds)
-
-
-def judge(seed: int, front: str, server: FaultServer, nobody: str) -> Verdict:
-    """Crawl the website of a seed, and compare."""
-    made = []
-
-    def make(base: str) -> object:
-        made.append(generate(seed, base, nobody))
-        return made[0].answers
-
-    site = server.open(make)
-    (website,) = made
-    started = time.monotonic()
-    pages = 0
-    try:
-        outcome = crawl(
-            front, site.base + "/", limits=LIMITS, use_known_paths=website.use_known_paths
+    with nobody() as refusing, ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(
+            lambda seed: judge(seed, front or FRONTS[seed % len(FRONTS)], refusing), seeds
         )
-        pages = len(outcome.pages)
-        wrong = website.expected.differences(outcome.pages, outcome.failures)
-    except Exception as error:  # noqa: BLE001 - nothing may raise
-        wrong = [f"raised {type(error).__name__}: {error}"]
-    finally:
-        server.shut(site)
-    return Verdict(seed, front, wrong, pages, time.monotonic() - started)
+
+
+def judge(seed: int, front: str, refusing: str) -> Verdict:
+    """Crawl the website of a seed, and compare."""
+    started = time.monotonic()
+    found: list[str] = []
+    with Site() as site:
+        website = generate(seed, site.base, refusing)
+        site.answers = website.answers
+        options = {"limits": LIMITS, "use_known_paths": website.use_known_paths}
+        try:
+            outcome = crawl(front, site.base + "/", **options)
+            found = outcome.pages
+            wrong = website.expected.differences(found, outcome.failures)
+        except Exception as error:  # noqa: BLE001 - nothing may raise
+            wrong = [f"raised {type(error).__name__}: {error}"]
+    return Verdict(seed, front, wrong, len(found), time.monotonic() - started)

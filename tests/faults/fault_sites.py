@@ -5,27 +5,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import fault_effects as effects
 from fault_documents import PAGE_FORMATS, Written, write
 from fault_effects import Effect
 from fault_replies import redirect, status
-from fault_server import Reply
 
 KNOWN = ("sitemap.xml", "sitemap_index.xml", "sitemap.txt", "sitemap1.xml", "news-sitemap.xml")
 
-_FAULTS: list[tuple[Callable[[random.Random, Written], Effect], int]] = [
-    (effects.refused, 3),
-    (effects.failing, 4),
-    (effects.no_sitemap, 2),
-    (effects.challenged, 1),
-    (effects.led_astray, 2),
-    (effects.breaks_off, 4),
-    (effects.goes_on, 1),
-    (effects.cut_short, 3),
-    (effects.gzip_cut, 2),
-    (effects.bad_checksum, 1),
-]
+_FAULTS: dict[Callable[[random.Random, Written], Effect], int] = {
+    effects.refused: 3, effects.failing: 4, effects.no_sitemap: 2, effects.challenged: 1,
+    effects.led_astray: 2, effects.breaks_off: 4, effects.goes_on: 1, effects.cut_short: 3,
+    effects.gzip_cut: 2, effects.bad_checksum: 1,
+}
 _RARE = 0.01  # how often a document falls silent: waiting for it takes seconds
 
 
@@ -58,7 +51,7 @@ class Expected:
 class Generated:
     """A website: its answers, whether known paths are to be looked at, and what must be found."""
 
-    answers: dict[str, Reply | list[Reply]]
+    answers: dict[str, Any]
     use_known_paths: bool
     expected: Expected
 
@@ -73,7 +66,7 @@ class _Maker:
         self._chance = chance
         self._base = base
         self._nobody = nobody
-        self._answers: dict[str, Reply | list[Reply]] = {}
+        self._answers: dict[str, Any] = {}
         self._expected = Expected()
         self._count = 0
         self._pages = 0
@@ -174,8 +167,7 @@ class _Maker:
             return chance.choice([*choices, lambda: self._cut_at_an_entry(document)])()
         if chance.random() < _RARE:
             return effects.falls_silent(chance, document)
-        makers, weights = zip(*_FAULTS, strict=True)
-        (make,) = chance.choices(makers, weights)
+        (make,) = chance.choices(list(_FAULTS), list(_FAULTS.values()))
         if text and make is effects.cut_short:
             make = effects.breaks_off  # nobody can tell that a list of lines is not whole
         return make(chance, document)

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fault_replies import bomb, endless, head, ok, packed
-from fault_server import Endless, FaultServer, Reply
+from fault_cases import LAUGHS
+from fault_replies import bomb, endless, head, ok, packed, raw
 
-from website import robots, urlset
+from website import Endless, robots, urlset
 
 pytestmark = pytest.mark.long
 
@@ -33,7 +33,6 @@ print(peak() - before, len(outcome.pages), max(problems, default=0))
 """
 
 START = urlset("http://127.0.0.1/page").encode().removesuffix(b"</urlset>")
-LAUGHS = b"".join(b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10) for n in range(1, 12))
 BOMBS = {
     "blanks": lambda: ok(bomb(START, b" ", 300)),
     "one gigantic text": lambda: ok(bomb(START + b"<url><loc>", b"x", 300)),
@@ -46,16 +45,9 @@ BOMBS = {
     "UTF-16": lambda: ok(bomb(START.decode().encode("utf-16"), b" \0", 300)),
     "an endless body": lambda: endless(START, b"<url> " + b" " * 500),
     "an endless text": lambda: endless(START + b"<url><loc>", b"x" * 65536),
-    "endless headers": lambda: Reply(
-        (b"HTTP/1.1 200 OK\r\n", Endless(b"X-Y: z\r\n" * 5000)), "close"
-    ),
-    "an endless chunk": lambda: Reply(
-        (
-            head(headers={"Transfer-Encoding": "chunked"}),
-            b"7fffffff\r\n" + START,
-            Endless(b" " * 65536),
-        ),
-        "close",
+    "endless headers": lambda: raw(b"HTTP/1.1 200 OK\r\n", Endless(b"X-Y: z\r\n" * 5000)),
+    "an endless chunk": lambda: raw(
+        head(transfer_encoding="chunked"), b"7fffffff\r\n" + START, Endless(b" " * 65536)
     ),
     "entities": lambda: ok(b"<!DOCTYPE urlset [" + LAUGHS + b"]>" + START + b"<url><loc>&l11;"),
 }
@@ -68,23 +60,17 @@ STREAMED = ("blanks", "one gigantic text", "an endless body", "endless headers")
     ("name", "front"),
     [*((name, "tree") for name in BOMBS), *((name, "aio stream") for name in STREAMED)],
 )
-def test_a_bomb_takes_little_memory(name, front):
+def test_a_bomb_takes_little_memory(serve, name, front):
+    site = serve({"/robots.txt": robots("/bomb.xml"), "/bomb.xml": BOMBS[name]()})
     folder = Path(__file__).parent
-    with FaultServer() as server:
-        site = server.open(
-            lambda base: {
-                "/robots.txt": ok(robots(f"{base}/bomb.xml").encode()),
-                "/bomb.xml": BOMBS[name](),
-            }
-        )
-        command = [sys.executable, "-c", PROGRAM, front, site.base + "/"]
-        result = subprocess.run(
-            [*command, str(folder), str(folder.parent)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    command = [sys.executable, "-c", PROGRAM, front, site.base + "/"]
+    result = subprocess.run(
+        [*command, str(folder), str(folder.parent)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr[-2000:]
     grown, pages, problems = map(int, result.stdout.split())
     assert grown < MOST

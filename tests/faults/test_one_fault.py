@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fault_cases_content  # noqa: F401 - adds its cases
-import fault_cases_wire  # noqa: F401 - adds its cases
 import pytest
-from fault_cases import BAD, CASES, GOOD, table
+from fault_cases import BAD, CASES, GOOD, site
 from fault_fronts import crawl
-from fault_server import FaultServer
+
+from website import nobody
 
 STREAMED = {
     *("reset at every try", "a body reset in the middle", "a body that falls silent"),
@@ -25,31 +24,26 @@ def test_cases_have_names_of_their_own():
     assert set(names) >= STREAMED
 
 
-@pytest.fixture(scope="module")
-def server():
-    with FaultServer() as server:
-        yield server
+@pytest.fixture(scope="module", autouse=True)
+def _closed():
+    yield
+    site().close()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_fault_costs_only_what_it_hits_and_is_named(server, case):
+def test_a_fault_costs_only_what_it_hits_and_is_named(case):
     streams = ("stream", "aio stream") if case.name in STREAMED else ()
     for front in ("tree", "aio tree", *streams):
-        check(case, server, front)
-
-
-def check(case, server, front):
-    site = server.open(lambda base: table(case, base, server))
-    try:
-        outcome = crawl(
-            front, site.base + "/", limits=case.limits, timeout=(1.0, 0.5), use_known_paths=False
-        )
-        check_pages(case, [url.removeprefix(site.base) for url in outcome.pages])
+        with nobody() as refusing:
+            where = refusing if case.name == "connection refused" else site().base
+            site().answers = case.answers(f"{where}/bad.xml")
+            site().requests.clear()
+            options = {"limits": case.limits, "timeout": (1.0, 0.5), "use_known_paths": False}
+            outcome = crawl(front, site().base + "/", **options)
+        check_pages(case, [url.removeprefix(site().base) for url in outcome.pages])
         if outcome.tree is not None:
             check_failures(case, outcome.failures)
             check_problems(case, outcome.tree)
-    finally:
-        server.shut(site)
 
 
 def check_pages(case, pages):
@@ -65,7 +59,7 @@ def check_failures(case, failures):
         assert failures == {}
         return
     ((url, reason),) = failures.items()
-    assert url.endswith(case.at)
+    assert url.endswith("/bad.xml")
     assert case.failure.lower() in reason.lower()
     assert reason.isprintable()
 
