@@ -9,7 +9,8 @@ import json
 import random
 import subprocess
 import sys
-from contextlib import contextmanager
+from collections import deque
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,32 +44,31 @@ def ordinary(base: str) -> dict[str, Any]:
     return answers
 
 
-def faulty(base: str, seed: int, nobody: str) -> dict[str, Any]:
+def faulty(base: str, seed: int, refusing: str) -> dict[str, Any]:
     """Make a website with faults; of documents that fall silent the head is all that is left."""
-    from fault_server import PATIENCE, Reply  # noqa: PLC0415 - the path is set above
+    from fault_replies import PATIENCE, raw  # noqa: PLC0415 - the path is set above
     from fault_sites import generate  # noqa: PLC0415
 
-    answers: dict[str, Any] = generate(seed, base, nobody).answers
+    answers: dict[str, Any] = generate(seed, base, refusing).answers
     for path, answer in answers.items():
-        if isinstance(answer, Reply) and PATIENCE in answer.parts:
-            answers[path] = Reply(answer.parts[:1], "close")
+        if not isinstance(answer, list) and PATIENCE in answer.raw:
+            answers[path] = raw(answer.raw[0])
     return answers
 
 
 def main() -> None:
     """Serve."""
-    from fault_server import FaultServer  # noqa: PLC0415 - the path is set above
+    from website import Site, nobody  # noqa: PLC0415 - the path is set above
 
-    with FaultServer() as server:
-        nobody = server.nobody()
-        sites = {
-            "ordinary": [server.open(ordinary).base],
-            "faulty": [
-                server.open(lambda base, seed=seed: faulty(base, seed, nobody)).base
-                for seed in range(FAULTY)
-            ],
-        }
-        sys.stdout.write(json.dumps(sites) + "\n")
+    with ExitStack() as stack:
+        refusing = stack.enter_context(nobody())
+        sites = [stack.enter_context(Site()) for _ in range(1 + FAULTY)]
+        for number, site in enumerate(sites):
+            site.requests = deque(maxlen=1000)  # or else they are kept as long as the website
+            base = site.base
+            site.answers = faulty(base, number - 1, refusing) if number else ordinary(base)
+        first, *others = (site.base for site in sites)
+        sys.stdout.write(json.dumps({"ordinary": [first], "faulty": others}) + "\n")
         sys.stdout.flush()
         sys.stdin.read()
 

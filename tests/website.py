@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -82,7 +82,7 @@ class Site:
     ) -> None:
         self.answers: dict[str, Any] = dict(answers or {})
         self.tls = tls
-        self.requests: list[Request] = []
+        self.requests: MutableSequence[Request] = []
         self.most_at_once: Counter[str] = Counter()
         self._active: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -120,10 +120,9 @@ class Site:
         """Give what the path answers this time."""
         with self._lock:
             self.requests.append(request)
-            turn = self.hits[request.path] - 1
-        answer = self.answers.get(request.path, NOT_FOUND)
-        if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
-            answer = answer[min(turn, len(answer) - 1)]
+            answer = self.answers.get(request.path, NOT_FOUND)
+            if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+                answer = answer[min(self.hits[request.path], len(answer)) - 1]
         if callable(answer):
             answer = answer()
         if answer is None:

@@ -15,9 +15,16 @@ from fault_replies import redirect, status
 KNOWN = ("sitemap.xml", "sitemap_index.xml", "sitemap.txt", "sitemap1.xml", "news-sitemap.xml")
 
 _FAULTS: dict[Callable[[random.Random, Written], Effect], int] = {
-    effects.refused: 3, effects.failing: 4, effects.no_sitemap: 2, effects.challenged: 1,
-    effects.led_astray: 2, effects.breaks_off: 4, effects.goes_on: 1, effects.cut_short: 3,
-    effects.gzip_cut: 2, effects.bad_checksum: 1,
+    effects.refused: 3,
+    effects.failing: 4,
+    effects.no_sitemap: 2,
+    effects.challenged: 1,
+    effects.led_astray: 2,
+    effects.breaks_off: 4,
+    effects.goes_on: 1,
+    effects.cut_short: 3,
+    effects.gzip_cut: 2,
+    effects.bad_checksum: 1,
 }
 _RARE = 0.01  # how often a document falls silent: waiting for it takes seconds
 
