@@ -6,7 +6,7 @@ from encodings.aliases import aliases
 
 import pytest
 from formats_strategies import CONTENT_TYPES, SOUPS, encoded, pieces
-from formats_support import chunks, corpus, read
+from formats_support import chunks, read
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -65,37 +65,6 @@ def test_no_label_that_python_knows_raises(label):
         document = b"<urlset>" + data + b"</urlset>"
         for parts in ([document], chunks(document, 1)):
             check(parts, {"content_type": f"text/xml; charset={label}"})
-
-
-@st.composite
-def mutated(draw):
-    """Take a case of the corpus and change it in a few places."""
-    case = draw(st.sampled_from([case for case in corpus() if len(case.data) < 5000]))
-    data = bytearray(case.data)
-    for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(data)))
-        change = draw(st.sampled_from(["drop", "insert", "flip", "repeat", "cut"]))
-        length = draw(st.integers(1, 20))
-        if change == "drop":
-            del data[at : at + length]
-        elif change == "insert":
-            data[at:at] = draw(st.binary(min_size=1, max_size=6) | st.just(b"<") | st.just(b"&"))
-        elif change == "flip" and at < len(data):
-            data[at] ^= 1 << draw(st.integers(0, 7))
-        elif change == "repeat":
-            data[at:at] = data[at : at + length] * draw(st.integers(1, 50))
-        elif change == "cut":
-            del data[max(at, 1) :]
-    return case, bytes(data)
-
-
-@settings(LAW, max_examples=examples(400))
-@given(data=st.data(), mutation=mutated())
-def test_mutated_cases_raise_nothing_and_may_be_cut(data, mutation):
-    case, document = mutation
-    check([document], case.options)
-    whole, cut = case.read([document]), case.read(data.draw(pieces(document)))
-    assert (cut.pages, cut.children, cut.refusal) == (whole.pages, whole.children, whole.refusal)
 
 
 ENTRY = b"<url><loc>https://www.example.org/kept</loc></url>"

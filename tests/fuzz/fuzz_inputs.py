@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
-import sys
 from functools import cache
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "formats"))
 
 from formats_support import corpus
 
@@ -21,15 +17,35 @@ _KINDS = {
     "atom": "PagesAtomSitemap",
     "homepage": "IndexWebsiteSitemap",
 }
-_DATES = (
-    *("2024-05-06", "2024-05-06T07:08:09Z", "2024-05-06T07:08:09.123+02:00", "2024", "2024-W05-1"),
-    *("Thu, 05 Jan 2017 12:34:51 GMT", "5 Jan 17 12:34 EST", "20240506T070809Z", "2024-02-30"),
-    *("May 6, 2024", "06.05.2024", "yesterday", "0000-00-00", "9999-12-31T24:00:00-23:59", "1e9"),
-)
-_REFERENCES = (
-    *("a &amp; b", "&#38;&#x26;&lt;&nbsp;&who;", "&#0;&#xD800;&#99999999999;", "a&b;c&#;&#x;"),
-    *(" href=\"a\" rel='b' c=d", ' a="1" a="2" é="&quot;"', " a='\"' b=\"'\" c", ' x:y="\r\n\t"'),
-)
+_TEXTS = {
+    "dates": (
+        *(
+            "2024-05-06",
+            "2024-05-06T07:08:09Z",
+            "2024-05-06T07:08:09.123+02:00",
+            "2024",
+            "2024-W05-1",
+        ),
+        *("Thu, 05 Jan 2017 12:34:51 GMT", "5 Jan 17 12:34 EST", "20240506T070809Z", "2024-02-30"),
+        *(
+            "May 6, 2024",
+            "06.05.2024",
+            "yesterday",
+            "0000-00-00",
+            "9999-12-31T24:00:00-23:59",
+            "1e9",
+        ),
+    ),
+    "references": (
+        *("a &amp; b", "&#38;&#x26;&lt;&nbsp;&who;", "&#0;&#xD800;&#99999999999;", "a&b;c&#;&#x;"),
+        *(
+            " href=\"a\" rel='b' c=d",
+            ' a="1" a="2" é="&quot;"',
+            " a='\"' b=\"'\" c",
+            ' x:y="\r\n\t"',
+        ),
+    ),
+}
 _TOKENS = (
     *(b"<", b">", b"&", b";", b"&amp;", b'"', b"'", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<?"),
     *(b"?>", b"<url>", b"</url>", b"<loc>", b"</loc>", b"<url><loc>https://e.org/x</loc></url>"),
@@ -45,10 +61,8 @@ _TOKENS = (
 @cache
 def seeds(target: str) -> tuple[tuple[bytes, dict], ...]:
     """Give what a target begins with: data, and how it was asked for."""
-    if target == "dates":
-        return tuple((text.encode(), {}) for text in _DATES)
-    if target == "references":
-        return tuple((text.encode(), {}) for text in _REFERENCES)
+    if target in _TEXTS:
+        return tuple((text.encode(), {}) for text in _TEXTS[target])
     small = [case for case in corpus() if len(case.data) < 20_000]
     if target == "unpack":
         folders = ("compression/", "encodings/")
