@@ -31,8 +31,7 @@ from website import index, robots, urlset
 sys.path.insert(0, str(Path(__file__).parent.parent / "stream"))
 from memory_web import Client, H, Web
 
-DEPTH = 2 * sys.getrecursionlimit()
-CHAIN = sys.getrecursionlimit() + 100
+DEPTH = sys.getrecursionlimit() + 100
 
 
 def deep_tree(depth: int = DEPTH, reason: str = "gone"):
@@ -52,13 +51,12 @@ def chain_of_indexes(depth: int) -> dict[str, str]:
 
 
 def test_a_website_may_chain_its_indexes_as_long_as_the_caller_allows():
-    depth = CHAIN
-    web = Web({"/robots.txt": robots("/0.xml"), **chain_of_indexes(depth)})
+    web = Web({"/robots.txt": robots("/0.xml"), **chain_of_indexes(DEPTH)})
     options = {"use_known_paths": False, "limits": Limits(depth=None)}
     tree = sitemap_tree_for_homepage(H + "/", Client(web), **options)
     assert tree.is_complete
     assert [page.url for page in tree.all_pages()] == [H + "/page"]
-    assert tree.sitemap_count() == depth + 2
+    assert tree.sitemap_count() == DEPTH + 2
     assert [page.url for page in pages(H + "/", Client(web), **options)] == [H + "/page"]
 
 
@@ -76,8 +74,7 @@ def test_a_sitemap_that_comes_back_to_a_far_parent_recurs():
     web = Web({**chain_of_indexes(300), "/300.xml": index("/0.xml", "/7.xml#x")})
     tree = sitemap_tree_for_sitemap(H + "/0.xml", Client(web), limits=Limits(depth=None))
     *_, first, second = tree.all_sitemaps()
-    assert "Recursion detected" in first.reason
-    assert "Recursion detected" in second.reason
+    assert all("Recursion detected" in node.reason for node in (first, second))
 
 
 def test_a_deep_tree_is_walked_counted_compared_and_written():
@@ -102,9 +99,7 @@ def test_a_deep_tree_is_walked_counted_compared_and_written():
 
 def test_a_deep_tree_is_pickled_and_copied():
     tree = deep_tree()
-    assert pickle.loads(pickle.dumps(tree)) == tree
-    assert copy.deepcopy(tree) == tree
-    assert copy.copy(tree) == tree
+    assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == copy.copy(tree) == tree
 
 
 def test_a_node_that_stands_in_a_tree_twice_is_pickled_once():
@@ -154,7 +149,7 @@ def test_a_deep_tree_is_drawn():
 
 @pytest.fixture
 def deep_folder(tmp_path):
-    for path, document in chain_of_indexes(CHAIN).items():
+    for path, document in chain_of_indexes(DEPTH).items():
         (tmp_path / path[1:]).write_text(document.replace("{base}", H))
     return tmp_path
 
@@ -163,7 +158,7 @@ def test_files_in_a_folder_may_chain(deep_folder, capfd):
     tree = tree_of(file_input(deep_folder), None, None)
     assert [page.url for page in tree.all_pages()] == [H + "/page"]
     assert len(tree.sub_sitemaps) == 1
-    assert tree.sitemap_count() == CHAIN + 1
+    assert tree.sitemap_count() == DEPTH + 1
     with pytest.raises(SystemExit) as ended:
         main(["ls", str(deep_folder), "-f", "pages"])
     assert not ended.value.code

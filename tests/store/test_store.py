@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from together import together
+from usp import _store
 from usp._store import Document, Store
 from usp.objects.exchange import Exchange
 
 EXCHANGE = Exchange("http://h/a", "http://h/b", content_type="text/xml")
 FD = Path("/proc/self/fd")
+PATIENCE = 10.0
 
 
 def put(store: Store, *chunks: bytes) -> Document:
@@ -31,18 +34,13 @@ def read(document: Document) -> bytes:
     return b"".join(document.chunks())
 
 
-def test_a_small_document_stays_in_memory():
-    document = put(Store(memory=100, small=10), b"12345", b"", b"67890")
-    assert document.data == b"1234567890"
-    assert document.store._spool is None
-    assert (document.size, read(document), document.exchange) == (10, b"1234567890", EXCHANGE)
-
-
-def test_a_document_larger_than_small_goes_to_the_spool():
-    document = put(Store(memory=100, small=10), b"12345", b"678901", b"2")
-    assert document.data is None
-    assert document.store._spool is not None
-    assert read(document) == b"123456789012"
+@together("chunks, in_memory", [([b"12345", b"", b"67890"], True), ([b"12345", b"678901"], False)])
+def test_a_document_stays_in_memory_unless_it_is_larger_than_small(chunks, in_memory):
+    document = put(Store(memory=100, small=10), *chunks)
+    text = b"".join(chunks)
+    assert document.data == (text if in_memory else None)
+    assert (document.store._spool is None) is in_memory
+    assert (document.size, read(document), document.exchange) == (len(text), text, EXCHANGE)
 
 
 def test_documents_beyond_the_budget_go_to_the_spool_however_small():
@@ -52,32 +50,15 @@ def test_documents_beyond_the_budget_go_to_the_spool_however_small():
     assert [read(document) for document in documents] == [b"%010d" % n for n in range(4)]
 
 
-def test_a_document_that_leaves_memory_gives_its_budget_back():
+def test_a_document_that_leaves_memory_or_is_discarded_gives_its_budget_back():
     store = Store(memory=10, small=8)
     assert put(store, b"12345", b"67890").data is None
-    assert put(store, b"12345678").data is not None
-
-
-def test_a_document_that_is_discarded_gives_its_budget_back():
-    store = Store(memory=10, small=10)
-    writer = store.writer()
-    writer.write(b"1234567890")
-    writer.discard()
-    writer.discard()
-    assert put(store, b"1234567890").data is not None
-
-
-def test_a_spooled_document_that_is_discarded_takes_nothing_from_the_budget():
-    store = Store(memory=10, small=5)
-    writer = store.writer()
-    writer.write(b"1234567890")
-    writer.discard()
-    assert store.hold(10, 5)
-
-
-def test_an_empty_document_is_a_document():
-    document = put(Store())
-    assert (document.size, read(document), document.data) == (0, b"", b"")
+    for data in (b"12345678", b"1234567890"):  # in memory, and in the spool
+        writer = store.writer()
+        writer.write(data)
+        writer.discard()
+        writer.discard()
+    assert store.hold(10, 8)
 
 
 def test_a_document_can_be_read_twice_and_by_two_readers_at_once():
@@ -112,16 +93,14 @@ def test_what_was_written_is_read_whatever_the_thresholds_and_however_writers_al
     store = Store(memory, small)
     writers = [store.writer() for _ in documents]
     queue = [(at, chunk) for at, chunks in enumerate(documents) for chunk in chunks]
-    order = sorted(range(len(queue)), key=lambda _: random.random())
-    written: dict[int, bytes] = {}
-    for at in order:
-        number, chunk = queue[at]
-        writers[number].write(chunk)
-        written[number] = written.get(number, b"") + chunk
+    random.shuffle(queue)
+    written = [b""] * len(documents)
+    for at, chunk in queue:
+        writers[at].write(chunk)
+        written[at] += chunk
     stored = [writer.finish(EXCHANGE) for writer in writers]
-    assert [read(document) for document in stored] == [
-        written.get(number, b"") for number in range(len(documents))
-    ]
+    assert [read(document) for document in stored] == written
+    assert [document.size for document in stored] == list(map(len, written))
     held = sum(len(document.data) for document in stored if document.data is not None)
     assert held == store._held <= memory
 
@@ -193,3 +172,42 @@ def test_the_spool_is_made_where_temporary_files_belong_and_has_no_name(tmp_path
 
 def test_reprs_do_not_show_the_bytes():
     assert len(repr(put(Store(), b"x" * 100_000))) < 1000
+
+
+# Threads do not wait for each other's disk --------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "pwrite"), reason="this system writes where it stands")
+def test_a_slow_write_does_not_hold_up_others(monkeypatch):
+    store, began, go_on = Store(), threading.Event(), threading.Event()
+    real = os.pwrite
+
+    def slow(file, data, offset):
+        if bytes(data) == b"slow":
+            began.set()
+            assert go_on.wait(PATIENCE)
+        return real(file, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", slow)
+    places = {}
+    thread = threading.Thread(target=lambda: places.update(slow=store.append(b"slow")))
+    thread.start()
+    assert began.wait(PATIENCE)
+    places["quick"] = store.append(b"quick")  # would wait forever for a lock
+    assert b"".join(store.read([places["quick"]])) == b"quick"
+    go_on.set()
+    thread.join(PATIENCE)
+    assert b"".join(store.read([places["slow"], places["quick"]])) == b"slowquick"
+
+
+@pytest.mark.parametrize("has_offsets", [True, False])
+def test_a_write_that_takes_only_a_part_goes_on(monkeypatch, has_offsets):
+    if has_offsets and not hasattr(os, "pwrite"):
+        pytest.skip("this system writes where it stands")
+    monkeypatch.setattr(_store, "_HAS_OFFSETS", has_offsets)
+    if has_offsets:
+        real = os.pwrite
+        monkeypatch.setattr(os, "pwrite", lambda file, data, at: real(file, data[:3], at))
+    store = Store()
+    places = [store.append(text) for text in (b"0123456789", b"", b"abcdefg")]
+    assert b"".join(store.read(places)) == b"0123456789abcdefg"
