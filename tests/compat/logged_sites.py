@@ -27,13 +27,20 @@ def declared(body, path="/s.xml", **more):
     return {"/robots.txt": robots(path), path: body, **more}
 
 
+def page(more="", loc="<loc>{base}/p</loc>"):
+    return f"<url>{loc}{more}</url>"
+
+
+def item(inside):
+    return f'<rss version="2.0"><channel><item>{inside}</item></channel></rss>'
+
+
+A_PAGE = {"/a.xml": urlset("/p")}
 SITES = {
     "nothing at all": {},
     "one page": declared(urlset("/p")),
-    "an index": declared(index("/a.xml"), **{"/a.xml": urlset("/p")}),
-    "an index with a missing child": declared(
-        index("/a.xml", "/gone.xml"), **{"/a.xml": urlset("/p")}
-    ),
+    "an index": declared(index("/a.xml"), **A_PAGE),
+    "an index with a missing child": declared(index("/a.xml", "/gone.xml"), **A_PAGE),
     "a missing sitemap": declared(Answer("gone", 404)),
     "a gone sitemap": declared(Answer("gone", 410)),
     "a forbidden sitemap": declared(Answer("keep out", 403)),
@@ -62,14 +69,11 @@ SITES = {
     "bad gzip by type": declared(
         Answer(b"no gzip", headers={"Content-Type": "application/x-gzip"})
     ),
-    "no namespace": declared("<urlset><url><loc>{base}/p</loc></url></urlset>"),
+    "no namespace": declared(f"<urlset>{page()}</urlset>"),
     "an index without a namespace": declared(
-        "<sitemapindex><sitemap><loc>{base}/a.xml</loc></sitemap></sitemapindex>",
-        **{"/a.xml": urlset("/p")},
+        "<sitemapindex><sitemap><loc>{base}/a.xml</loc></sitemap></sitemapindex>", **A_PAGE
     ),
-    "another namespace": declared(
-        '<urlset xmlns="http://example.org/"><url><loc>{base}/p</loc></url></urlset>'
-    ),
+    "another namespace": declared(f'<urlset xmlns="http://example.org/">{page()}</urlset>'),
     "a DOCTYPE": declared('<!DOCTYPE urlset [<!ENTITY a "b">]>' + urlset("/p")[21:]),
     "a DOCTYPE after the declaration": declared(
         '<?xml version="1.0"?>\n<!DOCTYPE urlset [<!ENTITY a "b">]>' + urlset("/p")[21:]
@@ -84,48 +88,35 @@ SITES = {
     "words": declared("What is this?\nNo idea.\n", path="/s.txt"),
     "broken XML": declared(urlset("/p", "/q")[:-40]),
     "a bare ampersand": declared(urlset("<url><loc>{base}/p?a=1&b=2</loc></url>", "/q")),
-    "an undeclared prefix": declared(
-        urlset("<url><loc>{base}/p</loc><image:loc>x</image:loc></url>")
-    ),
-    "an empty loc": declared(urlset("<url><loc></loc></url>", "/q")),
-    "a loc that is no URL": declared(urlset("<url><loc>ftp://h/x</loc></url>", "/q")),
+    "an undeclared prefix": declared(urlset(page("<image:loc>x</image:loc>"))),
+    "an empty loc": declared(urlset(page("<loc></loc>", ""), "/q")),
+    "a loc that is no URL": declared(urlset(page("<loc>ftp://h/x</loc>", ""), "/q")),
     "a child that is no URL": declared(
-        index("<sitemap><loc>ftp://h/x.xml</loc></sitemap>", "/a.xml"), **{"/a.xml": urlset("/p")}
+        index("<sitemap><loc>ftp://h/x.xml</loc></sitemap>", "/a.xml"), **A_PAGE
     ),
     "a child without loc": declared(
-        index("<sitemap><lastmod>2020-01-01</lastmod></sitemap>", "/a.xml"),
-        **{"/a.xml": urlset("/p")},
+        index("<sitemap><lastmod>2020-01-01</lastmod></sitemap>", "/a.xml"), **A_PAGE
     ),
-    "a page without loc": declared(urlset("<url><lastmod>2020-01-01</lastmod></url>", "/q")),
+    "a page without loc": declared(urlset(page("<lastmod>2020-01-01</lastmod>", ""), "/q")),
     "an index that lists itself": declared(index("/s.xml")),
     "a child that leads back": declared(index("/r.xml"), **{"/r.xml": Answer(redirect="/s.xml")}),
-    "a redirect": declared(Answer(redirect="/a.xml"), **{"/a.xml": urlset("/p")}),
+    "a redirect": declared(Answer(redirect="/a.xml"), **A_PAGE),
     "a redirect without end": declared(Answer(redirect="/s.xml")),
-    "an unreadable date": declared(
-        urlset("<url><loc>{base}/p</loc><lastmod>someday</lastmod></url>")
-    ),
-    "an empty date": declared(urlset("<url><loc>{base}/p</loc><lastmod></lastmod></url>")),
-    "an unreadable priority": declared(
-        urlset("<url><loc>{base}/p</loc><priority>high</priority></url>")
-    ),
-    "a priority that is too high": declared(
-        urlset("<url><loc>{base}/p</loc><priority>5</priority></url>")
-    ),
-    "an unknown frequency": declared(
-        urlset("<url><loc>{base}/p</loc><changefreq>often</changefreq></url>")
-    ),
+    "an unreadable date": declared(urlset(page("<lastmod>someday</lastmod>"))),
+    "an empty date": declared(urlset(page("<lastmod></lastmod>"))),
+    "an unreadable priority": declared(urlset(page("<priority>high</priority>"))),
+    "a priority that is too high": declared(urlset(page("<priority>5</priority>"))),
+    "an unknown frequency": declared(urlset(page("<changefreq>often</changefreq>"))),
     "a feed": declared(rss("/p")),
     "a feed with an unreadable date": declared(
-        '<rss version="2.0"><channel><item><title>t</title><link>{base}/p</link><pubDate>someday</pubDate></item></channel></rss>'
+        item("<title>t</title><link>{base}/p</link><pubDate>someday</pubDate>")
     ),
-    "a feed item without link": declared(
-        '<rss version="2.0"><channel><item><title>t</title></item></channel></rss>'
-    ),
-    "a feed item without title": declared(
-        '<rss version="2.0"><channel><item><link>{base}/p</link></item></channel></rss>'
-    ),
+    "a feed item without link": declared(item("<title>t</title>")),
+    "a feed item without title": declared(item("<link>{base}/p</link>")),
     "news without title": declared(
-        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><loc>{base}/p</loc><n:news><n:publication_date>2020-01-01</n:publication_date></n:news></url></urlset>'
+        urlset(
+            page("<n:news><n:publication_date>2020-01-01</n:publication_date></n:news>")
+        ).replace("<urlset ", '<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9" ')
     ),
     "bytes that are no UTF-8": declared(urlset("/p\u00e9").encode("latin-1")),
     "a body cut off": declared(Answer(urlset("/p", "/q"), cut=120)),

@@ -12,11 +12,13 @@ import io
 import json
 import sys
 import time
+from pathlib import Path
 from unittest import mock
 
 import requests
 import requests_mock
 
+from usp import helpers
 from usp.cli import main
 from usp.exceptions import (
     GunzipException,
@@ -25,16 +27,6 @@ from usp.exceptions import (
     StripURLToHomepageException,
 )
 from usp.fetch_parse import SitemapFetcher, SitemapStrParser
-from usp.helpers import (
-    get_url_retry_on_client_errors,
-    gunzip,
-    html_unescape_strip,
-    is_http_url,
-    parse_iso8601_date,
-    parse_rfc2822_date,
-    strip_url_to_homepage,
-    ungzipped_response_content,
-)
 from usp.objects.page import SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import (
     IndexRobotsTxtSitemap,
@@ -55,6 +47,9 @@ from usp.web_client.requests_client import (
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
 )
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from website import atom, index, rss, urlset
 
 H = "http://test_site.example"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
@@ -91,7 +86,7 @@ def ask(*inputs):
     "gopher://gopher.floodgap.com/0/v2/vstat", "http://example.org:99999999/", "javascript:void(0)",
 )  # fmt: skip
 def is_url(url):
-    return is_http_url(url)
+    return helpers.is_http_url(url)
 
 
 @ask(
@@ -99,7 +94,7 @@ def is_url(url):
     "\nhttps://example.org/?a=1&amp;b=2 \t",
 )  # fmt: skip
 def unescaped(text):
-    return html_unescape_strip(text)
+    return helpers.html_unescape_strip(text)
 
 
 @ask(
@@ -107,7 +102,7 @@ def unescaped(text):
     "https://user:pw@example.org/a", "HTTP://Example.org/A", "", None, "not_an_url", "ftp://h/x",
 )  # fmt: skip
 def homepage(url):
-    return strip_url_to_homepage(url)
+    return helpers.strip_url_to_homepage(url)
 
 
 @ask(
@@ -117,7 +112,7 @@ def homepage(url):
     "2019-01-02T24:00:00Z", "0000-00-00", "9999-12-31T23:59:59Z", "2019-02-29",
 )  # fmt: skip
 def iso(text):
-    return str(parse_iso8601_date(text))
+    return str(helpers.parse_iso8601_date(text))
 
 
 @ask(
@@ -126,17 +121,17 @@ def iso(text):
     "2019-01-02T03:04:05Z", "Wed, 02 Jan 2019 03:04:05 EST",
 )  # fmt: skip
 def rfc(text):
-    return str(parse_rfc2822_date(text))
+    return str(helpers.parse_rfc2822_date(text))
 
 
 @ask()
 def gunzip_good():
-    return gunzip(gzip.compress(b"tea")).decode()
+    return helpers.gunzip(gzip.compress(b"tea")).decode()
 
 
 @ask(b"", b"not gzip", None, gzip.compress(b"tea" * 1000, mtime=0)[:20], "text", 3)
 def gunzip_bad(data):
-    return gunzip(data)
+    return helpers.gunzip(data)
 
 
 @ask()
@@ -161,11 +156,12 @@ class Answer(LocalWebClientSuccessResponse):
 
 @ask()
 def content():
+    read, packed = helpers.ungzipped_response_content, gzip.compress(b"tea")
     return [
-        ungzipped_response_content(H + "/a.gz", Answer(gzip.compress(b"tea"))),
-        ungzipped_response_content(H + "/a", Answer(gzip.compress(b"tea"), "application/gzip")),
-        ungzipped_response_content(H + "/a.gz", Answer(b"plain")),
-        ungzipped_response_content(H + "/a", Answer("é".encode())),
+        read(H + "/a.gz", Answer(packed)),
+        read(H + "/a", Answer(packed, "application/gzip")),
+        read(H + "/a.gz", Answer(b"plain")),
+        read(H + "/a", Answer("é".encode())),
     ]
 
 
@@ -186,20 +182,9 @@ def is_frequency(word):
 
 @ask()
 def a_tree_by_hand():
-    tree = IndexWebsiteSitemap(
-        H + "/",
-        [
-            IndexRobotsTxtSitemap(
-                H + "/robots.txt",
-                [
-                    IndexXMLSitemap(
-                        H + "/i.xml", [PagesXMLSitemap(H + "/a.xml", [SitemapPage(H + "/1")])]
-                    ),
-                    InvalidSitemap(H + "/b.xml", "why"),
-                ],
-            )
-        ],
-    )
+    below = IndexXMLSitemap(H + "/i.xml", [PagesXMLSitemap(H + "/a.xml", [SitemapPage(H + "/1")])])
+    top = IndexRobotsTxtSitemap(H + "/robots.txt", [below, InvalidSitemap(H + "/b.xml", "why")])
+    tree = IndexWebsiteSitemap(H + "/", [top])
     return [
         tree.to_dict(),
         tree.to_dict(with_pages=False),
@@ -279,7 +264,7 @@ def website(pages, **more):
     with requests_mock.Mocker() as mocker:
         mocker.get(requests_mock.ANY, status_code=404, text="not here", reason="Not Found")
         for path, body in pages.items():
-            data = body if isinstance(body, bytes) else body.encode()
+            data = body if isinstance(body, bytes) else body.replace("{base}", H).encode()
             mocker.get(H + path, content=data, **more)
         yield mocker
 
@@ -288,24 +273,15 @@ def outline(node):
     return [type(node).__name__, node.url, [outline(child) for child in node.sub_sitemaps]]
 
 
-def urlset(*paths):
-    return f"<urlset {NS}>" + "".join(f"<url><loc>{H}{p}</loc></url>" for p in paths) + "</urlset>"
-
-
-def index(*paths):
-    entries = "".join(f"<sitemap><loc>{H}{p}</loc></sitemap>" for p in paths)
-    return f"<sitemapindex {NS}>{entries}</sitemapindex>"
-
-
 FULL = {
     "/robots.txt": f"User-agent: *\nDisallow: /x\n\nSitemap: {H}/i1.xml\nsitemap: {H}/list.txt\n"
     f"Sitemap: {H}/i1.xml\nCrawl-delay: 1\nSITEMAP:   {H}/rss.xml  \n",
     "/i1.xml": index("/a.xml", "/i2.xml", "/missing.xml"),
     "/i2.xml": index("/b.xml.gz", "/atom.xml"),
     "/a.xml": urlset("/a1", "/a2"),
-    "/b.xml.gz": gzip.compress(urlset("/b1").encode(), mtime=0),
-    "/atom.xml": f"<feed xmlns='http://www.w3.org/2005/Atom'><entry><title>t</title><link href='{H}/n'/></entry></feed>",
-    "/rss.xml": f"<rss version='2.0'><channel><item><title>t</title><link>{H}/r</link></item></channel></rss>",
+    "/b.xml.gz": gzip.compress(urlset(H + "/b1").encode(), mtime=0),
+    "/atom.xml": atom("/n"),
+    "/rss.xml": rss("/r"),
     "/list.txt": f"{H}/t1\n{H}/t2\n",
     "/sitemap.xml": urlset("/k1"),
 }
@@ -382,7 +358,7 @@ def a_fetcher():
 @ask()
 def a_sitemap_that_is_cut_off_in_its_gzip():
     """Of what came, nothing was read: see ``test_answers``."""
-    data = gzip.compress(urlset(*(f"/{n}" for n in range(1000))).encode(), mtime=0)
+    data = gzip.compress(urlset(*(f"{H}/{n}" for n in range(1000))).encode(), mtime=0)
     with website({"/robots.txt": f"Sitemap: {H}/a.xml.gz", "/a.xml.gz": data[:1000]}):
         tree = sitemap_tree_for_homepage(H + "/", use_known_paths=False)
     return len(list(tree.all_pages())) == 0
@@ -419,27 +395,8 @@ def a_client():
 
 
 @ask(
-    301,
-    400,
-    401,
-    403,
-    404,
-    408,
-    410,
-    418,
-    429,
-    499,
-    500,
-    501,
-    502,
-    503,
-    504,
-    509,
-    520,
-    527,
-    530,
-    598,
-)
+    301, 400, 401, 403, 404, 408, 410, 418, 429, 499, 500, 501, 502, 503, 504, 509, 520, 527, 530, 598,
+)  # fmt: skip
 def retryable(status):
     with requests_mock.Mocker() as mocker:
         mocker.get(H + "/a", status_code=status, reason="Why")
@@ -477,10 +434,12 @@ def options_of_a_client():
 def retries():
     with requests_mock.Mocker() as mocker, mock.patch("time.sleep") as sleep:
         mocker.get(H + "/a", [{"status_code": 500}] * 2 + [{"text": "ok"}])
-        response = get_url_retry_on_client_errors(H + "/a", RequestsWebClient())
+        response = helpers.get_url_retry_on_client_errors(H + "/a", RequestsWebClient())
         slept = len(sleep.call_args_list)
         mocker.get(H + "/b", status_code=500, reason="Oops")
-        failed = get_url_retry_on_client_errors(H + "/b", RequestsWebClient(), retry_count=3)
+        failed = helpers.get_url_retry_on_client_errors(
+            H + "/b", RequestsWebClient(), retry_count=3
+        )
         asked = len([request for request in mocker.request_history if request.url.endswith("/b")])
     return [response.raw_data().decode(), slept, failed.message(), asked]
 

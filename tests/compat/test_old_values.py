@@ -25,28 +25,18 @@ def load(name):
 
 
 @together("name", PRINTED)
-def test_values_are_printed_as_they_were(name):
-    assert [repr(VALUES[name]), str(VALUES[name])] == PRINTED[name]
+def test_values_are_printed_as_they_were_also_from_a_pickle(name):
+    for value in (VALUES[name], load(name)):
+        assert [repr(value), str(value)] == PRINTED[name]
 
 
-@together("name", PRINTED)
-def test_what_was_pickled_is_printed_as_it_was(name):
-    assert [repr(load(name)), str(load(name))] == PRINTED[name]
-
-
-@together("name", VALUES | NODES)
-def test_a_pickle_of_1_8_1_is_what_we_would_have_built(name):
-    value = (VALUES | NODES)[name]
+@together("name, value", (VALUES | NODES).items())
+def test_a_pickle_of_1_8_1_is_what_we_would_have_built_and_can_be_pickled_and_copied(name, value):
     loaded = load(name)
     assert type(loaded) is type(value)
     assert loaded == value
     if not isinstance(value, list):
         assert hash(loaded) == hash(value)
-
-
-@together("name", VALUES | NODES)
-def test_what_was_loaded_can_be_pickled_and_copied_by_us(name):
-    loaded = load(name)
     for other in (pickle.loads(pickle.dumps(loaded)), copy.deepcopy(loaded), copy.copy(loaded)):
         assert other == loaded
 

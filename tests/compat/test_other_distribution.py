@@ -37,36 +37,25 @@ def python(tmp_path):
     return run
 
 
-@together(
-    "installed", ["ultimate_sitemap_parser-1.8.1.dist-info", "ultimate-sitemap-parser-0.5.egg-info"]
-)
-def test_the_other_distribution_beside_ours_is_a_warning(python, installed):
-    done = python("-c", "import usp", installed=installed)
+OTHER = "ultimate_sitemap_parser-1.8.1.dist-info"
+WARNING = "UserWarning: ultimate-sitemap-parser is installed alongside usp"
+
+
+@together("installed", [OTHER, "ultimate-sitemap-parser-0.5.egg-info"])
+def test_the_other_distribution_beside_ours_is_a_warning_once(python, installed):
+    code = "import usp, usp.tree, usp.stream, usp._crawl"
+    done = python("-W", "always", "-c", code, installed=installed)
     assert done.returncode == 0
-    assert "UserWarning: ultimate-sitemap-parser is installed alongside usp" in done.stderr
+    assert done.stderr.count(WARNING) == done.stderr.count("is installed alongside") == 1
     assert "pip uninstall" in done.stderr
 
 
-def test_without_it_there_is_no_word(python):
-    done = python("-W", "error", "-c", "import usp, usp.tree", installed=None)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_where_warnings_are_errors_the_import_works_and_the_log_tells(python):
-    done = python(
-        *("-W", "error", "-c", "import usp, usp.tree"),
-        installed="ultimate_sitemap_parser-1.8.1.dist-info",
-    )
+@together("installed, told", [(None, ""), (OTHER, WARNING.partition(": ")[2])])
+def test_where_warnings_are_errors_the_import_works_and_the_log_tells(python, installed, told):
+    done = python("-W", "error", "-c", "import usp, usp.tree", installed=installed)
     assert done.returncode == 0
-    assert done.stderr.startswith("ultimate-sitemap-parser is installed alongside usp")
-
-
-def test_it_is_told_once(python):
-    done = python(
-        *("-W", "always", "-c", "import usp, usp.tree, usp.stream, usp._crawl"),
-        installed="ultimate_sitemap_parser-1.8.1.dist-info",
-    )
-    assert done.stderr.count("is installed alongside") == 1
+    assert done.stderr.startswith(told)
+    assert bool(done.stderr) is bool(told)
 
 
 def test_it_is_told_although_our_first_file_was_overwritten(python, tmp_path):
@@ -78,5 +67,5 @@ def test_it_is_told_although_our_first_file_was_overwritten(python, tmp_path):
         if entry.name not in ("__init__.py", "__pycache__"):
             package.joinpath(entry.name).symlink_to(entry)
     code = f"import sys; sys.path.insert(0, {str(package.parent)!r}); import usp.stream"
-    done = python("-c", code, installed="ultimate_sitemap_parser-1.8.1.dist-info")
+    done = python("-c", code, installed=OTHER)
     assert "is installed alongside" in done.stderr

@@ -67,14 +67,8 @@ def with_session():
 
 
 MADE = [
-    Renamed,
-    _RequestsWebClient,
-    Property,
-    InInit,
-    set_later,
-    with_session,
-    lambda: copy.copy(set_later()),
-    lambda: pickle.loads(pickle.dumps(set_later())),
+    *(Renamed, _RequestsWebClient, Property, InInit, set_later, with_session),
+    *(lambda: copy.copy(set_later()), lambda: pickle.loads(pickle.dumps(set_later()))),
 ]
 
 
@@ -113,21 +107,15 @@ def test_a_name_that_python_makes_of_another_class_is_not_the_user_agent(site):
     assert "mine" not in agents(site, Other())
 
 
-def test_the_session_can_be_reached(site):
+@together("session", [None, requests.Session()])
+def test_the_session_can_be_reached_and_replaced(site, session):
     client = RequestsWebClient()
+    if session is not None:
+        client._RequestsWebClient__session = session
+        assert client.max_concurrent_requests == 1
     client._RequestsWebClient__session.headers["X-Mine"] = "1"
     agents(site, client)
     assert {request.headers["X-Mine"] for request in site.requests} == {"1"}
-
-
-def test_the_session_can_be_replaced(site):
-    client, session = RequestsWebClient(), requests.Session()
-    session.headers["X-Mine"] = "1"
-    client._RequestsWebClient__session = session
-    assert client.max_concurrent_requests == 1
-    agents(site, client)
-    assert {request.headers["X-Mine"] for request in site.requests} == {"1"}
-    session.close()
 
 
 def test_settings_can_be_read_and_set():
@@ -177,10 +165,9 @@ def as_a_whole(parser):
 FOREIGN = '<q:loc xmlns:q="urn:q">http://h/no.xml</q:loc>'
 INDEXES = {
     "plain": index("/a.xml", "/b.xml?c=1&amp;d=2", "/a.xml"),
-    "blanks": index().replace(
-        "</sitemapindex>",
-        "<sitemap><loc> {base}/a.xml\n</loc></sitemap>"
-        f"<sitemap>{FOREIGN}<loc>{{base}}/b.xml?c=1&amp;d=2</loc></sitemap></sitemapindex>",
+    "blanks": index(
+        "<sitemap><loc> {base}/a.xml\n</loc></sitemap>",
+        f"<sitemap>{FOREIGN}<loc>{{base}}/b.xml?c=1&amp;d=2</loc></sitemap>",
     ),
     "no namespace": "<sitemapindex><sitemap><loc>{base}/a.xml</loc></sitemap>"
     "<sitemap><loc>{base}/b.xml?c=1&amp;d=2</loc></sitemap></sitemapindex>",
