@@ -9,29 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import usp
+from together import together
 from usp._base.display import clock, counted, duration, size
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 
 
-def test_a_size_has_the_unit_that_suits_it(subtests):
-    for number, text in [
-        (0, "0 B"),
-        (1, "1 B"),
-        (1023, "1023 B"),
-        (KIB, "1.0 KiB"),
-        (1536, "1.5 KiB"),
-        (99 * KIB + 1000, "100 KiB"),
-        (123_456, "121 KiB"),
-        (MIB - 1, "1.0 MiB"),
-        (50 * MIB, "50.0 MiB"),
-        (1023 * MIB, "1,023 MiB"),
-        (20 * GIB, "20.0 GiB"),
-        (5 * 1024 * GIB, "5.0 TiB"),
-        (5000 * 1024 * GIB, "5,000 TiB"),
-    ]:
-        with subtests.test(number=number, text=text):
-            assert size(number) == text
+@together(
+    "number, text",
+    [
+        *((0, "0 B"), (1, "1 B"), (1023, "1023 B"), (KIB, "1.0 KiB"), (1536, "1.5 KiB")),
+        *((99 * KIB + 1000, "100 KiB"), (123_456, "121 KiB"), (MIB - 1, "1.0 MiB")),
+        *((50 * MIB, "50.0 MiB"), (1023 * MIB, "1,023 MiB"), (20 * GIB, "20.0 GiB")),
+        *((5 * 1024 * GIB, "5.0 TiB"), (5000 * 1024 * GIB, "5,000 TiB")),
+    ],
+)
+def test_a_size_has_the_unit_that_suits_it(number, text):
+    assert size(number) == text
 
 
 @given(st.integers(0, 1 << 60))
@@ -43,41 +37,32 @@ def test_a_size_is_right_to_a_digit_and_never_long(number):
     assert number > 1024**4 * 1000 or len(text) <= len("1,023 MiB")
 
 
-def test_a_count_agrees_with_its_noun(subtests):
-    for number, noun, text in [
-        (0, "page", "0 pages"),
-        (1, "page", "1 page"),
-        (2, "page", "2 pages"),
-        (1, "site", "1 site"),
-        (1, "story", "1 story"),
-        (2, "story", "2 stories"),
-        (1200, "entry", "1,200 entries"),
-        (2, "day", "2 days"),
-        (2, "address", "2 addresses"),
+@together(
+    "number, noun, text",
+    [
+        *((0, "page", "0 pages"), (1, "page", "1 page"), (2, "page", "2 pages")),
+        *((1, "site", "1 site"), (1, "story", "1 story"), (2, "story", "2 stories")),
+        *((1200, "entry", "1,200 entries"), (2, "day", "2 days"), (2, "address", "2 addresses")),
         (16, "more sitemap", "16 more sitemaps"),
-    ]:
-        with subtests.test(number=number, noun=noun, text=text):
-            assert counted(number, noun) == text
+    ],
+)
+def test_a_count_agrees_with_its_noun(number, noun, text):
+    assert counted(number, noun) == text
 
 
 def test_a_noun_may_have_a_plural_of_its_own():
     assert counted(2, "sitemap is missing", "sitemaps are missing") == "2 sitemaps are missing"
 
 
-def test_a_duration_has_the_units_that_suit_it(subtests):
-    for seconds, text in [
-        (0, "0 ms"),
-        (0.0123, "12 ms"),
-        (0.9999, "1.0 s"),
-        (5, "5.0 s"),
-        (59.99, "1 min"),
-        (60, "1 min"),
-        (125.2, "2 min 5 s"),
-        (3599.7, "1 h"),
-        (12_000, "3 h 20 min"),
-    ]:
-        with subtests.test(seconds=seconds, text=text):
-            assert duration(seconds) == text
+@together(
+    "seconds, text",
+    [
+        *((0, "0 ms"), (0.0123, "12 ms"), (0.9999, "1.0 s"), (5, "5.0 s"), (59.99, "1 min")),
+        *((60, "1 min"), (125.2, "2 min 5 s"), (3599.7, "1 h"), (12_000, "3 h 20 min")),
+    ],
+)
+def test_a_duration_has_the_units_that_suit_it(seconds, text):
+    assert duration(seconds) == text
 
 
 def test_a_clock_counts_minutes_and_hours():
@@ -87,12 +72,9 @@ def test_a_clock_counts_minutes_and_hours():
 def test_nobody_else_writes_units_of_size():
     """Sizes in another unit beside these would be the second way to write them."""
     allowed = {"display.py", "hreflang.py"}  # which has the code of Great Britain
-    for path in Path(usp.__file__).parent.rglob("*"):
-        if (
-            path.suffix in {".py", ".js"}
-            and "echarts" not in path.name
-            and path.name not in allowed
-        ):
+    sources = [path for path in Path(usp.__file__).parent.rglob("*") if path.name not in allowed]
+    for path in sources:
+        if path.suffix in {".py", ".js"} and "echarts" not in path.name:
             found = re.findall(r"""["'{} ](?:kB|KB|MB|GB|KiB|GiB)["'`]""", path.read_text("utf-8"))
             assert found == [], path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -79,6 +79,9 @@ def name_of(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
+BY_NAME = {name_of(path): path for path in MODULES}
+
+
 def rank(module: str) -> int:
     """Give how low a module stands: the longest name in the table that it begins with counts."""
     ranks = {
@@ -97,56 +100,54 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-
-
-def imported(node: ast.AST, module: str, path: Path) -> Iterator[str]:
-    """Give the modules of ours that an import statement loads."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        assert node.level == 0, f"{module}: relative import"
-        names = [
-            f"{node.module}.{alias.name}"
-            if is_module(f"{node.module}.{alias.name}")
-            else node.module
-            for alias in node.names
-        ]
-    else:
-        return
-    for name in names:
-        if name == "usp" or (name or "").startswith("usp."):
-            yield name.removeprefix("usp").removeprefix(".")
-
-
 @cache
 def is_module(name: str) -> bool:
     path = ROOT.parent.joinpath(*name.split("."))
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Give what a module imports, and whether it does so only when a function is called."""
-    module = name_of(path)
+def names_in(node: ast.AST) -> list[str]:
+    """Return the modules that an import statement loads."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"a relative import: {ast.unparse(node)}"
+        full = [f"{node.module}.{alias.name}" for alias in node.names]
+        return [name if is_module(name) else str(node.module) for name in full]
+    return []
 
-    def visit(node: ast.AST, *, deferred: bool) -> Iterator[tuple[str, bool]]:
-        for child in ast.iter_child_nodes(node):
-            if is_type_checking(child):
-                continue  # names for the type checker are not loaded
-            yield from ((name, deferred) for name in imported(child, module, path))
-            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from visit(child, deferred=deferred or inside)
 
-    yield from visit(parsed(path), deferred=False)
+@cache
+def imports(module: str) -> list[tuple[str, bool]]:
+    """Return what a module of ours imports, and whether it does so only when a function is called."""
+    found: list[tuple[str, bool]] = []
+
+    def visit(nodes: Iterable[ast.AST], *, deferred: bool) -> None:
+        for node in nodes:
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+                visit(node.orelse, deferred=deferred)  # names for the type checker are not loaded
+                continue
+            found.extend((name, deferred) for name in names_in(node))
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            visit(ast.iter_child_nodes(node), deferred=deferred or inside)
+
+    visit([parsed(BY_NAME[module])], deferred=False)
+    return found
+
+
+def ours(module: str) -> Iterator[tuple[str, bool]]:
+    """Yield the modules of ours that a module imports, without ``usp``."""
+    for name, deferred in imports(module):
+        if name.partition(".")[0] == "usp":
+            yield name.removeprefix("usp").removeprefix("."), deferred
 
 
 def test_a_module_imports_only_what_stands_below_it_or_beside_it():
     wrong = [
-        f"{name_of(path)} imports {name}, which stands above it"
-        for path in MODULES
-        for name, deferred in imports(path)
-        if rank(name) < rank(name_of(path)) and not (deferred and (name_of(path), name) in DEFERRED)
+        f"{module} imports {name}, which stands above it"
+        for module in BY_NAME
+        for name, deferred in ours(module)
+        if rank(name) < rank(module) and not (deferred and (module, name) in DEFERRED)
     ]
     assert not wrong
 
@@ -154,10 +155,10 @@ def test_a_module_imports_only_what_stands_below_it_or_beside_it():
 def test_every_deferred_import_is_on_the_list_and_every_one_on_the_list_exists():
     """The command line may load what it needs when a command runs: it is the top layer."""
     found = {
-        (name_of(path), name)
-        for path in MODULES
-        for name, deferred in imports(path)
-        if deferred and rank(name_of(path)) > 0
+        (module, name)
+        for module in BY_NAME
+        for name, deferred in ours(module)
+        if deferred and rank(module) > 0
     }
     assert found == set(DEFERRED)
 
@@ -185,33 +186,9 @@ def is_pure(module: str) -> bool:
     return module not in NOT_PURE and module.startswith(PURE)
 
 
-@cache
 def loaded(module: str) -> set[str]:
     """Return what a module of ours loads when it is imported, by the names of modules."""
-    found: set[str] = set()
-
-    def visit(node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
-            if is_type_checking(child):
-                found.update(*map(names_in, getattr(child, "orelse", [])))
-            elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                found.update(names_in(child))
-                visit(child)
-
-    visit(parsed(BY_NAME[module]))
-    return found
-
-
-def names_in(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        full = [f"{node.module}.{alias.name}" for alias in node.names]
-        return [name if is_module(name) else str(node.module) for name in full]
-    return []
-
-
-BY_NAME = {name_of(path): path for path in MODULES}
+    return {name for name, deferred in imports(module) if not deferred}
 
 
 def outside(module: str) -> dict[str, str]:
@@ -221,13 +198,13 @@ def outside(module: str) -> dict[str, str]:
     while waiting:
         here = waiting.pop()
         for name in loaded(here):
-            ours = name.removeprefix("usp.")
-            top = "usp._store" if ours.startswith("_store") else name.split(".")[0]
+            own = name.removeprefix("usp.")
+            top = "usp._store" if own.startswith("_store") else name.split(".")[0]
             if top in OUTSIDE and (here, top) not in HARMLESS:
                 touched[top] = here
-            elif name.startswith("usp.") and ours not in seen:
-                seen.add(ours)
-                waiting.append(ours)
+            elif name.startswith("usp.") and own not in seen:
+                seen.add(own)
+                waiting.append(own)
     return touched
 
 
@@ -240,11 +217,8 @@ def test_parsing_and_deciding_know_no_sockets_files_or_clocks():
 
 def test_the_exceptions_from_purity_are_needed():
     assert all(outside(module) for module in NOT_PURE)
-    assert all(outside in loaded_tops(module) for module, outside in HARMLESS)
-
-
-def loaded_tops(module: str) -> set[str]:
-    return {name.split(".")[0] for name in loaded(module)}
+    for module, name in HARMLESS:
+        assert name in {loaded_name.split(".")[0] for loaded_name in loaded(module)}
 
 
 FOREIGN_NAMES = {  # names of other libraries that only look private
@@ -311,10 +285,6 @@ def test_a_name_of_a_module_or_a_class_occurs_once():
 
 
 def test_the_library_does_not_load_the_command_lines_dependencies():
-    for path in MODULES:
-        if rank(name_of(path)) == 0:
-            continue
-        text = path.read_text(encoding="utf-8")
-        for name in ("click", "rich", "rich_click"):
-            assert f"import {name}" not in text
-            assert f"from {name}" not in text
+    for module in BY_NAME:
+        tops = {name.partition(".")[0] for name, _ in imports(module)}
+        assert rank(module) == 0 or not tops & {"click", "rich", "rich_click"}, module
