@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ast
 import importlib
-import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,13 +20,12 @@ import usp._base.filters
 import usp.selection
 from adversary import GROWTH, cook, growth, recipes
 from profiles import some
+from test_layers import BY_NAME, parsed
 from usp._formats import document
 from usp._formats.xml import blocks, cut, references
 from usp.checks import context
 from usp.cli import errors
 from usp.report import markup
-
-ROOT = Path(usp.__file__).parent
 
 CALLS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
     "match": re.Pattern.match,
@@ -110,14 +107,8 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_first_entry": {"finditer"},
     "_first": {"match"},
     "_entry": {"findall"},
-    "_with_prefix": {"findall"},
-    "_pattern": {"split"},
-    "_empty": {"split"},
-    "_own_fields": {"findall"},
-    "_after_locs": {"findall"},
     "_end_of": {"search", "split"},
     "_naming": {"search"},
-    "_finding": {"search"},
     "_compiled": {"search"},
     "of_host": {"match"},
 }
@@ -126,23 +117,9 @@ USED = {  # where a call is not written as ``NAME.call(…)``
 # All patterns of the package ---------------------------------------------------------------------
 
 
-def modules() -> Iterator[str]:
-    """Yield the names of all modules."""
-    yield "usp"
-    for found in pkgutil.walk_packages(usp.__path__, "usp."):
-        if not found.name.endswith("__main__"):
-            yield found.name
-
-
-@cache
 def trees() -> dict[str, ast.Module]:
     """Return the syntax trees of all modules, by name."""
-    out = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT.parent).with_suffix("").parts
-        name = ".".join(part for part in parts if part != "__init__")
-        out[name] = ast.parse(path.read_text("utf-8"))
-    return out
+    return {f"usp.{name}".rstrip("."): parsed(path) for name, path in BY_NAME.items()}
 
 
 @cache
@@ -179,7 +156,9 @@ def held(value: object, name: str, depth: int = 3) -> Iterator[tuple[str, re.Pat
 def cases() -> list[Case]:
     """Return every pattern of the package once."""
     found: dict[int, Case] = {}
-    for module in modules():
+    for module in trees():
+        if module.endswith("__main__"):
+            continue
         for name, value in vars(importlib.import_module(module)).items():
             for full, pattern in held(value, name):
                 found.setdefault(id(pattern), Case(module, full, pattern))
