@@ -145,8 +145,10 @@ class Site:
 class TaggedSite(Site):
     """A website whose answers have an ETag; ``bodies`` are the paths of those that were sent."""
 
-    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
-        super().__init__(answers)
+    def __init__(
+        self, answers: Mapping[str, Any] | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__(answers, tls)
         self.bodies: list[str] = []
         self.tags = True
 

@@ -31,18 +31,9 @@ sys.path.insert(0, str(ROOT))
 from tools import reference_pages  # noqa: E402 - needs the path
 
 REASONS = {
-    "installs packages",
-    "needs a cluster",
-    "needs a container engine",
-    "needs a credential",
-    "needs another program",
-    "needs an object store",
-    "needs Java",
-    "needs the repository",
-    "runs on a schedule",
-    "runs until it is stopped",
-    "sends a mail",
-    "takes minutes",
+    *("installs packages", "needs a cluster", "needs a container engine", "needs a credential"),
+    *("needs another program", "needs an object store", "needs Java", "needs the repository"),
+    *("runs on a schedule", "runs until it is stopped", "sends a mail", "takes minutes"),
 }
 """Why a block may be left out; there is no other reason."""
 

@@ -12,11 +12,8 @@ import json
 import re
 import ssl
 import sys
-import threading
-import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import aiohttp.connector
@@ -27,8 +24,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from usp._demo import demo_files
 
 REDIRECTED = Path(__file__).parent / "redirected"
-sys.path.insert(0, str(REDIRECTED))
+sys.path[:0] = [str(REDIRECTED), str(Path(__file__).parent.parent)]
 from redirection import ADDRESSES, DEMO, Redirection  # noqa: E402 - needs the path
+
+from website import Answer, Request, TaggedSite  # noqa: E402 - the same
 
 TYPES = {
     "gz": "application/gzip",
@@ -38,61 +37,43 @@ TYPES = {
 }
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class ExampleSite(TaggedSite):
+    """The demo site, as if it were at an address of the documentation."""
 
-    def do_GET(self):
-        path = self.path.partition("?")[0]
-        body = self.server.files.get("/index.html" if path in self.server.pages else path)
-        status = 404 if body is None else 200
-        tag = f'"{zlib.crc32(body or b""):08x}"'
-        if body is not None and self.headers["If-None-Match"] == tag:
-            status, body = 304, None
-        self.send_response(status)
-        ending = path.rpartition(".")[2]
-        self.send_header("Content-Type", TYPES.get(ending, "text/html; charset=utf-8"))
-        if status != 404:
-            self.send_header("ETag", tag)
-        if status != 304:
-            self.send_header("Content-Length", str(len(body or b"")))
-        self.end_headers()
-        self.wfile.write(body or b"")
-
-    def log_message(self, *args):
-        """Log nothing: the output is that of the example."""
-
-
-class _Server(ThreadingHTTPServer):
-    request_queue_size = 64
-    daemon_threads = True
-
-    def __init__(self, address: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, address: str, tls: ssl.SSLContext | None) -> None:
+        super().__init__(tls=tls)
         self.address = address
-        self.fill()
+        self.change(later=False)
 
-    def fill(self, *, later: bool = False) -> None:
-        self.files = demo_files(self.address, later=later)
-        text = b"".join(self.files.values()).decode("utf-8", "ignore")
-        self.pages = {"/", *re.findall(rf"{self.address}(/[\w/-]+)[\s<?\"#]", text)}
+    def change(self, *, later: bool) -> None:
+        """Serve the website as it is, or as it is a day later."""
+        files = demo_files(self.address, later=later)
+        text = b"".join(files.values()).decode("utf-8", "ignore")
+        pages = {"/", *re.findall(rf"{self.address}(/[\w/-]+)[\s<?\"#]", text)}
+        files |= dict.fromkeys(pages, files["/index.html"])
+        self.answers = {path: Answer(body, headers=_type(path)) for path, body in files.items()}
 
-    def handle_error(self, *args):
-        """Report nothing: clients hang up when they have what they want."""
+    def answer(self, request: Request) -> Answer:
+        """Give what a path answers, whatever its query is."""
+        return super().answer(replace(request, path=request.path.partition("?")[0]))
+
+
+def _type(path: str) -> dict[str, str]:
+    return {"Content-Type": TYPES.get(path.rpartition(".")[2], "text/html; charset=utf-8")}
 
 
 @dataclass
 class Sites:
     """The websites while they are served."""
 
-    servers: list[_Server]
+    sites: list[ExampleSite]
     environment: dict[str, str]
     """What other processes need to reach them."""
 
     def fill(self, *, later: bool) -> None:
         """Serve the websites as they are, or as they are a day later."""
-        for server in self.servers:
-            server.fill(later=later)
+        for site in self.sites:
+            site.change(later=later)
 
 
 def _certificate(folder: Path) -> Path:
@@ -126,15 +107,11 @@ def example_sites(folder: Path) -> Iterator[Sites]:
         DEMO[0]: f"http://{DEMO[0]}:{DEMO[1]}"
     }
     with contextlib.ExitStack() as stack:
-        servers = {host: stack.enter_context(_Server(url)) for host, url in urls.items()}
-        for host, server in servers.items():
-            if host in ADDRESSES:
-                server.socket = context.wrap_socket(
-                    server.socket, server_side=True, do_handshake_on_connect=False
-                )
-            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-            stack.callback(server.shutdown)
-        ports = {host: server.server_port for host, server in servers.items()}
+        sites = {
+            host: stack.enter_context(ExampleSite(url, context if host in ADDRESSES else None))
+            for host, url in urls.items()
+        }
+        ports = {host: int(site.base.rpartition(":")[2]) for host, site in sites.items()}
         redirection = Redirection(ports)
         redirection.begin()
         stack.callback(redirection.end)
@@ -146,4 +123,4 @@ def example_sites(folder: Path) -> Iterator[Sites]:
             "REQUESTS_CA_BUNDLE": str(certificate),
             "SSL_CERT_FILE": str(certificate),
         }
-        yield Sites(list(servers.values()), environment)
+        yield Sites(list(sites.values()), environment)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 from doc_blocks import READ, REASONS, ROOT, RUN, SHOWN, blocks, pages
 from doc_runs import ExampleError, reader, run_page
 from doc_sites import example_sites
 from markdown_it import MarkdownIt
+
+from together import together
 
 PAGES = pages()
 RUNNING = [
@@ -16,14 +21,29 @@ RUNNING = [
 ]
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with example_sites(tmp_path_factory.mktemp("certificate")) as sites:
+        yield sites
+
+
+@pytest.fixture
+def run(served, tmp_path):
+    """Run a page: yield the blocks of consoles with their text as it is now."""
+
+    def pages(page, text):
+        served.fill(later=False)
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder, reader(Path(folder), served):
+            yield from run_page(page, text, served)
+
+    return pages
+
+
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_of_a_page_run(page, tmp_path):
+def test_the_examples_of_a_page_run(page, run):
     """Output that differs is written by ``python tools/doc_examples.py --write``."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    with example_sites(tmp_path) as sites, reader(folder, sites):
-        for block, now in run_page(page, PAGES[page], sites):
-            assert block.text == now, f"{block.place}: run python tools/doc_examples.py --write"
+    for block, now in run(page, PAGES[page]):
+        assert block.text == now, f"{block.place}: run python tools/doc_examples.py --write"
 
 
 def test_a_block_is_of_a_known_language_or_says_why_it_is_not_run():
@@ -53,15 +73,10 @@ def test_every_block_of_code_is_found():
 # The runs themselves ------------------------------------------------------------------------------
 
 
-def results(tmp_path, text):
-    page = tmp_path / "page.md"
-    folder = tmp_path / "home"
-    folder.mkdir()
-    with example_sites(tmp_path) as sites, reader(folder, sites):
-        return [now for _, now in run_page(page, text, sites)]
+PAGE = Path("page.md")
 
 
-def test_a_page_is_run_as_one_program_and_its_files_as_scripts(tmp_path):
+def test_a_page_is_run_as_one_program_and_its_files_as_scripts(run):
     text = """
 ```python
 import usp
@@ -87,7 +102,7 @@ $ usp ls http://127.0.0.1:8017/sitemap-news.xml -f pages
 $ usp ls example.org -f pages | grep second
 ```
 """
-    (console,) = results(tmp_path, text)
+    ((_, console),) = run(PAGE, text)
     assert console == (
         "$ python show.py\n21\n$ usp ls http://127.0.0.1:8017/sitemap-news.xml -f pages\n"
         "http://127.0.0.1:8017/news/second-room\nhttp://127.0.0.1:8017/news/harvest\n"
@@ -106,15 +121,13 @@ FAILING = {
 }
 
 
-def test_an_example_that_fails_is_reported_with_its_place(tmp_path):
-    for number, (block, message) in enumerate(FAILING.items()):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with pytest.raises(ExampleError, match=message):
-            results(folder, block)
+@together("block, message", FAILING.items())
+def test_an_example_that_fails_is_reported_with_its_place(run, block, message):
+    with pytest.raises(ExampleError, match=message):
+        list(run(PAGE, block))
 
 
-def test_what_is_not_run_has_no_effect_and_a_day_passes(tmp_path):
+def test_what_is_not_run_has_no_effect_and_a_day_passes(run):
     text = """
 <!-- not run: takes minutes -->
 ```python
@@ -128,5 +141,5 @@ raise SystemExit
 $ usp diff site.warc.gz example.org 2>/dev/null
 ```
 """
-    (console,) = results(tmp_path, text)
+    ((_, console),) = run(PAGE, text)
     assert "+ https://example.org/news/tea-fair\n" in console
