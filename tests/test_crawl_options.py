@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from cases import cases
+from together import together
 from usp import aio, options, stream, tree
 from usp.fetch_parse import SitemapFetcher
 from usp.fleet import FLEET_LIMITS, FleetOptions
@@ -39,22 +39,12 @@ def options_of(function) -> dict[str, tuple[object, object]]:
     }
 
 
-def test_what_reads_a_website_takes_all_options():
-    for function in cases(OF_A_WEBSITE):
-        assert options_of(function) == FIELDS
-
-
-def test_what_reads_a_sitemap_takes_all_that_are_not_about_a_website():
-    for function in cases(OF_A_SITEMAP):
-        assert options_of(function) == {
-            name: field for name, field in FIELDS.items() if name not in WEBSITE
-        }
-
-
-def test_options_can_be_given_together():
-    for function in cases([*OF_A_WEBSITE, *OF_A_SITEMAP]):
-        parameter = inspect.signature(function).parameters["options"]
-        assert (parameter.annotation, parameter.default) == ("CrawlOptions | None", None)
+@together("function", [*OF_A_WEBSITE, *OF_A_SITEMAP])
+def test_an_entry_point_takes_all_options_that_it_has_a_use_for(function):
+    left = set() if function in OF_A_WEBSITE else WEBSITE
+    assert options_of(function) == {name: FIELDS[name] for name in FIELDS if name not in left}
+    parameter = inspect.signature(function).parameters["options"]
+    assert (parameter.annotation, parameter.default) == ("CrawlOptions | None", None)
 
 
 def test_the_keywords_that_type_checkers_see_have_the_types_of_the_options():
@@ -82,24 +72,18 @@ def test_the_options_of_a_fleet_are_those_of_a_crawl_and_more():
     assert told == ["event"]
 
 
-def test_a_keyword_that_is_not_an_option_is_a_type_error():
-    for call in cases(
-        [
-            lambda **given: tree.sitemap_tree_for_homepage("https://example.org/", **given),
-            lambda **given: tree.sitemap_tree_for_sitemap("https://example.org/a.xml", **given),
-            lambda **given: stream.pages("https://example.org/", **given),
-            lambda **given: stream.pages_of_sitemap("https://example.org/a.xml", **given),
-            lambda **given: aio.pages("https://example.org/", **given),
-            lambda **given: aio.pages_of_sitemap("https://example.org/a.xml", **given),
-            lambda **given: aio.sitemap_tree_for_homepage("https://example.org/", **given).send(
-                None
-            ),
-            lambda **given: aio.sitemap_tree_for_sitemap("https://e.org/a.xml", **given).send(None),
-            lambda **given: SitemapFetcher("https://example.org/a.xml", 0, **given),
-        ]
-    ):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'use_robot'"):
-            call(use_robot=False)
+def call(function, **given):
+    """Call an entry point, as far as its arguments are looked at."""
+    more = [0] if function is SitemapFetcher else []
+    called = function("https://example.org/a.xml", *more, **given)
+    if inspect.iscoroutine(called):
+        called.send(None)
+
+
+@together("function", [*OF_A_WEBSITE, *OF_A_SITEMAP])
+def test_a_keyword_that_is_not_an_option_is_a_type_error(function):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'use_robot'"):
+        call(function, use_robot=False)
 
 
 def test_where_a_website_has_its_sitemaps_is_not_asked_about_one_sitemap():
@@ -130,10 +114,10 @@ def test_options_are_a_frozen_value_that_can_be_compared_pickled_and_used_twice(
         CrawlOptions(False)
 
 
-def test_a_pause_is_a_number_of_seconds():
-    for wait in cases([-1, float("nan"), float("inf"), True, "1", None]):
-        with pytest.raises(ValueError, match="wait must be a non-negative number of seconds"):
-            CrawlOptions(wait=wait)
+@together("wait", [-1, float("nan"), float("inf"), True, "1", None])
+def test_a_pause_is_a_number_of_seconds(wait):
+    with pytest.raises(ValueError, match="wait must be a non-negative number of seconds"):
+        CrawlOptions(wait=wait)
 
 
 def test_limits_are_limits():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import usp
-from test_layers import names_in
+from test_layers import BY_NAME, imports
 
 ROOT = Path(usp.__file__).parent
 PROJECT = Path(__file__).parent.parent
@@ -37,9 +36,7 @@ def name_of(requirement: str) -> str:
 
 def imported() -> set[str]:
     """Give the modules of others that are imported anywhere in the library."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py"))
-    names = {name for tree in trees for node in ast.walk(tree) for name in names_in(node)}
-    tops = {name.partition(".")[0] for name in names}
+    tops = {name.partition(".")[0] for module in BY_NAME for name, _ in imports(module)}
     return tops - {"usp", "__future__", *sys.stdlib_module_names}
 
 

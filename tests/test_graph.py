@@ -25,21 +25,11 @@ from usp.tree import sitemap_tree_for_homepage
 
 H = "https://example.org/"
 PAGES = [SitemapPage(f"{H}{n}") for n in range(2)]
-TREE = IndexWebsiteSitemap(
-    H,
-    [
-        IndexRobotsTxtSitemap(
-            f"{H}robots.txt",
-            [
-                IndexXMLSitemap(
-                    f"{H}index.xml",
-                    [PagesXMLSitemap(f"{H}a.xml", PAGES), InvalidSitemap(f"{H}b.xml", "gone")],
-                )
-            ],
-        ),
-        PagesTextSitemap(f"{H}urls.txt?lang=de", []),
-    ],
+INDEX = IndexXMLSitemap(
+    f"{H}index.xml", [PagesXMLSitemap(f"{H}a.xml", PAGES), InvalidSitemap(f"{H}b.xml", "gone")]
 )
+ROBOTS = IndexRobotsTxtSitemap(f"{H}robots.txt", [INDEX])
+TREE = IndexWebsiteSitemap(H, [ROBOTS, PagesTextSitemap(f"{H}urls.txt?lang=de", [])])
 HOSTILE = 'https://example.org/"]; evil [label="\\N{x}\x1b[31m\u202e<script>&amp;;%%--.xml'
 
 
@@ -99,16 +89,21 @@ def test_of_many_siblings_the_first_are_drawn_and_after_them_the_rest_as_one_box
     assert "… 1,027 more" in boxes[-1]
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+SVG = "{http://www.w3.org/2000/svg}"
+GRAPHVIZ = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+def boxes(tree) -> list[ET.Element]:
+    """Return what is drawn for the sitemaps of a tree."""
+    groups = ET.fromstring(graph.svg(tree)).iter(f"{SVG}g")
+    return [group for group in groups if group.get("class") == "node"]
+
+
+@GRAPHVIZ
 def test_in_the_picture_the_rest_stands_below_its_siblings_and_above_what_comes_next():
-    tree = IndexWebsiteSitemap(
-        H, [many(36), IndexXMLSitemap(f"{H}next.xml", [PagesTextSitemap(f"{H}after.txt", PAGES)])]
-    )
-    places = {}
-    for group in ET.fromstring(graph.svg(tree)).iter("{http://www.w3.org/2000/svg}g"):
-        texts = group.findall("{http://www.w3.org/2000/svg}text")
-        if group.get("class") == "node":
-            places[texts[0].text] = float(texts[0].get("y"))
+    after = IndexXMLSitemap(f"{H}next.xml", [PagesTextSitemap(f"{H}after.txt", PAGES)])
+    texts = [node.find(f"{SVG}text") for node in boxes(IndexWebsiteSitemap(H, [many(36), after]))]
+    places = {text.text: float(text.get("y")) for text in texts}
     order = [*(f"{n}.xml" for n in range(20)), "… 16 more", "after.txt"]
     assert [places[name] for name in order] == sorted(places[name] for name in order)
 
@@ -147,13 +142,11 @@ def test_an_address_cannot_become_a_part_of_the_language():
             assert all(line.count('"') == 2 for line in text.splitlines() if '"' in line)
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@GRAPHVIZ
 def test_graphviz_draws_a_box_for_every_sitemap():
     with demo_site() as url:
         tree = sitemap_tree_for_homepage(url)
-    drawing = ET.fromstring(graph.svg(tree))
-    nodes = [g for g in drawing.iter("{http://www.w3.org/2000/svg}g") if g.get("class") == "node"]
-    assert len(nodes) == 1 + len(list(tree.all_sitemaps()))
+    assert len(boxes(tree)) == 1 + len(list(tree.all_sitemaps()))
     assert graph.svg(IndexXMLSitemap(HOSTILE, [])).startswith("<?xml")
 
 

@@ -117,6 +117,10 @@ def names_in(node: ast.AST) -> list[str]:
     return []
 
 
+def has_statements(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
+
+
 @cache
 def imports(module: str) -> list[tuple[str, bool]]:
     """Return what a module of ours imports, and whether it does so only when a function is called."""
@@ -128,8 +132,9 @@ def imports(module: str) -> list[tuple[str, bool]]:
                 visit(node.orelse, deferred=deferred)  # names for the type checker are not loaded
                 continue
             found.extend((name, deferred) for name in names_in(node))
-            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            visit(ast.iter_child_nodes(node), deferred=deferred or inside)
+            inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            below = filter(has_statements, ast.iter_child_nodes(node))
+            visit(below, deferred=deferred or inside)
 
     visit([parsed(BY_NAME[module])], deferred=False)
     return found

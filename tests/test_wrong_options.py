@@ -9,6 +9,7 @@ import requests
 
 import usp
 from cases import cases
+from together import together
 from usp import aio
 from usp.fetch_parse import SitemapFetcher
 from usp.fleet import FleetOptions
@@ -43,30 +44,22 @@ OF_A_SITEMAP = [
 ENTRY_POINTS = [*((entry, HOME) for entry in OF_A_WEBSITE), *((e, SITEMAP) for e in OF_A_SITEMAP)]
 
 
-def test_an_option_of_the_wrong_type():
-    for options in cases([usp.CrawlOptions, FleetOptions]):
-        for wrong, message in cases(
-            [
-                ({"use_robots": "no"}, "use_robots must be True or False, not 'no'"),
-                ({"crawl_delay": "0"}, "crawl_delay must be True or False, not '0'"),
-                ({"on_event": "print"}, "on_event must be a function or None, not 'print'"),
-                ({"on_failure": []}, r"on_failure must be a function or None, not \[\]"),
-                (
-                    {"recurse_list_callback": 3},
-                    "recurse_list_callback must be a function or None, not 3",
-                ),
-                (
-                    {"extra_known_paths": "maps/all.xml"},
-                    "must be a collection of strings, not 'maps/all.xml'",
-                ),
-                (
-                    {"extra_known_paths": [b"a.xml"]},
-                    "extra_known_paths must be a collection of strings",
-                ),
-            ]
-        ):
-            with pytest.raises(TypeError, match=message):
-                options(**wrong)
+WRONG = {
+    "use_robots must be True or False, not 'no'": {"use_robots": "no"},
+    "crawl_delay must be True or False, not '0'": {"crawl_delay": "0"},
+    "on_event must be a function or None, not 'print'": {"on_event": "print"},
+    r"on_failure must be a function or None, not \[\]": {"on_failure": []},
+    "recurse_list_callback must be a function or None, not 3": {"recurse_list_callback": 3},
+    "must be a collection of strings, not 'a.xml'": {"extra_known_paths": "a.xml"},
+    "extra_known_paths must be a collection of strings": {"extra_known_paths": [b"a.xml"]},
+}
+
+
+@together("options", [usp.CrawlOptions, FleetOptions])
+@together("message, wrong", WRONG.items())
+def test_an_option_of_the_wrong_type(options, message, wrong):
+    with pytest.raises(TypeError, match=message):
+        options(**wrong)
 
 
 def test_flags_are_true_or_false_as_anything_is():
@@ -110,9 +103,3 @@ def test_the_limit_of_a_selection():
     for limit in cases(["3", 2.5, True, -1]):
         with pytest.raises(ValueError, match="limit must be a non-negative integer or None"):
             usp.Selection(limit=limit)
-
-
-def test_one_is_not_many_in_the_repr_of_a_node():
-    page = usp.PagesXMLSitemap("http://h/a.xml", [usp.SitemapPage("http://h/1")])
-    assert "pages=<1 page>" in repr(page)
-    assert "sub_sitemaps=<1 sitemap>" in repr(usp.IndexXMLSitemap("http://h/i.xml", [page]))

@@ -191,5 +191,6 @@ def test_a_repr_names_its_class_and_is_bounded(node):
 
 def test_a_repr_tells_how_much_is_in_the_node():
     assert "2 sitemaps" in repr(tree())
-    assert "1 page" in repr(PagesXMLSitemap(E, [page(1)]))
+    assert "pages=<1 page>" in repr(PagesXMLSitemap(E, [page(1)]))
+    assert "sub_sitemaps=<1 sitemap>" in repr(IndexXMLSitemap(E, [PagesXMLSitemap(E, [])]))
     assert "gone" in repr(InvalidSitemap(E, "gone"))
