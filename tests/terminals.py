@@ -57,34 +57,28 @@ def run_on_terminal(
     screen = bytearray()
     reading = threading.Thread(target=_collect, args=(ours, screen))
     reading.start()
-    told = {"env": environment(**(env or {})), "cwd": cwd, "stderr": theirs, "stdin": theirs}
+    env = environment(**(env or {}))
     out = b""
-    if stdout == "terminal":
-        process = subprocess.Popen([*usp_command(), *argv], stdout=theirs, **told)
-    elif stdout == "file":
-        with tempfile.TemporaryFile() as file:
-            read = os.dup(file.fileno())
-        process = subprocess.Popen([*usp_command(), *argv], stdout=read, **told)
-    else:
-        read, write = os.pipe()
-        process = subprocess.Popen([*usp_command(), *argv], stdout=write, **told)
-        os.close(write)
-    second = subprocess.Popen(tail, stdin=read, stdout=theirs, env=told["env"]) if tail else None
-    os.close(theirs)
-    if stdout == "pipe" and second is None:
-        with os.fdopen(read, "rb", closefd=False) as pipe:
-            out = pipe.read()
-    elif second is not None:
-        os.close(read)
-    status = process.wait(120)
-    if second is not None:
-        second.wait(120)
-    elif stdout == "file":
-        os.lseek(read, 0, os.SEEK_SET)
-        with os.fdopen(read, "rb", closefd=False) as file:
+    with tempfile.TemporaryFile() as file:
+        process = subprocess.Popen(
+            [*usp_command(), *argv],
+            stdin=theirs,
+            stdout={"terminal": theirs, "file": file, "pipe": subprocess.PIPE}[stdout],
+            stderr=theirs,
+            env=env,
+            cwd=cwd,
+        )
+        second = tail and subprocess.Popen(tail, stdin=process.stdout, stdout=theirs, env=env)
+        os.close(theirs)
+        if process.stdout is not None:
+            with process.stdout as pipe:
+                out = b"" if second else pipe.read()
+        status = process.wait(120)
+        if second:
+            second.wait(120)
+        if stdout == "file":
+            file.seek(0)
             out = file.read()
-    if stdout != "terminal" and second is None:
-        os.close(read)
     reading.join(60)
     os.close(ours)
     return Ran(status, out, bytes(screen))
