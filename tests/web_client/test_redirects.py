@@ -115,6 +115,20 @@ def test_a_location_that_is_not_utf8_is_latin_1():
     assert follow(here, "/é".encode()).text() == "http://h.example/%C3%A9"
 
 
+@together(
+    ("location", "target"),
+    [
+        ("\\x\\y?a\\b#c\\d", "http://h.example/x/y?a%5Cb#c%5Cd"),
+        ("\\\\other.example\\x", "http://other.example/x"),
+        ("http:\\\\other.example\\x", "http://other.example/x"),
+        ("/\\other.example", "http://other.example/"),
+        ("ht\ttp://other\t.example/\tx", "http://other.example/x"),
+    ],
+)
+def test_backslashes_and_tabs_are_read_as_browsers_read_them(location, target):
+    assert follow(read_url("http://h.example/a/b"), location).text() == target
+
+
 @together("kind", KINDS)
 @together("encoding", ["utf-8", "latin-1"])
 def test_a_location_beyond_ascii_is_followed(kind, encoding, serve):

@@ -178,7 +178,7 @@ def read(pieces: list[bytes]) -> tuple[object, ...]:
         return error.code, error.text
     reader.end()
     error = reader.error
-    return reader.head, body, error and error.code, reader.is_over, reader.is_reusable
+    return reader.head, body, error and error.code, reader.is_over, reader.has_excess
 
 
 @together("name", TABLE)

@@ -106,23 +106,17 @@ class HttpUrl:
     """An HTTP URL, taken apart.
 
     ``host`` is a name in lower-case ASCII or an address in its usual form, without brackets;
-    ``port`` is the one that is connected to. The login is kept apart: no text of this value contains
-    it.
+    ``port`` is the one that is connected to. ``site`` is the host, and its port unless that is the
+    usual one. The login is kept apart: no text of this value contains it.
     """
 
     scheme: str
     host: str
     port: int
+    site: str
     authority: str
     rest: str
     login: Login | None = field(default=None, repr=False)
-    site: str = field(init=False, repr=False, compare=False)
-    """The host, and its port unless that is the usual one."""
-
-    def __post_init__(self) -> None:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        usual = self.port == PORTS[self.scheme]
-        object.__setattr__(self, "site", host if usual else f"{host}:{self.port}")
 
     @property
     def origin(self) -> str:
@@ -194,12 +188,15 @@ def read_url(text: str) -> HttpUrl:
     if _CONTROL.search(rest):
         raise BadUrl("has a control character in it", text)
     try:
-        host, port, authority = _authority(authority)
+        host, written, port = _authority(authority)
     except BadUrl as error:
         raise BadUrl(error.why, text) from None
     if not rest.startswith("/"):
         rest = f"/{rest}"
-    return HttpUrl(scheme, host, PORTS[scheme] if port is None else port, authority, rest, login)
+    usual = PORTS[scheme]
+    authority = written if port is None else f"{written}:{port}"
+    site = written if port == usual else authority
+    return HttpUrl(scheme, host, usual if port is None else port, site, authority, rest, login)
 
 
 def _login(userinfo: str) -> Login | None:
@@ -209,8 +206,8 @@ def _login(userinfo: str) -> Login | None:
 
 
 @cached(4096)
-def _authority(text: str) -> tuple[str, int | None, str]:
-    """Return host, port and both as they are written; the end of a message is raised."""
+def _authority(text: str) -> tuple[str, str, int | None]:
+    """Return the host, as it is written in a URL, and the port; the end of a message is raised."""
     if _NOT_IN_AUTHORITY.search(text):
         raise BadUrl(_ODD)
     match = (_BRACKETED if text.startswith("[") else _NAMED).fullmatch(text)
@@ -219,11 +216,11 @@ def _authority(text: str) -> tuple[str, int | None, str]:
     host = _address6(match[1]) if text.startswith("[") else _name(match[1])
     written = f"[{host}]" if ":" in host else host
     if not match[2]:
-        return host, None, written
+        return host, written, None
     digits = match[2].lstrip("0") or "0"
     if len(digits) > _LONGEST_PORT or int(digits) > _HIGHEST_PORT:
         raise BadUrl("has a port above 65535")
-    return host, int(digits), f"{written}:{digits}"
+    return host, written, int(digits)
 
 
 def _address6(text: str) -> str:

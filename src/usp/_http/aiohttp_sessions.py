@@ -189,7 +189,7 @@ class _Parser:
                 self._body.set_exception(broken)
                 self._close()
             elif reader.is_over:
-                if not reader.is_reusable:
+                if reader.has_excess:
                     self._connection.force_close()
                 self._body.feed_eof()
         return messages, False, b""

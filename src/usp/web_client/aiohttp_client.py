@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,14 +17,12 @@ from usp._http.flow import Arrived, BodyReader, Flow, Head, Request, SessionFact
 from usp._http.identity import (
     DEFAULT_TIMEOUT,
     OUR_NAME,
-    Identity,
     RequestWaiter,
     Timeout,
     check_options,
     checked_timeout,
     proxies_of,
-    proxies_of_environment,
-    proxy_for,
+    proxy_of,
     secrets_of_proxies,
 )
 from usp.options import DEFAULT_CONCURRENCY
@@ -101,7 +100,6 @@ class AiohttpWebClientSuccessResponse(AbstractAsyncWebClientSuccessResponse):
             while data := await self._piece():
                 for piece in body.feed(data):
                     yield piece
-                body.check_time()
             for piece in body.close():
                 yield piece
         except _ERRORS as error:
@@ -153,11 +151,13 @@ class AiohttpWebClient(AbstractAsyncWebClient):
     ) -> None:
         check_options(wait, headers, max_concurrent_requests, zones)
         self._verify = verify
-        self._flow = Flow(Identity(user_agent, headers), zones, aiohttp_sessions.kind_of)
+        self._flow = Flow(
+            aiohttp_sessions.kind_of, zones=zones, user_agent=user_agent, headers=headers
+        )
         self._auth = auth
         self._waiter = RequestWaiter(wait, random_wait)
         self._proxies = proxies_of(proxy, proxies)
-        self._proxies_of_hosts: dict[tuple[str, str], str | None] = {}
+        self._proxies_of_hosts: dict[str, str | None] = {}
         self.set_timeout(timeout)
         self._session = session
         self._own_session = session is None
@@ -190,7 +190,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         """Return everything except our connections; a copy opens its own."""
         state = dict(vars(self))
         if "_flow" in state:  # else it is a subclass that does not call our __init__
-            state["_flow"] = copy.copy(self._flow)
+            state["_flow"] = replace(self._flow)
         if state.get("_own_session"):
             state |= {"_session": None, "_guest": None, "_proxied": None}
         return state
@@ -303,14 +303,12 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         It is cached: looking into the environment takes longer than a small response.
         """
         if not self._own_session:
-            return proxy_for(url.scheme, url.host, self._proxies)
-        host = url.scheme, url.host
-        if host not in self._proxies_of_hosts:
+            return proxy_of(url, self._proxies, environment=False)
+        if url.origin not in self._proxies_of_hosts:
             if len(self._proxies_of_hosts) >= _MAX_HOSTS:
                 self._proxies_of_hosts.clear()
-            found = {**proxies_of_environment(url.origin), **self._proxies}
-            self._proxies_of_hosts[host] = proxy_for(*host, found)
-        return self._proxies_of_hosts[host]
+            self._proxies_of_hosts[url.origin] = proxy_of(url, self._proxies)
+        return self._proxies_of_hosts[url.origin]
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
         """Return the timeout of a request; long ones are whole seconds, as aiohttp rounds them."""
