@@ -135,9 +135,7 @@ class HttpUrl:
         url = f"{self.scheme}://{self.authority}{self.rest}"
         if _WRITTEN.fullmatch(url):
             return url
-        url = _escaped(
-            _escaped(url)
-        )  # %2e%2e is .. after the first time, and gone after the second
+        url = _escaped(_escaped(url))  # %2e%2e is .. after the first time, and gone after both
         parts = _parts(url)
         if (parts.host or "").strip("[]") != self.host or (
             parts.port or PORTS[self.scheme]
@@ -363,9 +361,7 @@ def is_http_url(url: str | None) -> bool:
     A host cannot begin with a dot.
     """
     found = None if url is None else _HTTP_URL.fullmatch(url)
-    if found is None:
-        return False
-    return _has_host(found[1])
+    return found is not None and _has_host(found[1])
 
 
 @cached(4096)  # most URLs are of few hosts
@@ -397,8 +393,8 @@ _USUAL_PATH = re.compile(r"[^\s\x00-\x1f\"<>?#]*+")  # what a URL that is usual 
 
 def resolved(base: str, url: str) -> str:
     """Return a URL relative to a base, as RFC 3986, section 5.2 says."""
-    scheme, host, path, query, fragment = _split(url)
-    own_scheme, own_host, own_path, own_query, _ = _split(base)
+    scheme, host, path, query, fragment = _ANY_URL.fullmatch(url).groups()  # type: ignore[union-attr]
+    own_scheme, own_host, own_path, own_query, _ = _ANY_URL.fullmatch(base).groups()  # type: ignore[union-attr]
     if scheme is not None:
         return url
     if host is None:
@@ -415,13 +411,6 @@ def resolved(base: str, url: str) -> str:
         path = _without_dots(path)
     before = "" if own_scheme is None else f"{own_scheme.lower()}:"
     return f"{before}{host or ''}{path}{query or ''}{fragment or ''}"
-
-
-def _split(url: str) -> tuple[str | None, str | None, str, str | None, str | None]:
-    found = _ANY_URL.fullmatch(url)
-    assert found is not None  # every text has a path
-    scheme, host, path, query, fragment = found.groups()
-    return scheme, host, path, query, fragment
 
 
 def _without_dots(path: str) -> str:

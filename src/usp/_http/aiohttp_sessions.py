@@ -45,14 +45,12 @@ def own_session(
 ) -> aiohttp.ClientSession:
     """Return a session that connects where the gate allows it; without a gate, it is for a proxy."""
     checked = trusting(verify) if isinstance(verify, str) else verify
-    connector: aiohttp.TCPConnector
-    if gate is None:
-        connector = Connector(limit=0, ssl=checked)
-    else:
-        # What was looked up is not kept: the gate may have learned something since.
-        connector = _GatedConnector(gate, limit=0, ssl=checked, use_dns_cache=False)
     return aiohttp.ClientSession(
-        connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+        connector=_Connector(limit=0, ssl=checked)
+        if gate is None
+        else _GatedConnector(gate, checked),
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
     )
 
 
@@ -65,7 +63,7 @@ def set_cookies(response: Any) -> list[str]:
 # Connections ---------------------------------------------------------------------------------------
 
 
-class Connector(aiohttp.TCPConnector):
+class _Connector(aiohttp.TCPConnector):
     """Makes connections whose responses are read by our own reader."""
 
     def __init__(self, **options: Any) -> None:
@@ -234,33 +232,29 @@ def _message(head: ParsedHead) -> RawResponseMessage:
     )
 
 
-class _Resolver(aiohttp.abc.AbstractResolver):
+class _Resolver(aiohttp.DefaultResolver):  # type: ignore[misc, valid-type]
     """Resolves hosts to those addresses that the gate admits."""
 
-    def __init__(self, gate: AddressGate) -> None:
-        self._gate = gate
-        self._resolver = aiohttp.DefaultResolver()
+    gate: AddressGate
 
     async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:
         """Look up a host."""
-        found = await self._resolver.resolve(host, *args, **options)
-        admitted = self._gate.admitted(host, [result["host"] for result in found])
+        found = await super().resolve(host, *args, **options)
+        admitted = self.gate.admitted(host, [result["host"] for result in found])
         return [result for result in found if result["host"] in admitted]
 
-    async def close(self) -> None:
-        """Close the resolver."""
-        await self._resolver.close()
 
-
-class _GatedConnector(Connector):
+class _GatedConnector(_Connector):
     """Checks every connection before anything is sent, once: what the gate allows stays allowed."""
 
-    def __init__(self, gate: AddressGate, **options: Any) -> None:
+    def __init__(self, gate: AddressGate, checked: bool | ssl.SSLContext) -> None:
         self._gate = gate
         self._hosts: set[str] = set()  # that are addresses, and allowed
         self._peers: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # of checked connections
-        self._gate_resolver = _Resolver(gate)
-        super().__init__(resolver=self._gate_resolver, **options)
+        self._gate_resolver = _Resolver()
+        self._gate_resolver.gate = gate
+        # What was looked up is not kept: the gate may have learned something since.
+        super().__init__(limit=0, ssl=checked, resolver=self._gate_resolver, use_dns_cache=False)
 
     async def connect(self, req: Any, *args: Any, **options: Any) -> Any:
         """Return a connection that the gate allows."""

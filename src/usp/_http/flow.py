@@ -327,11 +327,7 @@ class Flow:
 
 def _size(headers: Mapping[str, str]) -> int:
     """Return the size of headers in bytes; those of a mock may be anything."""
-    try:
-        text = len("".join(headers)) + len("".join(headers.values()))
-    except TypeError:
-        text = sum(len(f"{name}{value}") for name, value in headers.items())
-    return text + 4 * len(headers)
+    return sum(len(f"{name}: {value}\r\n") for name, value in headers.items())
 
 
 def phrase(status: int, reason: str) -> str:
@@ -386,28 +382,28 @@ class BodyReader:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what has been decoded; raises :class:`BrokenBody` if it is too large, or too late."""
-        for piece in (data,) if self._decoder is None else self._decoder.feed(data):
-            yield from self._bounded(piece)
+        pieces = (data,) if self._decoder is None else self._decoder.feed(data)
+        for piece in self._bounded(pieces):
+            yield piece
             self._check_time()
         self._check_time()
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        for piece in () if self._decoder is None else self._decoder.close():
-            yield from self._bounded(piece)
+        return self._bounded(() if self._decoder is None else self._decoder.close())
 
     def failure(self, error: Exception, url: str, timeout: object) -> BrokenBody:
         """Return the error for an exception while the body was received."""
         self._check_time()
         return BrokenBody(reason_of(error, url, timeout, in_body=True))
 
-    def _bounded(self, piece: bytes) -> Iterator[bytes]:
-        if self._room is not None:
-            if len(piece) > self._room:
+    def _bounded(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if self._room is not None and len(piece) > self._room:
                 yield piece[: self._room]
                 raise BrokenBody(too_large(self._limit))
-            self._room -= len(piece)
-        yield piece
+            self._room = None if self._room is None else self._room - len(piece)
+            yield piece
 
     def _check_time(self) -> None:
         """Raise :class:`BrokenBody` if it is too late."""

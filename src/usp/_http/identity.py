@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import getproxies
 
 import usp
-from usp._base.urls import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
+from usp._base.urls import (
+    quote,
+    quote_plus,
+    unquote,
+    unquote_plus,
+    urlsplit,
+    urlunsplit,
+    without_login,
+)
 from usp.options import check_wait
 from usp.web_client.zones import Zones
 
@@ -225,8 +233,8 @@ def secrets_of_params(session: Any) -> set[str]:
 
 
 def without_params(url: str, asked: str, session: Any) -> str:
-    """Return a URL without the parameters of a session, unless it was requested with them."""
-    pairs = _pairs(session)
+    """Return a URL without login and the parameters of a session, unless it was requested with them."""
+    pairs, url = _pairs(session), without_login(url)
     if not pairs:
         return url
     parts, own = urlsplit(url), set(urlsplit(asked).query.split("&"))

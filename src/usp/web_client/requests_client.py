@@ -6,6 +6,7 @@ import contextlib
 import logging
 import re
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -61,7 +62,7 @@ from usp.web_client.abstract_client import (
 from usp.web_client.zones import Refused, Zones
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from usp._http.flow import Conditions
     from usp.limits import Limits
@@ -293,12 +294,15 @@ class RequestsWebClient(AbstractWebClient):
     ) -> AbstractWebClientResponse:
         """Return the outcome of an exchange: the last response, or why there is none."""
         if isinstance(outcome, Arrived) and response is not None:
+            shown, session = without_login, self._used_session
+            if getattr(session, "params", None):  # which may be secret
+                shown = partial(without_params, asked=outcome.asked, session=session)
             return RequestsWebClientSuccessResponse(
                 response,
                 self._limit,
                 deadline=outcome.deadline,
                 timeout=self._timeout,
-                shown=self._shown(outcome.asked),
+                shown=shown,
                 hops=outcome.hops,
             )
         assert isinstance(outcome, WebClientErrorResponse)
@@ -307,13 +311,6 @@ class RequestsWebClient(AbstractWebClient):
                 log.debug("Response content: %s", excerpt_of(response))
             response.close()
         return outcome
-
-    def _shown(self, asked: str) -> Callable[[str], str]:
-        """Return what hides the secrets of the session in the URLs of a response."""
-        session = self._used_session
-        if not getattr(session, "params", None):
-            return without_login
-        return lambda url: without_params(without_login(url), asked, session)
 
     def _ask(self, request: Request) -> tuple[requests.Response, Head]:
         """Send one request in time, without following redirects."""
@@ -339,8 +336,7 @@ class RequestsWebClient(AbstractWebClient):
     def _ask_session(self, request: Request, timeout: Any) -> tuple[requests.Response, Head]:
         """Send a request by a session of ``requests``: the caller's, or a guarded one."""
         url, text, session, guarded = request.url, request.text, self._session, self._guarded
-        settings = requests_foreign.settings_for(session, text, self._proxies, self._verify)
-        proxied = requests_foreign.is_proxied(session, text, settings)
+        proxied = requests_foreign.is_proxied(session, text, self._proxies, self._verify)
         addresses: list[str] | None = None
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
