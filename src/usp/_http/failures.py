@@ -172,7 +172,7 @@ class _Target:
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
     """Return the reason, if the exceptions are among those that are known."""
-    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response, _of_head, _of_cut):
+    for told in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
         for one in found:
             if said := told(one, target):
                 return said
@@ -210,21 +210,12 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_response(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for a response that our own sessions could not read."""
-    if not isinstance(error, http1.BadResponse):
-        return None
-    is_other = error.code is FailureCode.NOT_HTTP
-    return target.reason(error.code) if is_other else Reason(error.code, error.text)
-
-
-def _of_head(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for headers that are too large; no library has its own class for that."""
-    if target.in_body or not _LARGE_HEAD.search(str(error)):
-        return None
-    return LARGE_HEAD
-
-
-def _of_cut(error: BaseException, target: _Target) -> Reason | None:
+    """Return the reason for a response that could not be read."""
+    if isinstance(error, http1.BadResponse):  # of our own sessions
+        is_other = error.code is FailureCode.NOT_HTTP
+        return target.reason(error.code) if is_other else Reason(error.code, error.text)
+    if not target.in_body and _LARGE_HEAD.search(str(error)):  # for which no library has a class
+        return LARGE_HEAD
     return target.reason(FailureCode.CONNECTION_CLOSED) if _is_cut(error) else None
 
 
