@@ -317,6 +317,7 @@ class Flow:
         if shortage is not None:
             return self.error(reason, retryable=True, shortage=shortage)
         kind = self.kind_of(error)
+        is_about_host = is_about_host and reason.code is not FailureCode.PROXY_ERROR
         return self.error(
             reason,
             retryable=kind in (ErrorKind.SILENT, ErrorKind.ABORTED),
