@@ -6,8 +6,9 @@ import gzip
 
 import pytest
 import requests
-from lookalikes import Response
+from lookalikes import DOCS, PAGES, Client, H, Response, answer
 
+from together import together
 from usp.objects.sitemap import InvalidSitemap, PagesXMLSitemap
 from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
 from usp.web_client.abstract_client import (
@@ -20,91 +21,58 @@ from usp.web_client.requests_client import (
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
 )
-from website import Answer, index, paths, robots, urlset
+from website import Answer, paths, robots, urlset
 
 
-class MemoryClient(AbstractWebClient):
-    """Serves a website from memory."""
+class Telling(Client, AbstractWebClient):
+    """Gives one answer to everything, or those of the website with headers."""
 
-    limit = None
-
-    def __init__(self, answers, headers=None):
-        self.answers, self.headers, self.asked = answers, headers, []
-
-    def set_max_response_data_length(self, max_response_data_length):
-        MemoryClient.limit = max_response_data_length
+    def __init__(self, told=None, headers=None):
+        self.told, self.headers, self.asked = told, headers, []
 
     def get(self, url):
         self.asked.append(url)
-        answer = self.answers.get(url.removeprefix("http://h"))
-        if answer is None:
-            return WebClientErrorResponse("404 Not Found", retryable=False)
-        data = (
-            answer if isinstance(answer, bytes) else answer.replace("{base}", "http://h").encode()
-        )
-        return Response(url, data[: MemoryClient.limit], self.headers)
+        given = self.told or answer(url)
+        if isinstance(given, Response):
+            return Response(url, given.raw_data()[: self.most], self.headers)
+        return given
 
 
-SITE = {
-    "/robots.txt": robots("/i.xml"),
-    "/i.xml": index("/a.xml", "/b.xml"),
-    "/a.xml": urlset("/p"),
-}
-
-
-def test_a_client_that_serves_from_memory():
-    client = MemoryClient(SITE)
-    tree = sitemap_tree_for_homepage("http://h/", web_client=client)
-    assert paths(tree, "http://h") == ["/p"]
-    assert client.asked[0] == "http://h/robots.txt"
-    assert MemoryClient.limit == 100 * 1024 * 1024 + 1  # one more, and the limit is passed
+@together("encoding", [None, "gzip", "deflate"])
+def test_a_client_that_serves_from_memory_unpacked_whatever_its_header_says(encoding):
+    """As every client does that wraps ``response.content`` of an HTTP library."""
+    headers = {"content-encoding": encoding, "content-type": "text/xml"} if encoding else None
+    client = Telling(headers=headers)
+    tree = sitemap_tree_for_homepage(f"{H}/", web_client=client)
+    assert paths(tree, H) == PAGES
+    assert client.asked[0] == f"{H}/robots.txt"
+    assert client.most == 100 * 1024 * 1024 + 1  # one more, and the limit is passed
     assert len(client.asked) == len(set(client.asked))
-
-
-def test_a_client_whose_data_is_unpacked_but_whose_header_still_says_gzip():
-    """What every client that wraps ``response.content`` of an HTTP library does."""
-    client = MemoryClient(SITE, {"content-encoding": "gzip", "content-type": "text/xml"})
-    tree = sitemap_tree_for_homepage("http://h/", web_client=client)
-    assert paths(tree, "http://h") == ["/p"]
-    assert not [problem for node in tree.all_sitemaps() for problem in node.problems]
-
-
-def test_a_client_whose_data_is_unpacked_but_whose_header_still_says_deflate():
-    client = MemoryClient(SITE, {"content-encoding": "deflate"})
-    tree = sitemap_tree_for_homepage("http://h/", web_client=client)
-    assert paths(tree, "http://h") == ["/p"]
     assert not [problem for node in tree.all_sitemaps() for problem in node.problems]
 
 
 def test_a_client_that_gives_packed_data():
-    data = gzip.compress(urlset("http://h/p").encode())
-    tree = sitemap_tree_for_sitemap("http://h/a.xml.gz", MemoryClient({"/a.xml.gz": data}))
-    assert paths(tree, "http://h") == ["/p"]
+    data = gzip.compress(DOCS[f"{H}/a.xml"].replace("{base}", H).encode())
+    client = Telling(Response(f"{H}/a.xml.gz", data))
+    assert paths(sitemap_tree_for_sitemap(f"{H}/a.xml.gz", client), H) == PAGES
+
+
+class OwnError(WebClientErrorResponse):
+    """Knows only the old interface."""
+
+    def __init__(self, text):
+        super().__init__(message=text, retryable=False)
+
+    def message(self):
+        return "own: " + super().message()
 
 
 def test_errors_of_an_own_client_are_named_in_the_tree():
-    class Refusing(MemoryClient):
-        def get(self, url):
-            return WebClientErrorResponse("the dog ate it", retryable=False)
-
-    node = sitemap_tree_for_sitemap("http://h/a.xml", Refusing({}))
+    ate = WebClientErrorResponse("the dog ate it", retryable=False)
+    node = sitemap_tree_for_sitemap("http://h/a.xml", Telling(ate))
     expected = "Unable to fetch sitemap from http://h/a.xml: the dog ate it"
     assert node == InvalidSitemap("http://h/a.xml", expected)
-
-
-def test_an_error_response_of_the_users_own_that_knows_only_the_old_interface():
-    class OwnError(WebClientErrorResponse):
-        def __init__(self, text):
-            super().__init__(message=text, retryable=False)
-
-        def message(self):
-            return "own: " + super().message()
-
-    class Client(MemoryClient):
-        def get(self, url):
-            return OwnError("x")
-
-    assert "own: x" in sitemap_tree_for_sitemap("http://h/a.xml", Client({})).reason
+    assert "own: x" in sitemap_tree_for_sitemap("http://h/a.xml", Telling(OwnError("x"))).reason
 
 
 def test_a_subclass_of_the_requests_client_that_overrides_get(serve):
@@ -124,55 +92,35 @@ def test_a_subclass_of_the_requests_client_that_overrides_get(serve):
     assert client.max_concurrent_requests == 1
 
 
-def test_a_subclass_that_never_calls_the_constructor_of_its_base(serve):
-    class Lazy(RequestsWebClient):
-        def __init__(self):
-            pass
+class Lower(RequestsWebClientSuccessResponse):
+    """Overrides the data."""
 
-        def set_max_response_data_length(self, max_response_data_length):
-            pass
-
-        def get(self, url):
-            return Response(url, b"http://h/p\n")
-
-    node = sitemap_tree_for_sitemap("http://h/a.txt", Lazy())
-    assert paths(node, "http://h") == ["/p"]
+    def raw_data(self):
+        return super().raw_data().replace(b"PAGE", b"page")
 
 
-def test_a_response_of_the_users_own_that_overrides_raw_data(serve):
-    site = serve({"/a.xml": urlset("/PAGE")})
-
-    class Lower(RequestsWebClientSuccessResponse):
-        def raw_data(self):
-            return super().raw_data().replace(b"PAGE", b"page")
-
-    class Client(RequestsWebClient):
-        def get(self, url):
-            response = requests.get(url, timeout=5)
-            return Lower(requests_response=response, max_response_data_length=None)
-
-    client = Client()
-    node = sitemap_tree_for_sitemap(site.url("/a.xml"), client)
-    client.close()
-    assert paths(node, site.base) == ["/page"]
-    assert [page.url for page in node.pages] == [site.url("/page")]
-
-
-def test_a_response_that_was_read_with_requests_and_unpacked(serve):
-    """``requests.get`` without streaming: the content is plain, the header says gzip."""
+@together("response", [RequestsWebClientSuccessResponse, Lower])
+@together("encoding", [None, "gzip"])
+def test_a_response_that_was_read_with_requests(serve, response, encoding):
+    """``requests.get`` without streaming: the content is plain, the header may say gzip."""
     site = serve({})
-    packed = gzip.compress(site.fill(urlset("/p")))
-    site.answers["/a.xml"] = Answer(packed, headers={"Content-Encoding": "gzip"})
+    body = site.fill(urlset("/PAGE"))
+    site.answers["/a.xml"] = (
+        Answer(gzip.compress(body), headers={"Content-Encoding": encoding}) if encoding else body
+    )
 
-    class Client(RequestsWebClient):
+    class ByRequests(RequestsWebClient):
         def get(self, url):
-            return RequestsWebClientSuccessResponse(requests.get(url, timeout=5))
+            received = requests.get(url, timeout=5)
+            return response(requests_response=received, max_response_data_length=None)
 
-    client = Client()
+    client = ByRequests()
     node = sitemap_tree_for_sitemap(site.url("/a.xml"), client)
     client.close()
     assert isinstance(node, PagesXMLSitemap)
-    assert paths(node, site.base) == ["/p"]
+    expected = "/page" if response is Lower else "/PAGE"
+    assert paths(node, site.base) == [expected]
+    assert [page.url for page in node.pages] == [site.url(expected)]
     assert node.problems == []
 
 
@@ -190,13 +138,7 @@ def test_an_error_response_can_be_made_with_the_old_arguments():
     assert (response.status, response.retry_after, response.unreachable) == (None, None, False)
 
 
-def test_an_interface_that_is_not_complete_cannot_be_made():
-    class Half(AbstractWebClient):
-        pass
-
-    class HalfResponse(AbstractWebClientSuccessResponse):
-        pass
-
-    for kind in (Half, HalfResponse):
-        with pytest.raises(TypeError):
-            kind()
+@together("base", [AbstractWebClient, AbstractWebClientSuccessResponse])
+def test_an_interface_that_is_not_complete_cannot_be_made(base):
+    with pytest.raises(TypeError):
+        type("Half", (base,), {})()

@@ -17,10 +17,6 @@ from website import index, paths, robots, urlset
 H = "http://example.org"
 
 
-def text(document: str) -> str:
-    return document.replace("{base}", H)
-
-
 @pytest.fixture
 def mock():
     with requests_mock.Mocker() as mocker:
@@ -29,45 +25,38 @@ def mock():
 
 
 def test_a_mocked_website_gives_its_tree(mock):
-    mock.get(f"{H}/robots.txt", text=text(robots("/i.xml")))
-    mock.get(f"{H}/i.xml", text=text(index("/a.xml", "/b.xml.gz", "/gone.xml")))
-    mock.get(f"{H}/a.xml", text=text(urlset("/p")), headers={"Content-Type": "application/xml"})
-    mock.get(f"{H}/b.xml.gz", content=gzip.compress(text(urlset("/q")).encode()))
+    """Also what is packed, as a file or by HTTP, and what redirects."""
+    children = "/a.xml", "/b.xml.gz", "/c.xml", "/moved.xml", "/gone.xml", "/slow.xml"
+    packed = [gzip.compress(urlset(f"{H}/{page}").encode()) for page in "qr"]
+    gzipped = {"Content-Encoding": "gzip"}
+    for path, options in {
+        "/robots.txt": {"text": robots(f"{H}/i.xml")},
+        "/i.xml": {"text": index(*(H + path for path in children))},
+        "/a.xml": {"text": urlset(f"{H}/p"), "headers": {"Content-Type": "application/xml"}},
+        "/b.xml.gz": {"content": packed[0]},
+        "/c.xml": {"content": packed[1], "headers": gzipped},
+        "/moved.xml": {"status_code": 302, "headers": {"Location": f"{H}/there.xml"}},
+        "/there.xml": {"text": urlset(f"{H}/s")},
+        "/slow.xml": {"exc": requests.exceptions.ConnectTimeout("no answer")},
+    }.items():
+        mock.get(H + path, **options)
     tree = sitemap_tree_for_homepage(H + "/")
-    assert paths(tree, H) == ["/p", "/q"]
-    reasons = [node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap)]
-    assert reasons == [f"Unable to fetch sitemap from {H}/gone.xml: 404 Not Found"]
-
-
-def test_a_mocked_answer_may_be_packed_by_http(mock):
-    packed = gzip.compress(text(urlset("/p")).encode())
-    mock.get(f"{H}/a.xml", content=packed, headers={"Content-Encoding": "gzip"})
-    assert paths(sitemap_tree_for_sitemap(f"{H}/a.xml"), H) == ["/p"]
-
-
-def test_a_mocked_redirect_is_followed(mock):
-    mock.get(f"{H}/a.xml", status_code=302, headers={"Location": f"{H}/b.xml"})
-    mock.get(f"{H}/b.xml", text=text(urlset("/p")))
-    assert sitemap_tree_for_sitemap(f"{H}/a.xml").url == f"{H}/b.xml"
-
-
-def test_a_mocked_exception_is_an_error(mock):
-    mock.get(f"{H}/a.xml", exc=requests.exceptions.ConnectTimeout("no answer"))
-    assert "no answer" in sitemap_tree_for_sitemap(f"{H}/a.xml").reason
+    assert paths(tree, H) == ["/p", "/q", "/r", "/s"]
+    assert sitemap_tree_for_sitemap(f"{H}/moved.xml").url == f"{H}/there.xml"
+    gone, slow = (node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap))
+    assert gone == f"Unable to fetch sitemap from {H}/gone.xml: 404 Not Found"
+    assert "no answer" in slow
 
 
 def test_what_is_asked_for_can_be_looked_at(mock):
     client = RequestsWebClient(user_agent="me")
+    client.get(f"{H}/x")
+    assert mock.last_request.timeout == (9.05, 60)
     client.set_timeout(3)
     client.get(f"{H}/x")
     request = mock.last_request
     assert (request.method, request.url, request.timeout) == ("GET", f"{H}/x", 3)
     assert request.headers["User-Agent"] == "me"
-
-
-def test_the_default_timeout_is_handed_on(mock):
-    RequestsWebClient().get(f"{H}/x")
-    assert mock.last_request.timeout == (9.05, 60)
 
 
 def test_a_mocked_body_has_a_limit_too(mock):
@@ -84,6 +73,5 @@ def test_a_mocked_adapter_can_be_mounted_on_a_session():
     adapter.register_uri("GET", "mock://h/a.txt", text="http://h/p\n")
     with requests.Session() as session:
         session.mount("mock://", adapter)
-        assert (
-            RequestsWebClient(session=session).get("mock://h/a.txt").raw_data() == b"http://h/p\n"
-        )
+        response = RequestsWebClient(session=session).get("mock://h/a.txt")
+    assert response.raw_data() == b"http://h/p\n"
