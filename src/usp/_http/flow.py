@@ -62,11 +62,6 @@ class Deadline(NamedTuple):
         return self.limits.reached(self.limit)
 
     @property
-    def is_over(self) -> bool:
-        """Whether it has passed."""
-        return time.monotonic() >= self.at
-
-    @property
     def left(self) -> float:
         """The seconds until then; never 0, which means forever to some libraries."""
         return max(self.at - time.monotonic(), _SHORTEST_WAIT)
@@ -310,7 +305,7 @@ class Flow:
         is_about_host: bool,
     ) -> WebClientErrorResponse:
         """Return the failure for an exception; ``is_about_host`` is whether it is the first host's."""
-        if deadline is not None and deadline.is_over:
+        if deadline is not None and time.monotonic() >= deadline.at:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
         reason = without_secrets(reason_of(error, url, session.timeout), session.secrets())
         shortage = shortage_of(error)
@@ -408,5 +403,5 @@ class BodyReader:
 
     def _check_time(self) -> None:
         """Raise :class:`BrokenBody` if it is too late."""
-        if self._deadline is not None and self._deadline.is_over:
+        if self._deadline is not None and time.monotonic() >= self._deadline.at:
             raise BrokenBody(self._deadline.reason)

@@ -168,7 +168,7 @@ class RequestsWebClient(AbstractWebClient):
         flow = self._flow.for_crawl(start_url, limits)
         own = OwnSession(flow.gate, self.max_concurrent_requests)
         changes = vars(self) | {"_flow": flow, "_own": own}
-        if is_original(used) and not is_guarded(used):
+        if used is not None and is_original(used) and not is_guarded(used):
             changes["_is_given"] = True  # it has adapters of the caller's
         elif not self._is_given and (used is not None or requests_is_patched()):
             changes["_used_session"] = again = requests_session(own, used)
