@@ -270,8 +270,10 @@ class Flow:
         if leads_on:
             told = safe_headers(head.headers.items())
             kept = tuple((name, value) for name, value in told if name.lower() != "location")
-        reason = sys.intern(printable(head.reason[:_LONGEST_REASON]))
-        return Hop(request.text, head.status, reason, sent, kept, head.address)
+        reason = head.reason[:_LONGEST_REASON]
+        if not reason.isprintable():
+            reason = printable(reason)
+        return Hop(request.text, head.status, sys.intern(reason), sent, kept, head.address)
 
     def refused(
         self, head: Head, texts: Sequence[str], passed: Sequence[Hop] = ()

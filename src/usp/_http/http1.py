@@ -205,16 +205,13 @@ def _parsed(data: bytes, *, has_body: bool) -> ParsedHead:
 
 def _merged(fields: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Return headers by name in lower case, with the values of the same name joined."""
-    headers = {field[0].lower(): field for field in fields}
-    if len(headers) == len(fields):
-        return headers
-    headers = {}
+    headers: dict[str, tuple[str, str]] = {}
     for field in fields:
         key = field[0].lower()
-        before = headers.get(key)
-        if before is None:
-            headers[key] = field
-        elif key != "location":
+        before = headers.setdefault(key, field)
+        if before is field:
+            continue
+        if key != "location":
             headers[key] = before[0], f"{before[1]}, {field[1]}"
         elif before[1] != field[1]:
             raise _bad_headers("different values of Location")

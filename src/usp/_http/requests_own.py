@@ -28,7 +28,7 @@ from requests.structures import CaseInsensitiveDict
 from urllib3.util import connection as urllib3_connection
 
 from usp._base.urls import read_url
-from usp._http.http1 import ParsedHead, ResponseReader
+from usp._http.http1 import ResponseReader
 from usp._http.identity import proxy_of, trusting
 from usp._http.redirects import NoNewCookies
 from usp.objects.failure_codes import FailureCode
@@ -261,7 +261,8 @@ class BoundedResponse(io.BufferedIOBase):
         self.version = 10 * head.version[0] + head.version[1]
         self.status = self.code = head.status
         self.reason = head.reason
-        self.headers = self.msg = _Fields(head)
+        self.headers = self.msg = _Fields()
+        self.msg.fields = head.joined()
         self.will_close = not head.is_persistent or reader.has_excess
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -337,13 +338,11 @@ class BoundedResponse(io.BufferedIOBase):
 class _Fields(http.client.HTTPMessage):
     """The headers of a response, read-only; values of the same name are joined, except for cookies."""
 
-    def __init__(self, head: ParsedHead) -> None:
-        super().__init__()
-        self._head = head
+    fields: list[tuple[str, Any]]
 
     def items(self) -> list[tuple[str, Any]]:
         """Return names and values; there is nothing in them to decode."""
-        return self._head.joined()
+        return self.fields
 
 
 # Connections ---------------------------------------------------------------------------------------
