@@ -62,9 +62,6 @@ def test_an_installed_cache_is_used_and_no_longer_when_it_is_not(site):
         requests_cache.uninstall_cache()
     assert read(site, client) == REQUESTS
     client.close()
-
-
-def test_a_cache_for_a_while(site):
     with requests_cache.enabled("usp", backend="memory"):
         assert read(site) == REQUESTS
         assert read(site) == 0
@@ -95,18 +92,12 @@ with Site({{"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/p")}}) as site:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the cache leaves its database open
-def test_a_caching_session(site, tmp_path):
-    with requests_cache.CachedSession(tmp_path / "cache", backend="sqlite") as session:
+@together("options", [{"backend": "sqlite"}, {"expire_after": 3600}, {"expire_after": 0}])
+def test_a_caching_session_keeps_redirects_as_long_as_anything_else(site, tmp_path, options):
+    with requests_cache.CachedSession(tmp_path / "a", **{"backend": "memory"} | options) as session:
         assert read(site, RequestsWebClient(session=session)) == REQUESTS
-        assert read(site, RequestsWebClient(session=session)) == 0
-
-
-@together("options", [{"expire_after": 3600}, {"expire_after": 0}])
-def test_a_redirect_is_kept_as_long_as_anything_else(site, options):
-    with requests_cache.CachedSession("usp", backend="memory", **options) as session:
-        read(site, RequestsWebClient(session=session))
         again = read(site, RequestsWebClient(session=session))
-    assert again == (0 if options["expire_after"] else REQUESTS)
+    assert again == (0 if options.get("expire_after", 1) else REQUESTS)
 
 
 def test_what_is_in_a_cache_can_be_read_without_the_website(site):
@@ -172,12 +163,12 @@ def filled_in(url, raw=None):
 @together("level", [logging.WARNING, logging.DEBUG])
 def test_a_response_whose_body_was_written_into_it(caplog, raw, level):
     caplog.set_level(level)
-    with mock.patch("requests.Session.get", side_effect=lambda url, **_: filled_in(url, raw)):
+    get = mock.Mock(side_effect=lambda url, **_: filled_in(url, raw))
+    with mock.patch("requests.Session.get", get):
         assert paths(tree_of(), H) == PAGES
         response = RequestsWebClient().get(f"{H}/a.xml")
         assert response.raw_data() == response.raw_data() == body_of(f"{H}/a.xml")
-    session = mock.Mock(spec=["get"], get=mock.Mock(side_effect=filled_in))
-    session.get.side_effect = lambda url, **_: filled_in(url, raw)
+    session = mock.Mock(spec=["get"], get=get)
     assert paths(tree_of(RequestsWebClient(session=session)), H) == PAGES
     assert "closed" not in caplog.text
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import pickle
 import socket
 
-import aiohttp
 import pytest
 import requests
 from both import fake_zones, fetch
@@ -22,7 +20,6 @@ from usp._http.identity import (
 )
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.abstract_client import WebClientErrorResponse
-from usp.web_client.aiohttp_client import AiohttpWebClient
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, robots, urlset
 
@@ -80,19 +77,21 @@ def test_the_parameters_of_a_session_do_not_stand_in_the_tree(params, serve, cap
     assert SECRET.encode() not in pickle.dumps(tree)
 
 
-def test_what_the_website_itself_has_written_stays():
-    session = session_with({"key": "abc"})
-    url = "http://h/x?a=1&key=abc&b="
-    assert without_params(url, "http://h/x?a=1", session) == "http://h/x?a=1&b="
-    assert without_params(url, "http://h/x?a=1&key=abc", session) == url
-    assert without_params("http://h/x?key=other", "http://h/x", session) == "http://h/x?key=other"
-    assert without_params(url, url, object()) == url
-    assert (
-        without_params("http://h/x?key=abc", "http://h/x", session_with("key=abc")) == "http://h/x"
-    )
-    assert (
-        without_params("http://h/x?key=abc", "http://h/x", session_with(b"key=abc")) == "http://h/x"
-    )
+@together(
+    ("params", "url", "asked", "expected"),
+    [
+        ({"key": "abc"}, "?a=1&key=abc&b=", "?a=1", "?a=1&b="),
+        ({"key": "abc"}, "?a=1&key=abc&b=", "?a=1&key=abc", "?a=1&key=abc&b="),
+        ({"key": "abc"}, "?key=other", "", "?key=other"),
+        ("key=abc", "?key=abc", "", ""),
+        (b"key=abc", "?key=abc", "", ""),
+        (None, "?key=abc", "", "?key=abc"),
+    ],
+)
+def test_what_the_website_itself_has_written_stays(params, url, asked, expected):
+    session = object() if params is None else session_with(params)
+    shown = without_params(f"http://h/x{url}", f"http://h/x{asked}", session)
+    assert shown == f"http://h/x{expected}"
 
 
 def test_secrets_are_found_in_every_form():
@@ -144,21 +143,9 @@ def test_a_stranger_is_asked_by_the_proxy_of_a_session_too(serve, monkeypatch):
         {"proxied:http://home.example/": "home", "proxied:http://other.example/": "other"}
     )
 
-    async def ask():
-        secret = {"Authorization": SECRET}
-        async with aiohttp.ClientSession(
-            auto_decompress=False, proxy=proxy.base, headers=secret
-        ) as session:
-            client = AiohttpWebClient(session=session)
-            texts = []
-            for url in ("http://home.example/", "http://other.example/"):
-                response = await client.get(url)
-                texts.append(b"".join([piece async for piece in response.body()]))
-                await response.close()
-            await client.close()
-            return texts
-
-    assert asyncio.run(ask()) == [b"home", b"other"]
+    urls = "http://home.example/", "http://other.example/"
+    session = {"proxy": proxy.base, "headers": {"Authorization": SECRET}}
+    assert fetch("aiohttp, own session", *urls, session=session) == [b"home", b"other"]
     home, other = proxy.requests
     assert home.headers["Authorization"] == SECRET
     assert "Authorization" not in other.headers
