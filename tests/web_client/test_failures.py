@@ -20,7 +20,7 @@ import aiohttp
 import pytest
 import requests
 import urllib3.exceptions
-from both import KINDS, OURS, fetch, reset, respond, speaking
+from both import KINDS, OURS, fetch, reset, speaking
 
 import usp.aio
 from together import together
@@ -286,18 +286,6 @@ def test_an_answer_that_is_not_2xx_is_an_error_named_by_code_and_reason(
     assert sorted_as(response) == (status, retryable, False, False, None)
 
 
-@together("kind", OURS)
-@together("status", [200, 201, 203, 206])
-def test_every_2xx_is_a_success(serve, kind, status):
-    assert respond(kind, serve({"/x": Answer("body", status)}).url("/x")).status_code() == status
-
-
-@together("kind", OURS)
-def test_after_an_error_the_client_goes_on(serve, kind):
-    site = serve({"/x": Answer("no" * 10_000, 500), "/y": [Answer(hang_up=True), "yes"]})
-    assert fetch(kind, site.url("/x"), site.url("/y"), site.url("/y"))[2] == b"yes"
-
-
 @together("header", ["7", "0", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_server_may_say_when_to_come_back(serve, header):
     site = serve({"/x": Answer("", 503, headers={"Retry-After": header})})
@@ -334,11 +322,6 @@ def test_a_url_that_cannot_be_asked_for_is_an_error_and_raises_nothing(monkeypat
     assert not error(url).retryable()
 
 
-def test_a_name_that_does_not_exist_means_the_host_is_not_reachable(monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert sorted_as(error("http://Nowhere.invalid/")) == UNREACHABLE
-
-
 def test_a_dead_host_is_given_up_once():
     events = []
     with nobody() as at:
@@ -355,15 +338,6 @@ def test_a_redirect_that_leads_nowhere_is_an_error(serve, target):
     assert sorted_as(error(site.url("/loop")))[1:3] == (False, False)
     if target == "/loop":
         assert site.hits["/loop"] <= 42
-
-
-@together("kind", OURS)
-@together("status", [301, 302, 303, 307, 308])
-def test_redirects_of_every_kind_are_followed(serve, kind, status):
-    site = serve({"/a": Answer(redirect="b?x=1#part", status=status), "/b?x=1": "there"})
-    response = respond(kind, site.url("/a"))
-    assert response.url().partition("#")[0] == site.url("/b?x=1")
-    assert response.redirects() == (site.url("/a"),)
 
 
 @together("target", ["http://127.0.0.3:9/", "http://127.0.0.1:9/", "full", "silent"])
