@@ -174,6 +174,10 @@ TROUBLES = {
         lambda: sending(b"", hold=True), "no response from 127.0.0.1 within 0.2 seconds", SILENT,
         options=LATE, theirs="Read timed out",
     ),
+    "no response, with one time for all": Trouble(
+        lambda: sending(b"", hold=True), "no response from 127.0.0.1 within 0.2 seconds", SILENT,
+        options={"timeout": 0.2},
+    ),
     "half a body": Trouble(
         lambda: sending(SIZED, hold=True), "no more data from 127.0.0.1 within 0.2 seconds", None,
         options=LATE,

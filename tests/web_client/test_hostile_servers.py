@@ -19,6 +19,7 @@ OURS = ["requests", "aiohttp", "aiohttp, own session"]
 HEAD = b"HTTP/1.1 200 OK\r\n"
 OK = HEAD + b"Content-Length: 2\r\n\r\nok"
 LONG = HEAD + b"Content-Length: 1000\r\n\r\n"
+SECONDS = 0.4  # for a document
 
 
 def says(data: bytes, then: float = 0.0, drip: bytes = b"", pause: float = 0.0):
@@ -44,8 +45,8 @@ def asked(kind, url, limits, **options):
 
 @pytest.mark.parametrize("kind", OURS)
 def test_a_head_that_drips_is_given_up_in_time(kind, times):
-    limits = Limits(document_seconds=times)
-    with speaking(says(HEAD + b"X-Long: ", drip=b"x" * 200, pause=0.1 * times)) as url:
+    limits = Limits(document_seconds=SECONDS * times)
+    with speaking(says(HEAD + b"X-Long: ", drip=b"x" * 200, pause=0.1 * SECONDS * times)) as url:
         result = asked(kind, url, limits)
     assert isinstance(result, WebClientErrorResponse)
     assert result.message() == str(limits.reached("document_seconds"))
@@ -54,9 +55,9 @@ def test_a_head_that_drips_is_given_up_in_time(kind, times):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_that_drips_or_stops_is_broken_in_time(kind, times):
-    limits = Limits(document_seconds=times)
-    drips = says(LONG, drip=b"x" * 200, pause=0.1 * times)
-    for talk in (drips, says(LONG + b"begin", then=4 * times)):
+    limits = Limits(document_seconds=SECONDS * times)
+    drips = says(LONG, drip=b"x" * 200, pause=0.1 * SECONDS * times)
+    for talk in (drips, says(LONG + b"begin", then=4 * SECONDS * times)):
         with speaking(talk) as url:
             result = asked(kind, url, limits)
         assert isinstance(result, BrokenBody)
@@ -65,16 +66,18 @@ def test_a_body_that_drips_or_stops_is_broken_in_time(kind, times):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_slow_redirects_share_the_time_of_one_document(kind, serve, times):
-    limits = Limits(document_seconds=times)
-    site = serve({"/": Answer(redirect="/", delay=0.3 * times)})
+    limits = Limits(document_seconds=SECONDS * times)
+    site = serve({"/": Answer(redirect="/", delay=0.3 * SECONDS * times)})
     result = asked(kind, site.url("/"), limits)
     assert result.message() == str(limits.reached("document_seconds"))
 
 
 @pytest.mark.parametrize("kind", OURS)
 def test_the_time_between_two_pieces_is_still_limited(kind, times):
-    with speaking(says(LONG + b"begin", then=3 * times)) as url:
-        result = asked(kind, url, limits=Limits(document_seconds=50), timeout=(60, 0.3 * times))
+    with speaking(says(LONG + b"begin", then=3 * SECONDS * times)) as url:
+        result = asked(
+            kind, url, limits=Limits(document_seconds=50), timeout=(60, 0.3 * SECONDS * times)
+        )
     assert isinstance(result, BrokenBody)
     assert "document_seconds" not in str(result)
 

@@ -184,14 +184,6 @@ def test_auth_may_be_whatever_the_library_takes(site):
 
 
 @together("kind", KINDS)
-@together("timeout", [0.2, (5, 0.2)])
-def test_a_server_that_does_not_answer_in_time_is_silent(serve, kind, timeout):
-    (error,) = fetch(kind, serve({"/": Answer("late", delay=2)}).url("/"), timeout=timeout)
-    assert (error.silent, error.retryable(), error.unreachable) == (True, True, False)
-    assert "0.2" in error.message()
-
-
-@together("kind", KINDS)
 @together("random_wait", [False, True])
 def test_a_pause_is_kept_before_every_request_but_the_first(site, kind, monkeypatch, random_wait):
     pauses, sleep = [], asyncio.sleep
