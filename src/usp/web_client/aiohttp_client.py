@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -200,7 +199,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         timeout = checked_timeout(timeout)
         connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=read)
-        self._bounded_timeout: aiohttp.ClientTimeout | None = None  # of the last request
 
     def set_proxies(self, proxies: Mapping[str, str]) -> None:
         """Set the proxies by scheme, as in ``requests``."""
@@ -311,15 +309,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         return self._proxies_of_hosts[url.origin]
 
     def _timeout_until(self, deadline: Deadline | None) -> aiohttp.ClientTimeout:
-        """Return the timeout of a request; long ones are whole seconds, as aiohttp rounds them."""
+        """Return the timeout of a request."""
         if deadline is None:
             return self._timeout
-        left = deadline.left
-        total = math.ceil(left) if left > self._timeout.ceil_threshold else left
-        if self._bounded_timeout is None or self._bounded_timeout.total != total:
-            connect, read = self._timeout.connect, self._timeout.sock_read
-            self._bounded_timeout = aiohttp.ClientTimeout(total, connect=connect, sock_read=read)
-        return self._bounded_timeout
+        connect, read = self._timeout.connect, self._timeout.sock_read
+        return aiohttp.ClientTimeout(deadline.left, connect=connect, sock_read=read)
 
     def _facts(self) -> SessionFacts:
         """Return what the flow needs to know about the session."""
