@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import logging
 import subprocess
@@ -12,13 +13,16 @@ from unittest import mock
 import pytest
 import requests
 import requests_cache
+import requests_mock
 import responses
 import vcr
 from first_crawls import MOMENTS, PATCHES
 from lookalikes import PAGES, H, body_of, respond
 
 from together import together
-from usp.tree import sitemap_tree_for_homepage
+from usp.objects.sitemap import InvalidSitemap
+from usp.tree import sitemap_tree_for_homepage, sitemap_tree_for_sitemap
+from usp.web_client.abstract_client import BrokenBody
 from usp.web_client.requests_client import RequestsWebClient
 from website import Answer, index, paths, robots, urlset
 
@@ -192,3 +196,68 @@ def test_a_patch_around_the_first_crawl_of_a_process_is_seen(moment):
         [sys.executable, script, moment], check=False, capture_output=True, text=True
     )
     assert done.stdout.splitlines() == [f"{patch}: [1, 1, 0, 1]" for patch in PATCHES], done.stderr
+
+
+# Requests that are mocked --------------------------------------------------------------------------
+
+ORG = "http://example.org"
+
+
+@pytest.fixture
+def mocked():
+    with requests_mock.Mocker() as mocker:
+        mocker.get(requests_mock.ANY, status_code=404, text="nothing here", reason="Not Found")
+        yield mocker
+
+
+def test_a_mocked_website_gives_its_tree(mocked):
+    """Also what is packed, as a file or by HTTP, and what redirects."""
+    children = "/a.xml", "/b.xml.gz", "/c.xml", "/moved.xml", "/gone.xml", "/slow.xml"
+    packed = [gzip.compress(urlset(f"{ORG}/{page}").encode()) for page in "qr"]
+    gzipped = {"Content-Encoding": "gzip"}
+    for path, options in {
+        "/robots.txt": {"text": robots(f"{ORG}/i.xml")},
+        "/i.xml": {"text": index(*(ORG + path for path in children))},
+        "/a.xml": {"text": urlset(f"{ORG}/p"), "headers": {"Content-Type": "application/xml"}},
+        "/b.xml.gz": {"content": packed[0]},
+        "/c.xml": {"content": packed[1], "headers": gzipped},
+        "/moved.xml": {"status_code": 302, "headers": {"Location": f"{ORG}/there.xml"}},
+        "/there.xml": {"text": urlset(f"{ORG}/s")},
+        "/slow.xml": {"exc": requests.exceptions.ConnectTimeout("no answer")},
+    }.items():
+        mocked.get(ORG + path, **options)
+    tree = sitemap_tree_for_homepage(ORG + "/")
+    assert paths(tree, ORG) == ["/p", "/q", "/r", "/s"]
+    assert sitemap_tree_for_sitemap(f"{ORG}/moved.xml").url == f"{ORG}/there.xml"
+    gone, slow = (node.reason for node in tree.all_sitemaps() if isinstance(node, InvalidSitemap))
+    assert gone == f"Unable to fetch sitemap from {ORG}/gone.xml: 404 Not Found"
+    assert "no answer" in slow
+
+
+def test_what_is_asked_for_can_be_looked_at(mocked):
+    client = RequestsWebClient(user_agent="me")
+    client.get(f"{ORG}/x")
+    assert mocked.last_request.timeout == (9.05, 60)
+    client.set_timeout(3)
+    client.get(f"{ORG}/x")
+    request = mocked.last_request
+    assert (request.method, request.url, request.timeout) == ("GET", f"{ORG}/x", 3)
+    assert request.headers["User-Agent"] == "me"
+
+
+def test_a_mocked_body_has_a_limit_too(mocked):
+    mocked.get(f"{ORG}/x", content=b"0123456789" * 10)
+    client = RequestsWebClient()
+    client.set_max_response_data_length(25)
+    assert client.get(f"{ORG}/x").raw_data() == (b"0123456789" * 10)[:25]
+    with pytest.raises(BrokenBody):
+        list(client.get(f"{ORG}/x").body())
+
+
+def test_a_mocked_adapter_can_be_mounted_on_a_session():
+    adapter = requests_mock.Adapter()
+    adapter.register_uri("GET", "mock://h/a.txt", text="http://h/p\n")
+    with requests.Session() as session:
+        session.mount("mock://", adapter)
+        response = RequestsWebClient(session=session).get("mock://h/a.txt")
+    assert response.raw_data() == b"http://h/p\n"

@@ -106,7 +106,8 @@ class _Descriptors:
 
     def scarce(self) -> bool:
         """Return whether descriptors are scarce enough that connections should not be kept."""
-        self.begin(0)
+        if time.monotonic() - self._counted_at >= _FRESH:
+            self.begin(0)
         return self._limit is not None and self._open > self._limit // _SCARCE
 
 
