@@ -14,6 +14,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import aiohttp
@@ -40,6 +41,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 SIZED = HEAD + b"Content-Length: 1000\r\n\r\n<urlset>"
 CUT_OFF = "the connection was closed before the end of the body"
 NO_ANSWER = "127.0.0.1 closed the connection without a response"
+NO_RESPONSE = "no response from 127.0.0.1 within 0.2 seconds"
 BY_PROXY = "the proxy cannot be used: "
 PYTHONISMS = ("Errno", "object at", "ConnectionPool", "Error(", "', '", "retries", "<")
 
@@ -139,77 +141,45 @@ class Trouble:
     theirs: str = ""
 
 
-LATE = {"timeout": (5.0, 0.2)}
-PROXY = {"proxy": "http://{at}"}
+NO_HOST, REFUSED = "no such host: tea.invalid", "connection refused by {at}"
+LATE, PROXY = {"timeout": (5.0, 0.2)}, {"proxy": "http://{at}"}
+silent, half = partial(sending, b"", hold=True), partial(sending, SIZED, hold=True)
+chunk = HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n<urlset>"
+TRY, FAR = "(try http://{at}/x)", "https://example.org/x"
 TROUBLES = {
-    "no such host": Trouble(
-        nobody, "no such host: tea.invalid", UNREACHABLE, "http://tea.invalid/x",
-        theirs="Failed to resolve",
-    ),
-    "no such host by HTTPS": Trouble(
-        nobody, "no such host: tea.invalid", UNREACHABLE, "https://tea.invalid:8443/x"
-    ),
-    "nobody listens": Trouble(
-        nobody, "connection refused by {at}", UNREACHABLE,
-        theirs="Failed to establish a new connection",
-    ),
-    "nobody listens by IPv6": Trouble(
-        lambda: nobody("[::1]"), "connection refused by {at}", UNREACHABLE
-    ),
-    "nobody listens, with a login": Trouble(
-        nobody, "connection refused by {at}", UNREACHABLE, "http://me:secret@{at}/"
-    ),
-    "nobody listens by HTTPS": Trouble(
-        nobody, "connection refused by {at} (try http://{at}/x)", UNREACHABLE, "https://{at}/x"
-    ),
-    "nobody listens for robots.txt": Trouble(
-        nobody, "connection refused by {at} (try http://{at}/)", UNREACHABLE,
-        "https://{at}/robots.txt",
+    "no such host": Trouble(nobody, NO_HOST, UNREACHABLE, "http://tea.invalid/x", theirs="Failed to resolve"),
+    "no such host by HTTPS": Trouble(nobody, NO_HOST, UNREACHABLE, "https://tea.invalid:8443/x"),
+    "nobody": Trouble(nobody, REFUSED, UNREACHABLE, theirs="Failed to establish a new connection"),
+    "nobody by IPv6": Trouble(partial(nobody, "[::1]"), REFUSED, UNREACHABLE),
+    "nobody, with a login": Trouble(nobody, REFUSED, UNREACHABLE, "http://me:secret@{at}/"),
+    "nobody by HTTPS": Trouble(nobody, f"{REFUSED} {TRY}", UNREACHABLE, "https://{at}/x"),
+    "nobody for robots.txt": Trouble(
+        nobody, REFUSED + " (try http://{at}/)", UNREACHABLE, "https://{at}/robots.txt"
     ),
     "nobody picks up": Trouble(
-        full_house, "no connection to {at} within 0.3 seconds", UNREACHABLE,
-        options={"timeout": (0.3, 5)},
+        full_house, "no connection to {at} within 0.3 seconds", UNREACHABLE, options={"timeout": (0.3, 5)}
     ),
-    "no response": Trouble(
-        lambda: sending(b"", hold=True), "no response from 127.0.0.1 within 0.2 seconds", SILENT,
-        options=LATE, theirs="Read timed out",
-    ),
-    "no response, with one time for all": Trouble(
-        lambda: sending(b"", hold=True), "no response from 127.0.0.1 within 0.2 seconds", SILENT,
-        options={"timeout": 0.2},
-    ),
-    "half a body": Trouble(
-        lambda: sending(SIZED, hold=True), "no more data from 127.0.0.1 within 0.2 seconds", None,
-        options=LATE,
-    ),
-    "closed": Trouble(lambda: sending(b""), NO_ANSWER, ABORTED, theirs="Connection aborted"),
-    "reset": Trouble(lambda: sending(b"", resets=True), NO_ANSWER, ABORTED),
-    "closed in the body": Trouble(lambda: sending(SIZED), CUT_OFF, None),
-    "reset in the body": Trouble(lambda: sending(SIZED, resets=True), CUT_OFF, None),
-    "closed in a chunk": Trouble(
-        lambda: sending(HEAD + b"Transfer-Encoding: chunked\r\n\r\nff\r\n<urlset>"), CUT_OFF, None
-    ),
-    "not HTTP": Trouble(
-        lambda: sending(b"220 ready for mail\r\n"), "{at} does not speak HTTP", OTHER
-    ),
+    "no response": Trouble(silent, NO_RESPONSE, SILENT, options=LATE, theirs="Read timed out"),
+    "no response, with one time for all": Trouble(silent, NO_RESPONSE, SILENT, options={"timeout": 0.2}),
+    "half a body": Trouble(half, "no more data from 127.0.0.1 within 0.2 seconds", None, options=LATE),
+    "closed": Trouble(partial(sending, b""), NO_ANSWER, ABORTED, theirs="Connection aborted"),
+    "reset": Trouble(partial(sending, b"", resets=True), NO_ANSWER, ABORTED),
+    "closed in the body": Trouble(partial(sending, SIZED), CUT_OFF, None),
+    "reset in the body": Trouble(partial(sending, SIZED, resets=True), CUT_OFF, None),
+    "closed in a chunk": Trouble(partial(sending, chunk), CUT_OFF, None),
+    "not HTTP": Trouble(partial(sending, b"220 ready for mail\r\n"), "{at} does not speak HTTP", OTHER),
     "not TLS": Trouble(
-        lambda: sending(b"HTTP/1.0 400 Bad Request" + b" " * 50),
-        "{at} does not speak TLS (try http://{at}/x)", OTHER, "https://{at}/x",
+        partial(sending, b"HTTP/1.0 400 Bad Request" + b" " * 50), "{at} does not speak TLS " + TRY, OTHER,
+        "https://{at}/x",
     ),
-    "a dead proxy": Trouble(
-        nobody, BY_PROXY + "connection refused by {at}", OTHER, "https://example.org/x", PROXY
-    ),
-    "a dead proxy for HTTP": Trouble(
-        nobody, BY_PROXY + "connection refused by {at}", OTHER, "http://h.invalid/", PROXY
-    ),
+    "a dead proxy": Trouble(nobody, BY_PROXY + REFUSED, OTHER, FAR, PROXY),
+    "a dead proxy for HTTP": Trouble(nobody, BY_PROXY + REFUSED, OTHER, "http://h.invalid/", PROXY),
     "no such proxy": Trouble(
-        nobody, BY_PROXY + "no such host: tea.invalid", OTHER, "http://example.org/x",
-        {"proxy": "http://tea.invalid:3128"},
+        nobody, BY_PROXY + NO_HOST, OTHER, "http://example.org/x", {"proxy": "http://tea.invalid:3128"}
     ),
     "a proxy that wants a password": Trouble(
-        lambda: sending(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"),
-        BY_PROXY + "it responded 407 Proxy Authentication Required", None, "https://example.org/x",
-        PROXY,
+        partial(sending, b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n"),
+        BY_PROXY + "it responded 407 Who are you", None, FAR, PROXY,
     ),
 }  # fmt: skip
 
@@ -222,9 +192,10 @@ def test_a_failure_has_the_same_words_and_meaning_for_every_client(kind, name):
     if "own session" in kind and "password" in name:
         pytest.skip("what a proxy says is known to our own sessions")
     with trouble.server() as at:
-        options = trouble.options | (
-            {"proxy": trouble.options["proxy"].format(at=at)} if "proxy" in trouble.options else {}
-        )
+        options = {
+            name: value.format(at=at) if isinstance(value, str) else value
+            for name, value in trouble.options.items()
+        }
         (result,) = fetch(kind, trouble.url.format(at=at), **options)
     said = str(result) if isinstance(result, BrokenBody) else words_of(result)
     words = trouble.words.format(at=at)
