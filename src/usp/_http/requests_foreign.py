@@ -10,11 +10,11 @@ import inspect
 import socket
 import sys
 from collections.abc import Mapping
+from functools import partial
 from http.client import HTTPMessage, HTTPResponse, RemoteDisconnected
 from typing import TYPE_CHECKING, Any
 
 import requests
-import requests.auth
 import requests.cookies
 import requests.utils
 import urllib3.exceptions
@@ -51,23 +51,22 @@ def accepted(call: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in options.items() if name in names}
 
 
-class StripSecrets(requests.auth.AuthBase):
-    """Removes secrets from a request to another host, as its last change before it is sent."""
+def _without_secrets(
+    request: requests.PreparedRequest, headers: dict[str, str]
+) -> requests.PreparedRequest:
+    """Return a request to another host without the session's secrets, just before it is sent.
 
-    def __init__(self, headers: dict[str, str]) -> None:
-        self._headers = headers  # of the client, chosen for this host
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Return the request without the session's secrets."""
-        for name in [name for name in request.headers if is_secret(name)]:
-            del request.headers[name]
-        theirs = requests.cookies.RequestsCookieJar()
-        for cookie in getattr(request, "_cookies", None) or ():
-            if cookie.domain:
-                theirs.set_cookie(cookie)
-        request.prepare_cookies(theirs)
-        request.headers.update(self._headers)
-        return request
+    ``headers`` are those of the client, chosen for this host.
+    """
+    for name in [name for name in request.headers if is_secret(name)]:
+        del request.headers[name]
+    theirs = requests.cookies.RequestsCookieJar()
+    for cookie in getattr(request, "_cookies", None) or ():
+        if cookie.domain:
+            theirs.set_cookie(cookie)
+    request.prepare_cookies(theirs)
+    request.headers.update(headers)
+    return request
 
 
 def options(
@@ -79,7 +78,7 @@ def options(
     """
     options: dict[str, Any] = {}
     if not home:
-        options["auth"] = StripSecrets(headers)
+        options["auth"] = partial(_without_secrets, headers=headers)
     elif url.login is not None and session.auth is None:
         # The headers have its login already; the user's .netrc must not replace it.
         options["auth"] = lambda request: request

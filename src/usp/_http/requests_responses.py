@@ -43,9 +43,6 @@ BODY_ERRORS = (
 class RequestsWebClientSuccessResponse(AbstractWebClientSuccessResponse):
     """A 2xx response; its body is received on iteration."""
 
-    _shown: Callable[[str], str] = staticmethod(without_login)
-    _hops: tuple[Hop, ...] = ()
-
     def __init__(
         self,
         requests_response: requests.Response,
