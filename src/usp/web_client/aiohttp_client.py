@@ -161,7 +161,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         self._session = session
         self._own_session = session is None
         self._guest: aiohttp.ClientSession | None = None  # for other hosts, if the session is yours
-        self._proxied: aiohttp.ClientSession | None = None  # for proxies, if the session is ours
         self._limit: int | None = None
         default = 1 if wait else DEFAULT_CONCURRENCY
         self.max_concurrent_requests = max_concurrent_requests or default
@@ -175,7 +174,6 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             _flow=self._flow.for_crawl(start_url, limits),
             _session=None if self._own_session else self._session,
             _guest=None,
-            _proxied=None,
             _proxies_of_hosts={},
         )
         return client
@@ -191,7 +189,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         if "_flow" in state:  # else it is a subclass that does not call our __init__
             state["_flow"] = replace(self._flow)
         if state.get("_own_session"):
-            state |= {"_session": None, "_guest": None, "_proxied": None}
+            state |= {"_session": None, "_guest": None}
         return state
 
     def set_timeout(self, timeout: Timeout) -> None:
@@ -215,10 +213,9 @@ class AiohttpWebClient(AbstractAsyncWebClient):
 
     async def close(self) -> None:
         """Close the connections, unless the session is the caller's."""
-        for session in (self._guest, self._proxied):
-            if session is not None:
-                await session.close()
-        self._guest = self._proxied = None
+        if self._guest is not None:
+            await self._guest.close()
+            self._guest = None
         if self._own_session and self._session is not None:
             await self._session.close()
             self._session = None
@@ -257,7 +254,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         """Send one request, without following redirects."""
         url, text = request.url, request.text
         proxy = self._proxy_for(url)
-        session = self._session_for(request, proxied=proxy is not None)
+        session = self._session_for(request)
         proxied = proxy is not None or (
             not self._own_session and aiohttp_sessions.is_proxied(self._session, url)
         )
@@ -331,15 +328,11 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         own = getattr(self._session, "_default_proxy", None)
         return secrets_of_proxies(*self._proxies.values(), own)
 
-    def _session_for(self, request: Request, *, proxied: bool) -> Any:
+    def _session_for(self, request: Request) -> Any:
         """Return the session for a request; one without secrets for hosts other than the first.
 
-        Our own sessions are created here because they belong to the event loop that is running now.
+        Our own session is created here because it belongs to the event loop that is running now.
         """
-        if self._own_session and proxied:
-            if self._proxied is None:  # the gate judges websites, not the proxy
-                self._proxied = aiohttp_sessions.own_session(None, self._verify)
-            return self._proxied
         if self._session is None:
             self._session = aiohttp_sessions.own_session(self._flow.gate, self._verify)
         if self._own_session or request.is_home:
