@@ -219,16 +219,16 @@ class Flow:
             ends.append(Deadline(self.began + limits.seconds, "seconds", limits))
         return min(ends, default=None)
 
-    def admit(self, host: str, addresses: Iterable[str] | None) -> None:
-        """Raise :class:`Refused` if a host may not be connected to at one of its addresses.
+    def admit(self, host: str, addresses: Sequence[str] | None) -> str | None:
+        """Return the first address of a host; raises :class:`Refused` if one of them is not allowed.
 
         None means that they are not known: a proxy looks them up, or a session that is not ours.
         """
         if addresses is None:
             self.gate.admit_name(host)
-            return
-        for address in addresses:
+        for address in addresses or ():
             self.gate.admit(host, address)
+        return addresses[0] if addresses else None
 
     def _request(
         self,

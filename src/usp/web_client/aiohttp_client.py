@@ -262,7 +262,7 @@ class AiohttpWebClient(AbstractAsyncWebClient):
         if not proxied:
             own = self._own_session
             addresses = [] if own else await aiohttp_sessions.addresses_of(session, url)
-        self._flow.admit(url.host, addresses)
+        looked_up = self._flow.admit(url.host, addresses)
         headers = request.headers
         if self._auth is not None and request.is_home:
             headers = {**headers, "Authorization": _authorization(self._auth)}
@@ -274,11 +274,10 @@ class AiohttpWebClient(AbstractAsyncWebClient):
             timeout=self._timeout_until(request.deadline),
             allow_redirects=False,
         )
-        address = peer = None
+        address = None
         if not proxied:
             address = aiohttp_sessions.last_peer.get() or aiohttp_sessions.peer_of(response)
-            if not self._own_session:
-                peer = address or next(iter(addresses or ()), None)
+        peer = None if self._own_session else address or looked_up
         cookies = aiohttp_sessions.set_cookies(response)
         if session is self._session and not self._own_session:
             aiohttp_sessions.bound_cookies(session, url, cookies)

@@ -340,7 +340,7 @@ class RequestsWebClient(AbstractWebClient):
         addresses: list[str] | None = None
         if not proxied:
             addresses = [] if guarded else requests_foreign.addresses_of(session, url)
-        self._flow.admit(url.host, addresses)
+        looked_up = self._flow.admit(url.host, addresses)
         options: dict[str, Any] = {}
         if requests_foreign.is_session(session):
             options = requests_foreign.options(
@@ -350,10 +350,7 @@ class RequestsWebClient(AbstractWebClient):
             options["auth"] = self._auth
         response = self._get_by_session(text, timeout, request.headers, options)
         address = None if proxied else requests_foreign.peer_of(response)
-        peer = None
-        if not proxied and not guarded:
-            peer = address or next(iter(addresses or ()), None)
-        return response, self._head(response, peer, address)
+        return response, self._head(response, None if guarded else address or looked_up, address)
 
     def _get_by_session(
         self, url: str, timeout: Any, headers: dict[str, str], options: dict[str, Any]
